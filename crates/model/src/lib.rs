@@ -1,0 +1,23 @@
+//! Plain data shared by every crate of Stepscope.
+//!
+//! Nothing here reads, writes or computes: kinds of events, the documented schemas of the tables, what a source
+//! record says, reports on their way to a screen, warnings, reasons for missing values, and exit codes.
+
+pub mod args;
+pub mod exit;
+pub mod hint;
+pub mod kind;
+pub mod null_reason;
+pub mod report;
+pub mod schema;
+pub mod source;
+pub mod tables;
+pub mod version;
+pub mod warning;
+
+pub use exit::Exit;
+pub use hint::Hint;
+pub use kind::{Kind, Phase};
+pub use report::{Cell, Column as ReportColumn, Metric, Part, Report, Series, Table as ReportTable, Unit};
+pub use schema::{Column, ColumnType, Table};
+pub use source::{Device, RankFrom, SourceId, SourceRecord};

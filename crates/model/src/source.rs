@@ -1,0 +1,121 @@
+//! What a store says about one source: a trace file that became (run, rank, window).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Which recording a row came from, inside a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SourceId {
+    /// Rank of the process that recorded it.
+    pub rank: u32,
+    /// Which of the rank's recordings, from 0.
+    pub window: u32,
+}
+
+/// Where the rank of a source came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankFrom {
+    /// The trace's own header.
+    Header,
+    /// The file name.
+    FileName,
+    /// The order of the files.
+    Order,
+}
+
+impl RankFrom {
+    /// The word in JSON and tables.
+    #[must_use]
+    pub fn as_text(self) -> &'static str {
+        match self {
+            Self::Header => "header",
+            Self::FileName => "file_name",
+            Self::Order => "order",
+        }
+    }
+}
+
+/// A device that the trace's header describes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Number of the device; null when it is not an integer.
+    pub id: Option<i64>,
+    /// Name; null when the header has none, empty when it says so.
+    pub name: Option<String>,
+    /// Major compute capability, on NVIDIA.
+    pub compute_major: Option<i64>,
+    /// Multiprocessors.
+    pub multiprocessors: Option<i64>,
+    /// Memory in bytes.
+    pub memory_bytes: Option<i64>,
+}
+
+/// Everything about a source that is not in a table. Written last, so that a source without a record does not exist.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// Version of the tables.
+    pub schema_version: u32,
+    /// Version of the rules that derived the columns.
+    pub derivation_version: u32,
+    /// Version of Stepscope that wrote it.
+    pub stepscope: String,
+    /// Run it belongs to.
+    pub run: String,
+    /// Rank and window.
+    #[serde(flatten)]
+    pub id: SourceId,
+    /// Where the rank came from.
+    pub rank_from: RankFrom,
+    /// File it was read from, as given; `-` is standard input.
+    pub path: String,
+    /// Hash of the bytes as stored (xxh3, 128 bits, hexadecimal).
+    pub digest: String,
+    /// Format of the file.
+    pub format: String,
+    /// Bytes of the file.
+    pub bytes_in: u64,
+    /// Bytes after inflating.
+    pub bytes_plain: u64,
+    /// Bytes of the tables that were written.
+    pub bytes_out: u64,
+    /// Elements of the event list.
+    pub events_in: u64,
+    /// Rows of each table.
+    pub rows: BTreeMap<String, u64>,
+    /// Elements that have no row of their own, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Everything that was not right, by code, lost or not.
+    pub warnings: BTreeMap<String, u64>,
+    /// Notes about the container and the document: `gzip_truncated`, `invalid_utf8`, `json_truncated`, `bare_array`…
+    pub notes: Vec<String>,
+    /// Number of events by "phase|category".
+    pub events_by_phase_and_category: BTreeMap<String, u64>,
+    /// `schemaVersion` of the header, as recorded.
+    pub trace_schema_version: serde_json::Value,
+    /// `baseTimeNanoseconds` of the header; 0 when it has none.
+    pub base_time_ns: i64,
+    /// Rank in the header, as recorded.
+    pub header_rank: serde_json::Value,
+    /// World size in the header, as recorded.
+    pub header_world_size: serde_json::Value,
+    /// Devices in the header; null when it has no list of them.
+    pub devices: Option<Vec<Device>>,
+    /// 1,000 when every time is a whole microsecond, else 1.
+    pub clock_resolution_ns: i64,
+    /// Start of the first duration event.
+    pub first_event_ns: Option<i64>,
+    /// End of the last duration event.
+    pub last_event_ns: Option<i64>,
+    /// Where the steps come from.
+    pub step_source: String,
+}
+
+impl SourceRecord {
+    /// Rows that stand for elements of the input.
+    #[must_use]
+    pub fn event_rows(&self) -> u64 {
+        crate::tables::EVENT_TABLES.iter().filter_map(|table| self.rows.get(table.name)).sum()
+    }
+}

@@ -1,0 +1,40 @@
+//! The tables of a store: one file each, and the list of them.
+
+mod counters;
+mod flows;
+mod health;
+mod ingest_warnings;
+mod memory_events;
+mod spans;
+mod steps;
+mod tracks;
+
+pub use counters::COUNTERS;
+pub use flows::FLOWS;
+pub use health::HEALTH;
+pub use ingest_warnings::INGEST_WARNINGS;
+pub use memory_events::MEMORY_EVENTS;
+pub use spans::SPANS;
+pub use steps::STEPS;
+pub use tracks::TRACKS;
+
+use crate::schema::{Column, ColumnType, Table};
+
+/// Every table that a source writes.
+pub static TABLES: [&Table; 8] =
+    [&SPANS, &TRACKS, &COUNTERS, &MEMORY_EVENTS, &FLOWS, &STEPS, &INGEST_WARNINGS, &HEALTH];
+
+/// The tables whose rows stand for elements of the input: `events_in` = their rows + what was dropped.
+pub static EVENT_TABLES: [&Table; 4] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS];
+
+/// The table of that name.
+#[must_use]
+pub fn table(name: &str) -> Option<&'static Table> {
+    TABLES.into_iter().find(|table| table.name == name)
+}
+
+/// Every table begins with the source that a row came from.
+static SOURCE_COLUMNS: [Column; 2] = [
+    Column::required("rank", ColumnType::I32, "Rank of the process that recorded the trace."),
+    Column::required("window", ColumnType::I32, "Which of the rank's recordings this is, from 0."),
+];

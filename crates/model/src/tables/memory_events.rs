@@ -1,0 +1,28 @@
+use super::SOURCE_COLUMNS;
+use crate::schema::{
+    Column,
+    ColumnType::{I32, I64, Text},
+    Table,
+};
+
+/// One row an allocation or a free.
+pub static MEMORY_EVENTS: Table = Table {
+    name: "memory_events",
+    doc: "One row an allocation or a free that the framework recorded.",
+    groups: &[&SOURCE_COLUMNS, &COLUMNS],
+};
+
+static COLUMNS: [Column; 12] = [
+    Column::required("track_id", I32, "Thread that allocated or freed."),
+    Column::required("ts_ns", I64, "When."),
+    Column::required("position", I64, "Place of the event in the file, from 0."),
+    Column::optional("size_bytes", I64, "Bytes: positive for an allocation, negative for a free."),
+    Column::optional("address", I64, "Address of the block; null in old recordings."),
+    Column::optional("device_type", I64, "0 is the host, 1 CUDA, 6 HIP."),
+    Column::optional("device_id", I64, "Number of the device."),
+    Column::optional("total_allocated_bytes", I64, "Bytes in use on the device after it; null in old recordings."),
+    Column::optional("total_reserved_bytes", I64, "Bytes held by the allocator after it; null in old recordings."),
+    Column::optional("event_index", I64, "The profiler's own number of the event."),
+    Column::optional("operator_id", I64, "Innermost operator of the thread at that time."),
+    Column::optional("args", Text, "Every other argument, as JSON."),
+];

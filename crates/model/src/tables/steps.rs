@@ -1,0 +1,34 @@
+use super::SOURCE_COLUMNS;
+use crate::schema::{
+    Column,
+    ColumnType::{Bool, I32, I64, Text},
+    Table,
+};
+
+/// One row a step.
+pub static STEPS: Table = Table {
+    name: "steps",
+    doc: "One row a step of training or serving (metrics, section 5).",
+    groups: &[&SOURCE_COLUMNS, &COLUMNS],
+};
+
+static COLUMNS: [Column; 10] = [
+    Column::required("step", I32, "Place of the step in the recording, from 0."),
+    Column::required("name", Text, "Name of the mark."),
+    Column::required(
+        "source",
+        Text,
+        "What marked it: profiler_step, serving_annotation, optimizer_step or whole_trace.",
+    ),
+    Column::required("start_ns", I64, "Start, behind the work of the step before."),
+    Column::required("end_ns", I64, "End, with the device work that it launched."),
+    Column::required("dur_ns", I64, "end_ns − start_ns."),
+    Column::required("host_start_ns", I64, "Start of the mark on the host."),
+    Column::required("host_dur_ns", I64, "Length of the mark on the host."),
+    Column::required("device_events", I64, "Kernels, copies and fills launched inside the mark."),
+    Column::required(
+        "is_complete",
+        Bool,
+        "Whether its device work was recorded to the end; averages leave out the others.",
+    ),
+];

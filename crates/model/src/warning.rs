@@ -1,0 +1,64 @@
+//! Things that were not right with an input: what each code means and whether it costs an event.
+
+/// A code that a reader or the ingest may count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarningCode {
+    /// The code in tables and JSON. A code that ends in `:` is followed by what it is about.
+    pub code: &'static str,
+    /// Whether an element of the input is lost by it.
+    pub is_loss: bool,
+    /// What it means, in one sentence.
+    pub doc: &'static str,
+}
+
+macro_rules! warning_codes {
+    ($($name:ident, $code:literal, $is_loss:literal, $doc:literal;)+) => {
+        $(
+            #[doc = $doc]
+            pub const $name: WarningCode = WarningCode { code: $code, is_loss: $is_loss, doc: $doc };
+        )+
+
+        /// Every code.
+        pub static WARNING_CODES: &[WarningCode] = &[$($name),+];
+    };
+}
+
+warning_codes! {
+    BROKEN_EVENT, "broken_event", true, "The event is not valid JSON; reading went on at the next one.";
+    CUT_EVENT, "cut_event", true, "The file ends inside the event.";
+    EVENT_TOO_LONG, "event_too_long", true, "The event, or a text in it, is longer than the limit.";
+    EVENT_TOO_DEEP, "event_too_deep", true, "The event nests deeper than the limit.";
+    NOT_AN_OBJECT, "not_an_object", true, "An element of the event list is not an object.";
+    BAD_TIME, "bad_time", true, "Time or duration is missing, not a number, or out of range.";
+    NEGATIVE_DURATION, "negative_duration", true, "The duration is negative.";
+    UNMATCHED_END, "unmatched_end", true, "The end of a span whose beginning was not recorded.";
+    UNSUPPORTED_PHASE, "unsupported_phase:", true, "A phase that Stepscope does not read.";
+    METADATA, "metadata", false, "Names of processes and threads: absorbed into the table tracks.";
+    PAIRED_END, "paired_end", false, "The end of a span: absorbed into the row of its beginning.";
+    REPAIRED_QUOTES, "repaired_quotes", false, "A text holds quotes that are not escaped; it was read to its likely end.";
+    BAD_VALUE, "bad_value", false, "A value is empty, NaN or infinite; it was read as null.";
+    GARBAGE, "garbage", false, "Bytes between events that belong to none.";
+    HEADER_BROKEN, "header_broken", false, "A part of the header could not be read.";
+    DUPLICATE_FLOW_START, "duplicate_flow_start", false, "Two arrows start with one id.";
+    OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
+}
+
+/// What a note about the file as a whole says, in words; `None` for a note that costs nothing.
+#[must_use]
+pub fn damage(note: &str) -> Option<&'static str> {
+    match note {
+        "gzip_truncated" => Some("gzip stream ends early"),
+        "gzip_corrupt" => Some("gzip data is damaged"),
+        "gzip_expansion_capped" => Some("gzip stream expands beyond any real trace"),
+        "json_truncated" => Some("JSON ends early"),
+        _ => None,
+    }
+}
+
+/// Whether `code`, as it stands in a table, costs an event.
+#[must_use]
+pub fn is_loss(code: &str) -> bool {
+    let plain = code.find(':').map_or(code, |colon| &code[..=colon]);
+    let known = WARNING_CODES.iter().find(|known| known.code == plain || known.code == plain.trim_end_matches(':'));
+    known.is_none_or(|known| known.is_loss)
+}
