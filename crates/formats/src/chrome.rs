@@ -1,0 +1,95 @@
+//! Reads Chrome traces (`*.json`, `*.pt.trace.json[.gz]`), the format of PyTorch's Kineto and of Chrome itself.
+//!
+//! The file streams through a window of a few blocks: an event at a time goes from its text to typed fields, without a
+//! tree. Profilers are killed while they write, and some write invalid JSON; what is whole is kept, and every element
+//! of the list of events is accounted for.
+
+mod document;
+mod elements;
+mod keys;
+mod record;
+mod resync;
+mod scan;
+mod skip;
+mod text;
+mod window;
+mod word;
+
+use std::io::Read;
+
+use memchr::memmem;
+
+use self::document::Document;
+use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token};
+use self::window::{BLOCK_BYTES, Window};
+use crate::error::FormatError;
+use crate::event::TraceSink;
+use crate::registry::{Confidence, Format, Limits};
+
+/// The Trace Event Format, as an object with `traceEvents` or as a bare list.
+pub(crate) struct ChromeTrace;
+
+impl Format for ChromeTrace {
+    fn name(&self) -> &'static str {
+        "chrome_trace"
+    }
+
+    fn sniff(&self, head: &[u8]) -> Confidence {
+        let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(head);
+        let Look::Yes((first, at)) = next_token(head, 0) else { return Confidence::No };
+        match first {
+            b'{' if memmem::find(head, EVENTS_KEY).is_some() => Confidence::Certain,
+            b'{' => sniff_object(head, at),
+            b'[' => sniff_list(head, at),
+            _ if holds_list(head) || begins_event(head, at + 1) => Confidence::Possible,
+            _ => Confidence::No,
+        }
+    }
+
+    fn read(
+        &self,
+        input: &mut dyn Read,
+        limits: &Limits,
+        sink: &mut dyn TraceSink,
+    ) -> Result<Vec<&'static str>, FormatError> {
+        read_in_blocks(input, BLOCK_BYTES, limits, sink)
+    }
+}
+
+fn read_in_blocks(
+    input: &mut dyn Read,
+    block_bytes: usize,
+    limits: &Limits,
+    sink: &mut dyn TraceSink,
+) -> Result<Vec<&'static str>, FormatError> {
+    Document::new(Window::new(input, block_bytes), limits, sink).read()
+}
+
+/// An object without `traceEvents` in its head may have it further on, behind a long header.
+fn sniff_object(head: &[u8], at: usize) -> Confidence {
+    match next_token(head, at + 1) {
+        Look::Yes((b'"' | b'}', _)) | Look::More => Confidence::Possible,
+        Look::Yes(_) if begins_event(head, at + 1) => Confidence::Possible,
+        Look::Yes(_) | Look::No => Confidence::No,
+    }
+}
+
+/// A bare list of events may be empty or cut; a list of anything else is none.
+fn sniff_list(head: &[u8], at: usize) -> Confidence {
+    let first = next_token(head, at + 1);
+    match first.then(|(_, brace)| event_start(head, brace)) {
+        Look::Yes(()) => Confidence::Certain,
+        Look::More => Confidence::Possible,
+        Look::No if matches!(first, Look::Yes((b']', _))) => Confidence::Possible,
+        // The first event may be the broken one.
+        Look::No if memmem::find(head, b"\"ph\"").is_some() => Confidence::Possible,
+        Look::No => Confidence::No,
+    }
+}
+
+fn begins_event(head: &[u8], at: usize) -> bool {
+    next_token(head, at).then(|(_, brace)| event_start(head, brace)) == Look::Yes(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,350 @@
+//! The document around the events: the root, its header, and what is left when it is broken or cut.
+
+use stepscope_model::warning::{BAD_VALUE, GARBAGE, HEADER_BROKEN, WarningCode};
+
+use super::record::{ArgsRoom, Record, text_of, value_of};
+use super::resync::{Look, Search, event_start, find_in_root, holds_list, is_space, list_start, next_token};
+use super::scan::{Scan, ScanLimits, Scanner, Slot, Stop};
+use super::skip::Skipper;
+use super::window::Window;
+use crate::error::FormatError;
+use crate::event::{TraceSink, Warning};
+use crate::registry::Limits;
+
+/// A header value that is longer is passed over.
+const MAX_HEADER_BYTES: usize = 16 << 20;
+
+/// Plain bytes between two calls of `progress`.
+const PROGRESS_BYTES: u64 = 4 << 20;
+
+/// Bytes of the input that a warning quotes.
+const EXCERPT_BYTES: usize = 60;
+
+/// A document that is being read.
+pub(super) struct Document<'r> {
+    pub(super) window: Window<'r>,
+    pub(super) limits: &'r Limits,
+    pub(super) sink: &'r mut dyn TraceSink,
+    pub(super) record: Record,
+    pub(super) args_room: ArgsRoom,
+    /// Elements of the list of events so far.
+    pub(super) position: u64,
+    /// Bytes that were scanned for events that turned out to be broken.
+    pub(super) wasted_bytes: u64,
+    pub(super) is_truncated: bool,
+    is_bare_array: bool,
+    has_events: bool,
+    progress_bytes: u64,
+}
+
+/// How the list of events ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListEnd {
+    /// With its bracket, or with a key of the root where the bracket was lost.
+    Closed,
+    /// With the input.
+    Cut,
+}
+
+impl<'r> Document<'r> {
+    pub(super) fn new(window: Window<'r>, limits: &'r Limits, sink: &'r mut dyn TraceSink) -> Self {
+        Self {
+            window,
+            limits,
+            sink,
+            record: Record::default(),
+            args_room: ArgsRoom::new(),
+            position: 0,
+            wasted_bytes: 0,
+            is_truncated: false,
+            is_bare_array: false,
+            has_events: false,
+            progress_bytes: 0,
+        }
+    }
+
+    /// Reads everything and gives the notes.
+    pub(super) fn read(mut self) -> Result<Vec<&'static str>, FormatError> {
+        self.more()?;
+        if self.window.rest().starts_with('\u{FEFF}') {
+            self.window.consume('\u{FEFF}'.len_utf8());
+        }
+        match self.skip_space()? {
+            Some(b'[') => {
+                self.window.consume(1);
+                self.read_bare_array()?;
+            }
+            Some(b'{') if !self.begins_with_event(1)? => {
+                self.window.consume(1);
+                self.read_object()?;
+            }
+            // One byte stands where the bracket of the list should be.
+            Some(_) if self.begins_with_event(1)? => {
+                self.warn(HEADER_BROKEN, 0);
+                self.window.consume(1);
+                self.read_bare_array()?;
+            }
+            _ => {
+                self.warn(HEADER_BROKEN, 0);
+                if self.resync_root()? {
+                    self.read_object()?;
+                }
+            }
+        }
+        self.drain()?;
+        if !self.has_events {
+            return Err(FormatError::NoEvents { looks_like: None });
+        }
+        let notes = [
+            (self.window.holds_replacement(), "invalid_utf8"),
+            (self.is_truncated, "json_truncated"),
+            (self.is_bare_array, "bare_array"),
+        ];
+        Ok(notes.into_iter().filter_map(|(is_so, note)| is_so.then_some(note)).collect())
+    }
+
+    /// Reads on, and reports progress now and then.
+    pub(super) fn more(&mut self) -> Result<(), FormatError> {
+        self.window.more()?;
+        let plain_bytes = self.window.plain_bytes();
+        if plain_bytes >= self.progress_bytes + PROGRESS_BYTES {
+            self.progress_bytes = plain_bytes;
+            self.report_progress()?;
+        }
+        Ok(())
+    }
+
+    /// Passes spaces and gives the byte behind them; `None` at the end of the input.
+    pub(super) fn skip_space(&mut self) -> Result<Option<u8>, FormatError> {
+        loop {
+            let rest = self.window.rest().as_bytes();
+            let spaces = rest.iter().take_while(|&&byte| is_space(byte)).count();
+            let found = rest.get(spaces).copied();
+            self.window.consume(spaces);
+            if found.is_some() || self.window.at_end() {
+                return Ok(found);
+            }
+            self.more()?;
+        }
+    }
+
+    /// Answers a question about the bytes from the current place on, reading on as long as it needs more of them.
+    pub(super) fn look<T: Copy>(&mut self, question: impl Fn(&[u8]) -> Look<T>) -> Result<Option<T>, FormatError> {
+        loop {
+            match question(self.window.rest().as_bytes()) {
+                Look::Yes(answer) => return Ok(Some(answer)),
+                Look::More if !self.window.at_end() => self.more()?,
+                Look::No | Look::More => return Ok(None),
+            }
+        }
+    }
+
+    /// Moves on to the place that `find` finds, or to the end; `false` there.
+    pub(super) fn search(&mut self, find: fn(&[u8], usize, bool) -> Search) -> Result<bool, FormatError> {
+        loop {
+            let place = self.window.place();
+            match find(self.window.text().as_bytes(), place, self.window.at_end()) {
+                Search::Found(at) => {
+                    self.window.consume(at - place);
+                    return Ok(true);
+                }
+                Search::Until(at) => self.window.consume(at - place),
+            }
+            if self.window.at_end() {
+                let left = self.window.rest().len();
+                self.window.consume(left);
+                return Ok(false);
+            }
+            self.more()?;
+        }
+    }
+
+    /// Warns about what stands `ahead` of the current place and belongs to no event.
+    pub(super) fn warn(&mut self, code: WarningCode, ahead: usize) {
+        let offset_bytes = self.window.offset_bytes(ahead);
+        let detail = excerpt(self.window.rest(), ahead).into();
+        self.sink.warning(&Warning { code, position: None, offset_bytes, detail });
+    }
+
+    /// The limits of scanning an event.
+    pub(super) fn scan_limits(&self) -> ScanLimits {
+        ScanLimits { max_depth: self.limits.max_depth, max_string_bytes: self.limits.max_string_bytes }
+    }
+
+    fn begins_with_event(&mut self, ahead: usize) -> Result<bool, FormatError> {
+        let found = self.look(|bytes| next_token(bytes, ahead).then(|(_, at)| event_start(bytes, at)))?;
+        Ok(found.is_some())
+    }
+
+    fn read_bare_array(&mut self) -> Result<(), FormatError> {
+        self.is_bare_array = true;
+        self.has_events = true;
+        if self.read_list()? == ListEnd::Cut {
+            self.is_truncated = true;
+        } else if self.skip_space()?.is_some() {
+            self.warn(GARBAGE, 0);
+        }
+        Ok(())
+    }
+
+    /// Reads the members of the root, of which the `{` is passed.
+    fn read_object(&mut self) -> Result<(), FormatError> {
+        let mut is_closed = false;
+        loop {
+            match self.skip_space()? {
+                None => {
+                    self.is_truncated |= !is_closed;
+                    return Ok(());
+                }
+                Some(b',') => self.window.consume(1),
+                Some(b'}') if !is_closed => {
+                    self.window.consume(1);
+                    is_closed = true;
+                }
+                Some(b'"') if !is_closed => self.read_member()?,
+                Some(_) => {
+                    self.warn(HEADER_BROKEN, 0);
+                    if self.resync_root()? {
+                        is_closed = false;
+                    } else {
+                        self.is_truncated |= !is_closed;
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn resync_root(&mut self) -> Result<bool, FormatError> {
+        self.search(find_in_root)
+    }
+
+    /// Reads a member of the root whose quote is next.
+    fn read_member(&mut self) -> Result<(), FormatError> {
+        let limits = ScanLimits { max_depth: self.limits.max_depth, max_string_bytes: MAX_HEADER_BYTES };
+        let key = match self.scan(|text| Scanner::new(text, limits, false).string().map(|key| (key, key.end)))? {
+            Ok((key, _)) => key,
+            Err(stop) => return self.lose_member(stop),
+        };
+        let is_events = text_of(self.window.rest(), key) == "traceEvents";
+        if is_events && let Some((start, is_well)) = self.look(|bytes| list_start(bytes, key.end + 1))? {
+            if !is_well {
+                self.warn(HEADER_BROKEN, 0);
+            }
+            self.window.consume(start);
+            self.has_events = true;
+            self.is_truncated |= self.read_list()? == ListEnd::Cut;
+            return Ok(());
+        }
+        let value = self.scan(|text| {
+            let mut scanner = Scanner::new(text, limits, false);
+            scanner.pos = key.end + 1;
+            let value = scanner.colon().and_then(|()| scanner.peek_token()).and_then(|_| scanner.value(0));
+            // A value whose end was lost goes on into the events.
+            let held = match value {
+                Ok(_) => &text.as_bytes()[key.end + 1..scanner.pos],
+                Err(_) => &text.as_bytes()[key.end + 1..],
+            };
+            if holds_list(held) {
+                Err(Stop::Broken(scanner.pos))
+            } else {
+                Ok(((value?, scanner.saw_bad_value), scanner.pos))
+            }
+        })?;
+        match value {
+            Ok((_, end)) if is_events => {
+                self.window.consume(end);
+                Ok(())
+            }
+            Ok(((value, saw_bad_value), end)) => {
+                self.give_header(key, value, saw_bad_value);
+                self.window.consume(end);
+                Ok(())
+            }
+            Err(Stop::Long(_)) => self.skip_value(key.end + 1),
+            Err(stop) => self.lose_member(stop),
+        }
+    }
+
+    fn give_header(&mut self, key: Slot, value: Slot, saw_bad_value: bool) {
+        let text = self.window.rest();
+        self.sink.header(&text_of(text, key), &value_of(text, value, false));
+        if saw_bad_value {
+            self.warn(BAD_VALUE, 0);
+        }
+    }
+
+    /// The member cannot be read: goes on at the next key of the root. A member that the input ends in is not broken.
+    fn lose_member(&mut self, stop: Stop) -> Result<(), FormatError> {
+        if stop == Stop::More {
+            let left = self.window.rest().len();
+            self.window.consume(left);
+            return Ok(());
+        }
+        self.warn(HEADER_BROKEN, 0);
+        self.window.consume(1);
+        self.is_truncated |= !self.resync_root()?;
+        Ok(())
+    }
+
+    /// Passes a value that is too long to keep; `ahead` is the end of its key.
+    fn skip_value(&mut self, ahead: usize) -> Result<(), FormatError> {
+        self.warn(HEADER_BROKEN, 0);
+        self.window.consume(ahead);
+        if self.skip_space()? == Some(b':') {
+            self.window.consume(1);
+        }
+        self.skip_space()?;
+        let mut skipper = Skipper::default();
+        while let Some(used) = skipper.pass(self.window.rest().as_bytes()) {
+            self.window.consume(used);
+            if skipper.is_done() {
+                return Ok(());
+            }
+            if self.window.at_end() {
+                break;
+            }
+            self.more()?;
+        }
+        Ok(())
+    }
+
+    /// Scans from the current place, reading on as long as the scan needs more text. The scan gives where it ended.
+    fn scan<T>(&mut self, scan: impl Fn(&str) -> Scan<(T, usize)>) -> Result<Scan<(T, usize)>, FormatError> {
+        loop {
+            let text = self.window.rest();
+            match scan(text) {
+                Ok((_, end)) if end > MAX_HEADER_BYTES => return Ok(Err(Stop::Long(0))),
+                Err(Stop::More) if !self.window.at_end() => {
+                    if text.len() > MAX_HEADER_BYTES {
+                        return Ok(Err(Stop::Long(0)));
+                    }
+                    self.more()?;
+                }
+                outcome => return Ok(outcome),
+            }
+        }
+    }
+
+    /// Reads what is left, so that the end of a compressed stream is checked and every byte is counted.
+    fn drain(&mut self) -> Result<(), FormatError> {
+        loop {
+            let left = self.window.rest().len();
+            self.window.consume(left);
+            if self.window.at_end() {
+                return self.report_progress();
+            }
+            self.more()?;
+        }
+    }
+
+    fn report_progress(&mut self) -> Result<(), FormatError> {
+        if self.sink.progress(self.window.plain_bytes()) { Ok(()) } else { Err(FormatError::Stopped) }
+    }
+}
+
+/// A short piece of `text` from `ahead` on.
+pub(super) fn excerpt(text: &str, ahead: usize) -> &str {
+    let start = text.floor_char_boundary(ahead);
+    &text[start..text.floor_char_boundary(start.saturating_add(EXCERPT_BYTES))]
+}

@@ -1,0 +1,76 @@
+//! Numbers and words of JSON, and what profilers write in their place.
+
+use super::scan::SlotKind;
+
+/// Length of the JSON number at the start of `bytes`.
+#[inline]
+pub(super) fn number_length(bytes: &[u8]) -> Option<usize> {
+    let digits = |at: usize| {
+        let count = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (count > 0).then_some(at + count)
+    };
+    let whole = usize::from(bytes.first() == Some(&b'-'));
+    let mut at = digits(whole)?;
+    if bytes[whole] == b'0' && at > whole + 1 {
+        return None;
+    }
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        at = digits(at + 1 + sign)?;
+    }
+    Some(at)
+}
+
+/// Whether `byte` cannot be part of a word.
+pub(super) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[' | b' ' | b'\n' | b'\r' | b'\t')
+}
+
+/// What a word stands for.
+pub(super) enum Word {
+    /// A value of JSON.
+    Is(SlotKind),
+    /// No number of JSON, but meant as one.
+    BadValue,
+    /// Nothing known.
+    Unknown,
+}
+
+/// What the word or number `word` stands for.
+pub(super) fn word_kind(word: &[u8]) -> Word {
+    match word {
+        b"null" => return Word::Is(SlotKind::Null),
+        b"true" => return Word::Is(SlotKind::Bool(true)),
+        b"false" => return Word::Is(SlotKind::Bool(false)),
+        _ if number_length(word) == Some(word.len()) => return Word::Is(SlotKind::Number),
+        _ => {}
+    }
+    let unsigned = word.strip_prefix(b"-").or_else(|| word.strip_prefix(b"+")).unwrap_or(word);
+    let names: [&[u8]; 5] = [b"nan", b"inf", b"infinity", b"nan(ind)", b"nan(snan)"];
+    let is_not_finite = names.iter().any(|name| unsigned.eq_ignore_ascii_case(name));
+    let is_number_like = word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+        && word.first().is_some_and(|byte| !byte.is_ascii_alphabetic());
+    if is_not_finite || is_number_like { Word::BadValue } else { Word::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Word, word_kind};
+    use crate::chrome::scan::SlotKind;
+
+    #[test]
+    fn words() {
+        for number in ["0", "-0", "12", "1.5", "1e5", "1E-5", "-1.25e+7", "10159970886766084423"] {
+            assert!(matches!(word_kind(number.as_bytes()), Word::Is(SlotKind::Number)), "{number}");
+        }
+        for bad in ["NaN", "-nan", "+inf", "Infinity", "01", "1.", ".5", "+1", "-", "1e", "1.2.3", "--1", "nan(ind)"] {
+            assert!(matches!(word_kind(bad.as_bytes()), Word::BadValue), "{bad}");
+        }
+        for unknown in ["", "oops", "nul", "True", "e5", "1x", "0x10", "undefined"] {
+            assert!(matches!(word_kind(unknown.as_bytes()), Word::Unknown), "{unknown}");
+        }
+    }
+}

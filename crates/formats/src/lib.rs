@@ -1,0 +1,18 @@
+//! Readers of trace formats: bytes in, events out.
+//!
+//! A format is one file with an `impl Format` and one line in `FORMATS`. Formats are recognised by content, never by
+//! file name. Readers stream: they hold a bounded piece of the input, whatever its size.
+
+mod chrome;
+mod error;
+mod event;
+mod inflate;
+mod looks_like;
+mod number;
+mod registry;
+
+pub use error::FormatError;
+pub use event::{Event, TraceSink, Value, Warning};
+pub use looks_like::LooksLike;
+pub use number::microseconds_to_ns;
+pub use registry::{Confidence, FORMATS, Format, Limits, ReadSummary, read_trace};

@@ -1,0 +1,118 @@
+//! The list of formats, and the way from bytes to the reader that knows them.
+
+use std::io::{BufRead, Read};
+
+use crate::chrome::ChromeTrace;
+use crate::error::FormatError;
+use crate::event::TraceSink;
+use crate::inflate::Inflate;
+use crate::looks_like::LooksLike;
+
+/// A format that Stepscope reads.
+pub trait Format: Sync {
+    /// Name in tables and JSON.
+    fn name(&self) -> &'static str;
+
+    /// How sure it is that a trace that begins with `head` (inflated) is its own.
+    fn sniff(&self, head: &[u8]) -> Confidence;
+
+    /// Reads the whole trace, to the last byte of `input`, which gives plain bytes. Gives the notes.
+    fn read(
+        &self,
+        input: &mut dyn Read,
+        limits: &Limits,
+        sink: &mut dyn TraceSink,
+    ) -> Result<Vec<&'static str>, FormatError>;
+}
+
+/// How sure a format is that an input is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It is not.
+    No,
+    /// Nothing speaks against it.
+    Possible,
+    /// A mark of the format was seen.
+    Certain,
+}
+
+/// What a reader refuses, so that no input takes all memory or time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Nesting of arrays and objects in one event.
+    pub max_depth: usize,
+    /// Bytes of one event.
+    pub max_event_bytes: usize,
+    /// Bytes of one string.
+    pub max_string_bytes: usize,
+    /// Plain bytes a compressed byte may become, past `gzip_free_bytes`.
+    pub max_gzip_ratio: u64,
+    /// Plain bytes below which the ratio is not looked at.
+    pub gzip_free_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_depth: 128,
+            max_event_bytes: 64 << 20,
+            max_string_bytes: 16 << 20,
+            max_gzip_ratio: 1000,
+            gzip_free_bytes: 64 << 20,
+        }
+    }
+}
+
+/// What is known of an input once it has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadSummary {
+    /// Format that read it.
+    pub format: &'static str,
+    /// Plain bytes.
+    pub bytes_plain: u64,
+    /// Notes: `gzip_truncated`, `gzip_corrupt`, `gzip_expansion_capped`, `invalid_utf8`, `json_truncated`, `bare_array`,
+    /// in this order.
+    pub notes: Vec<&'static str>,
+}
+
+/// Every format.
+pub static FORMATS: &[&dyn Format] = &[&ChromeTrace];
+
+/// Plain bytes that formats get to recognise a trace.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Inflates `input` if it is compressed, finds its format by content and reads it.
+pub fn read_trace(input: impl BufRead, limits: &Limits, sink: &mut dyn TraceSink) -> Result<ReadSummary, FormatError> {
+    let mut inflate = Inflate::new(input, limits);
+    let mut head = Vec::new();
+    inflate.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    let format = recognise(&head)?;
+    let mut plain = head.as_slice().chain(&mut inflate);
+    let format_notes = format.read(&mut plain, limits, sink).map_err(|error| match error {
+        FormatError::NoEvents { looks_like: None } => FormatError::NoEvents { looks_like: known_kind(&head) },
+        error => error,
+    })?;
+    let notes = inflate.note().into_iter().chain(format_notes).collect();
+    Ok(ReadSummary { format: format.name(), bytes_plain: inflate.plain_bytes(), notes })
+}
+
+/// The format that is surest of `head`; the first one of several.
+fn recognise(head: &[u8]) -> Result<&'static dyn Format, FormatError> {
+    let mut best: Option<(&'static dyn Format, Confidence)> = None;
+    for &format in FORMATS {
+        let confidence = format.sniff(head);
+        if confidence > best.map_or(Confidence::No, |best| best.1) {
+            best = Some((format, confidence));
+        }
+    }
+    match best {
+        Some((format, _)) => Ok(format),
+        None if head.trim_ascii().is_empty() => Err(FormatError::Empty),
+        None => Err(FormatError::Unrecognised(LooksLike::of(head))),
+    }
+}
+
+/// What JSON without events is, when it is something with a name.
+fn known_kind(head: &[u8]) -> Option<LooksLike> {
+    Some(LooksLike::of(head)).filter(|&it| !matches!(it, LooksLike::Json | LooksLike::JsonList))
+}

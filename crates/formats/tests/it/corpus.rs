@@ -1,0 +1,93 @@
+//! Every real file: read or refused, and every element accounted for.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::time::Instant;
+
+use serde_json::Value as Json;
+use stepscope_formats::{Limits, read_trace};
+use stepscope_testkit::{corpus, plain_bytes};
+
+use crate::dump::Count;
+use crate::json::Seen;
+
+/// Valid files up to this size are compared value by value.
+const COMPARED_BYTES: u64 = 3 << 20;
+
+/// Files that are no traces.
+const REFUSED: [&str; 9] = [
+    "execution_details.json",
+    "_et.json.gz",
+    "rocprof",
+    ".pstats",
+    ".xplane.pb",
+    "memory_timeline",
+    "execution_trace_named_like_kineto",
+    "README",
+    "MANIFEST",
+];
+
+#[test]
+fn every_file_is_read_or_refused() {
+    let Some(corpus) = corpus() else { return };
+    let (mut files, mut elements, mut refused, mut compared) = (0, 0, 0, 0);
+    for path in corpus.chrome_like() {
+        let name = path.display();
+        let open = || BufReader::new(File::open(&path).expect("the file is there"));
+        let mut count = Count::default();
+        files += 1;
+        let summary = match read_trace(open(), &Limits::default(), &mut count) {
+            Ok(summary) => summary,
+            Err(error) => {
+                let is_expected = REFUSED.iter().any(|part| path.to_string_lossy().contains(part));
+                assert!(is_expected, "{name}: {error}");
+                refused += 1;
+                continue;
+            }
+        };
+        elements += count.events + count.losses;
+        if count.warnings > 0 || !summary.notes.is_empty() {
+            eprintln!("{name}: {} events, {} warnings, {:?}", count.events, count.warnings, summary.notes);
+        }
+        if summary.bytes_plain > COMPARED_BYTES {
+            continue;
+        }
+        let plain = plain_bytes(&path);
+        assert_eq!(summary.bytes_plain, plain.len() as u64, "{name}");
+        // Warnings of a valid file would be panics of this sink.
+        if let Ok(whole) = serde_json::from_slice::<Json>(&plain) {
+            let mut seen = Seen::default();
+            read_trace(open(), &Limits::default(), &mut seen).expect("it was read before");
+            assert!(seen == Seen::expected(&whole), "{name}");
+            compared += 1;
+        }
+    }
+    eprintln!("{files} files, {elements} elements, {refused} refused, {compared} compared");
+    assert!(compared > 50);
+}
+
+/// Run it with `--release --run-ignored all`.
+#[test]
+#[ignore = "measures; its number says something in release builds only"]
+fn throughput() {
+    let Some(corpus) = corpus() else { return };
+    let names = [
+        "kineto/old/resnet50_num_workers_0_2020-12.pt.trace.json.gz",
+        "tracelens/inference/xdit_sd_3.5/profile_trace_rank_0.json.gz",
+        "hta/df_index_resolver/df_index_resolver.json.gz",
+        "hta/mtia_trace_single_rank/mtia_rank_0.json.gz",
+    ];
+    for name in names {
+        let plain = plain_bytes(&corpus.trace(name));
+        let mut best = f64::MAX;
+        let mut count = Count::default();
+        for _ in 0..10 {
+            count = Count::default();
+            let begin = Instant::now();
+            read_trace(plain.as_slice(), &Limits::default(), &mut count).expect("a trace");
+            best = best.min(begin.elapsed().as_secs_f64());
+        }
+        let (megabytes, events) = (plain.len() as f64 / 1e6, count.events as f64 / 1e6);
+        eprintln!("{name}: {megabytes:.1} MB, {:.0} MB/s, {:.2} M events/s", megabytes / best, events / best);
+    }
+}

@@ -1,0 +1,67 @@
+//! Inputs that are no traces: refused with what they seem to be and what to do.
+
+use stepscope_formats::FormatError;
+use stepscope_model::Hint;
+
+use crate::dump::read;
+
+#[track_caller]
+fn check(input: &[u8], want: &str) {
+    let (_, outcome) = read(input);
+    let error = outcome.expect_err("refused");
+    assert_eq!(error.to_string(), want);
+    let hint = error.hint().expect("there is a hint");
+    assert!(!hint.ends_with('.') && hint.starts_with(|c: char| !c.is_uppercase()), "{hint}");
+}
+
+#[test]
+fn messages() {
+    check(b"", "empty: there is no trace in it");
+    check(b" \n\t", "empty: there is no trace in it");
+    check(b"\x80\x04\x95", "not a trace that Stepscope reads: it looks like a Python pickle");
+    check(b"\x0a\x00\x01XPlane", "not a trace that Stepscope reads: it looks like binary data");
+    check(b"hello", "not a trace that Stepscope reads: it looks like text");
+    check(
+        b"[[1, 2], [3]]",
+        "not a trace that Stepscope reads: it looks like a JSON list of something else than events",
+    );
+    check(
+        br#"[{"file": "a"}]"#,
+        "not a trace that Stepscope reads: it looks like a JSON list of something else than events",
+    );
+    check(br#"{"a": 1}"#, "not a trace: it is JSON without a list `traceEvents`");
+    check(b"{}", "not a trace: it is JSON without a list `traceEvents`");
+    check(br#"{"traceEvents": null}"#, "not a trace: it is JSON without a list `traceEvents`");
+    check(br#"{"traceEvents": {"a": [1]}}"#, "not a trace: it is JSON without a list `traceEvents`");
+    check(br#"{"traceEvents": "[]"}"#, "not a trace: it is JSON without a list `traceEvents`");
+    check(br#"{"schemaVersion": 1, "device"#, "not a trace: it is JSON without a list `traceEvents`");
+    check(
+        br#"{"schema": "1.0.1", "nodes": []}"#,
+        "not a trace: it is JSON without a list `traceEvents`; it looks like a PyTorch execution trace",
+    );
+    check(
+        br#"{"rocprofiler-sdk-tool": []}"#,
+        "not a trace: it is JSON without a list `traceEvents`; it looks like the JSON output of rocprofv3",
+    );
+}
+
+#[test]
+fn failing_input_is_an_error() {
+    struct Failing(usize);
+    impl std::io::Read for Failing {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            if self.0 == 0 {
+                return Err(std::io::Error::other("disk on fire"));
+            }
+            let text = b"[{\"ts\": 1},";
+            let count = text.len().min(self.0).min(out.len());
+            out[..count].copy_from_slice(&text[..count]);
+            self.0 -= count;
+            Ok(count)
+        }
+    }
+    for count in [0, 5, 11] {
+        let (_, outcome) = read(std::io::BufReader::new(Failing(count)));
+        assert!(matches!(outcome, Err(FormatError::Io(_))), "{count}");
+    }
+}
