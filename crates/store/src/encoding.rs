@@ -1,0 +1,57 @@
+//! How the columns of a table become bytes. Everything that trades size against speed is chosen here.
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::schema::types::ColumnPath;
+use stepscope_model::{Column, ColumnType, Table};
+
+/// Effort of the compressor; higher levels cost ingest time for a few per cent.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Rows of a row group at most: what a writer buffers and a reader decodes at once.
+pub(crate) const ROW_GROUP_ROWS: usize = 262_144;
+
+/// The library gives up a dictionary at 1 MiB, which texts such as shapes and stacks reach early in a row group.
+const DICTIONARY_PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// How the values of a column are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnEncoding {
+    /// Each distinct value once, then numbers: for what repeats.
+    Dictionary,
+    /// Differences to the value before: for what grows or moves in small steps.
+    Delta,
+}
+
+/// Columns of 64-bit integers that grow along the file although their names do not say so.
+const GROWING: [&str; 4] = ["position", "correlation", "sequence_number", "address"];
+
+/// The encoding of a column.
+pub(crate) fn column_encoding(column: &Column) -> ColumnEncoding {
+    let grows = ["_id", "_ns", "_index"].iter().any(|end| column.name.ends_with(end)) || GROWING.contains(&column.name);
+    match column.column_type {
+        ColumnType::I64 if grows => ColumnEncoding::Delta,
+        _ => ColumnEncoding::Dictionary,
+    }
+}
+
+/// Everything that the Parquet writer has to know about a table.
+pub(crate) fn writer_properties(table: &Table) -> Result<WriterProperties, ParquetError> {
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_dictionary_page_size_limit(DICTIONARY_PAGE_BYTES)
+        // Statistics by page are the page index: a range of time reads only the pages that it touches.
+        .set_statistics_enabled(EnabledStatistics::Page);
+    for column in table.columns() {
+        if column_encoding(column) == ColumnEncoding::Delta {
+            let path = ColumnPath::from(column.name);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    Ok(properties.build())
+}

@@ -1,0 +1,130 @@
+//! What can go wrong with a store.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use stepscope_model::Hint;
+
+/// A store that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("cannot {action}: {source}: {}", path.display())]
+    Io {
+        /// What was tried, as a verb and its object.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// A table could not be written.
+    #[error("cannot write the table {table}: {source}: {}", path.display())]
+    Parquet {
+        /// Name of the table.
+        table: &'static str,
+        /// File that was being written.
+        path: PathBuf,
+        /// What the Parquet writer said.
+        source: ParquetError,
+    },
+    /// The folder holds no runs.
+    #[error("not a store: {}", path.display())]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The store does not have the run.
+    #[error("no run named {run:?} in the store {}", path.display())]
+    NoSuchRun {
+        /// Name that was asked for.
+        run: String,
+        /// Names that the store has.
+        known: Vec<String>,
+        /// Folder of the store.
+        path: PathBuf,
+    },
+    /// A source record cannot be understood.
+    #[error("corrupt source record: {reason}: {}", path.display())]
+    CorruptRecord {
+        /// What is wrong with it.
+        reason: String,
+        /// The record.
+        path: PathBuf,
+    },
+    /// Another version of Stepscope wrote the store.
+    #[error("written by {what} {found}, this Stepscope reads {expected}: {}", path.display())]
+    WrongVersion {
+        /// `schema` or `derivation`.
+        what: &'static str,
+        /// Version in the store.
+        found: u64,
+        /// Version that this build reads.
+        expected: u32,
+        /// File that says so.
+        path: PathBuf,
+    },
+    /// A source record promises a table whose file is not there.
+    #[error("the store has lost a file of the table {table}: {}", path.display())]
+    MissingFile {
+        /// Name of the table.
+        table: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Rows do not have the columns of their table; a bug of the caller.
+    #[error("rows do not fit the table {table}: {reason}")]
+    WrongColumns {
+        /// Name of the table.
+        table: &'static str,
+        /// First difference.
+        reason: String,
+    },
+    /// Rows came after the table was finished; a bug of the caller.
+    #[error("the table {table} is already finished")]
+    AlreadyFinished {
+        /// Name of the table.
+        table: &'static str,
+    },
+}
+
+impl StoreError {
+    /// Wraps what the file system said about `path`; for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// Wraps what the Parquet writer said; for `map_err`.
+    pub(crate) fn parquet(table: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Parquet { table, path, source }
+    }
+}
+
+impl Hint for StoreError {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Some("the disk is full: free some space or put the store elsewhere with `--store`".into())
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Some("choose a folder that can be written with `--store`".into())
+                }
+                _ => None,
+            },
+            Self::NotAStore { .. } => Some("`stepscope ingest PATH --store DIR` makes one".into()),
+            Self::NoSuchRun { known, .. } if known.is_empty() => Some("the store has no runs".into()),
+            Self::NoSuchRun { known, .. } => Some(format!("the store has {}", known.join(", ")).into()),
+            Self::CorruptRecord { .. } | Self::MissingFile { .. } => Some("ingest the trace again".into()),
+            Self::WrongVersion { found, expected, .. } if *found > u64::from(*expected) => {
+                Some("a newer Stepscope wrote the store: update this one, or ingest the trace again".into())
+            }
+            Self::WrongVersion { .. } => Some("ingest the trace again into a new store".into()),
+            Self::Parquet { .. } | Self::WrongColumns { .. } | Self::AlreadyFinished { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The Parquet directory that Stepscope keeps traces in.
+//!
+//! A store holds runs, a run holds sources (one recording of one rank), and a source is one Parquet file a table plus
+//! a record that is written last. A source without a record does not exist, so a crash can never leave half of one.
+//!
+//! Text columns are written as dictionaries ([`arrow_schema`]) and read as string views ([`read_schema`]): the files
+//! hold one dictionary a row group either way, and views of it are what the engine groups and compares fastest.
+
+mod disk;
+mod encoding;
+mod error;
+pub mod layout;
+mod schema;
+mod source;
+mod store;
+mod summary;
+mod writer;
+
+pub use error::StoreError;
+pub use schema::{arrow_schema, read_schema};
+pub use store::Store;
+pub use summary::RunSummary;
+pub use writer::{SourceWriter, TableWriter};

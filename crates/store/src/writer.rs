@@ -1,0 +1,217 @@
+//! Writes one source. Nothing of it is visible before [`SourceWriter::commit`], and after it everything is.
+//!
+//! All files are first written into a hidden folder of the store. The commit brings them to disk, takes away the record
+//! of a source that is being replaced, moves the tables into place, and puts the new record last. A crash at any point
+//! leaves the old source, no source, or the new source: never a mixture.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use stepscope_model::{SourceId, SourceRecord, Table, tables::TABLES};
+use tempfile::TempDir;
+
+use crate::disk;
+use crate::encoding;
+use crate::error::StoreError;
+use crate::layout;
+use crate::schema;
+use crate::source;
+use crate::store::Store;
+use crate::summary;
+
+/// A source on its way into a store. Dropping it without a commit leaves no trace of it.
+#[derive(Debug)]
+pub struct SourceWriter {
+    root: PathBuf,
+    run: String,
+    id: SourceId,
+    temporary_dir: TempDir,
+    tables: BTreeMap<&'static str, TableWriter>,
+}
+
+impl SourceWriter {
+    /// Starts a source. `run_name` may be any text; it is kept as [`layout::run_folder_name`] spells it.
+    pub fn begin(store: &Store, run_name: &str, id: SourceId) -> Result<Self, StoreError> {
+        let runs_dir = layout::runs_dir(store.root());
+        disk::create_folders(&runs_dir)?;
+        let temporary_dir = tempfile::Builder::new()
+            .prefix(layout::TEMPORARY_PREFIX)
+            .tempdir_in(&runs_dir)
+            .map_err(StoreError::io("create a temporary folder", &runs_dir))?;
+        let run = layout::run_folder_name(run_name);
+        Ok(Self { root: store.root().to_owned(), run, id, temporary_dir, tables: BTreeMap::new() })
+    }
+
+    /// A folder on the store's disk that goes away with the writer: for what does not fit into memory.
+    #[must_use]
+    pub fn temporary_dir(&self) -> &Path {
+        self.temporary_dir.path()
+    }
+
+    /// Opens a table. Several may be open at once, on different threads; asking again gives the same table.
+    pub fn table(&mut self, table: &'static Table) -> Result<TableWriter, StoreError> {
+        if let Some(open) = self.tables.get(table.name) {
+            return Ok(open.clone());
+        }
+        let path = self.temporary_dir.path().join(format!("{}.parquet", table.name));
+        let writer = TableWriter::create(table, path)?;
+        self.tables.insert(table.name, writer.clone());
+        Ok(writer)
+    }
+
+    /// Makes the source exist, in place of one with the same rank and window. Sets `run`, `id`, `rows` and `bytes_out`
+    /// of the record from what was written. Tables that were not finished are finished here.
+    pub fn commit(mut self, mut record: SourceRecord) -> Result<SourceRecord, StoreError> {
+        record.run.clone_from(&self.run);
+        record.id = self.id;
+        record.rows = TABLES.iter().map(|table| (table.name.to_owned(), 0)).collect();
+        record.bytes_out = 0;
+
+        let tables = std::mem::take(&mut self.tables);
+        let mut written = Vec::new();
+        for writer in tables.into_values() {
+            let (table, path) = (writer.table, Arc::clone(&writer.path));
+            let size = writer.finish_slot()?;
+            record.rows.insert(table.name.to_owned(), size.rows);
+            if size.rows > 0 {
+                record.bytes_out += size.bytes;
+                written.push((table, path));
+            }
+        }
+
+        disk::remove_if_present(&layout::source_file(&self.root, &self.run, self.id))?;
+        for (table, path) in &written {
+            disk::move_into_place(path, &layout::table_file(&self.root, &self.run, table, self.id))?;
+        }
+        for table in TABLES {
+            if !written.iter().any(|(kept, _)| kept.name == table.name) {
+                disk::remove_if_present(&layout::table_file(&self.root, &self.run, table, self.id))?;
+            }
+        }
+        source::write(&self.root, &self.run, self.temporary_dir.path(), &record)?;
+        summary::write(&self.root, &self.run, self.temporary_dir.path())?;
+        Ok(record)
+    }
+}
+
+/// One table of a source. Clones write to the same table.
+#[derive(Clone, Debug)]
+pub struct TableWriter {
+    table: &'static Table,
+    schema: SchemaRef,
+    path: Arc<PathBuf>,
+    slot: Arc<Mutex<Slot>>,
+}
+
+/// What became of a table.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    rows: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+enum Slot {
+    Open {
+        writer: Box<ArrowWriter<File>>,
+        rows: u64,
+    },
+    Finished(Size),
+    /// A write went wrong: what is in the file cannot be told, so it must not be committed.
+    Broken,
+}
+
+impl TableWriter {
+    fn create(table: &'static Table, path: PathBuf) -> Result<Self, StoreError> {
+        let schema = schema::arrow_schema(table);
+        let fail = || StoreError::parquet(table.name, &path);
+        // Without Arrow's own copy of the schema a reader is free to choose views for text, and each file of a large
+        // run is some kilobytes smaller.
+        let options = ArrowWriterOptions::new()
+            .with_properties(encoding::writer_properties(table).map_err(fail())?)
+            .with_skip_arrow_metadata(true);
+        let file = File::create(&path).map_err(StoreError::io("create a file", &path))?;
+        let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options).map_err(fail())?;
+        let slot = Slot::Open { writer: Box::new(writer), rows: 0 };
+        Ok(Self { table, schema, path: Arc::new(path), slot: Arc::new(Mutex::new(slot)) })
+    }
+
+    /// The columns that [`Self::write`] takes.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Appends rows. Batches may have any size; row groups are cut to theirs.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        self.check_columns(batch)?;
+        let mut slot = self.lock();
+        let Slot::Open { writer, rows } = &mut *slot else {
+            return Err(StoreError::AlreadyFinished { table: self.table.name });
+        };
+        if let Err(error) = writer.write(batch) {
+            *slot = Slot::Broken;
+            return Err(StoreError::parquet(self.table.name, &self.path)(error));
+        }
+        *rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    /// Bytes of memory that the table holds until its row group is full.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        match &*self.lock() {
+            Slot::Open { writer, .. } => writer.memory_size(),
+            Slot::Finished(_) | Slot::Broken => 0,
+        }
+    }
+
+    /// Ends the table and brings it to disk; its number of rows.
+    pub fn finish(self) -> Result<u64, StoreError> {
+        self.finish_slot().map(|size| size.rows)
+    }
+
+    fn finish_slot(&self) -> Result<Size, StoreError> {
+        let mut slot = self.lock();
+        match std::mem::replace(&mut *slot, Slot::Broken) {
+            Slot::Open { writer, rows } => {
+                let file = writer.into_inner().map_err(StoreError::parquet(self.table.name, &self.path))?;
+                file.sync_all().map_err(StoreError::io("write a table to disk", &self.path))?;
+                let bytes = file.metadata().map_err(StoreError::io("look at a table", &self.path))?.len();
+                let size = Size { rows, bytes };
+                *slot = Slot::Finished(size);
+                Ok(size)
+            }
+            Slot::Finished(size) => {
+                *slot = Slot::Finished(size);
+                Ok(size)
+            }
+            Slot::Broken => Err(StoreError::AlreadyFinished { table: self.table.name }),
+        }
+    }
+
+    fn check_columns(&self, batch: &RecordBatch) -> Result<(), StoreError> {
+        let got = batch.schema_ref();
+        if Arc::ptr_eq(got, &self.schema) || *got == self.schema {
+            return Ok(());
+        }
+        let (got, wanted) = (got.fields(), self.schema.fields());
+        let different = wanted.iter().zip(got).find(|(wanted, got)| wanted != got);
+        let reason = different.map_or_else(
+            || format!("it has {} columns instead of {}", got.len(), wanted.len()),
+            |(wanted, got)| format!("column {got} instead of {wanted}"),
+        );
+        Err(StoreError::WrongColumns { table: self.table.name, reason })
+    }
+
+    /// A panic of another thread cannot leave a slot half changed that matters: a broken file is not committed.
+    fn lock(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of the store through its public interface, on real folders.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod commit;
+mod layout;
+mod round_trip;
+mod synthetic;
+mod versions;
