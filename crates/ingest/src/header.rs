@@ -1,0 +1,66 @@
+//! What the header of a trace says about the recording as a whole.
+
+use serde_json::Value as Json;
+use stepscope_formats::Value;
+use stepscope_model::Device;
+
+/// Facts from the header. A key that comes twice counts as it stands the last time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Header {
+    pub schema_version: Json,
+    pub base_time_ns: i64,
+    pub rank: Json,
+    pub world_size: Json,
+    pub devices: Option<Vec<Device>>,
+}
+
+impl Header {
+    /// Takes one entry; `false` when its value is not one that can be used.
+    pub(crate) fn take(&mut self, key: &str, value: &Value<'_>) -> bool {
+        match key {
+            "schemaVersion" => self.schema_version = json(value),
+            "baseTimeNanoseconds" => {
+                self.base_time_ns = value.as_i64().unwrap_or(0);
+                return value.as_i64().is_some();
+            }
+            "distributedInfo" => {
+                let info = json(value);
+                self.rank = info.get("rank").cloned().unwrap_or(Json::Null);
+                self.world_size = info.get("world_size").cloned().unwrap_or(Json::Null);
+            }
+            "deviceProperties" => {
+                self.devices = json(value)
+                    .as_array()
+                    .map(|list| list.iter().filter(|item| item.is_object()).map(device).collect());
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// The rank, if the header has one that can be a rank.
+    pub(crate) fn rank_number(&self) -> Option<u32> {
+        self.rank.as_u64().and_then(|rank| u32::try_from(rank).ok())
+    }
+}
+
+fn device(item: &Json) -> Device {
+    let integer = |key: &str| item.get(key).and_then(Json::as_i64);
+    Device {
+        id: integer("id"),
+        name: item.get("name").and_then(Json::as_str).map(str::to_owned),
+        compute_major: integer("computeMajor"),
+        multiprocessors: integer("numSms"),
+        memory_bytes: integer("totalGlobalMem"),
+    }
+}
+
+fn json(value: &Value<'_>) -> Json {
+    match value {
+        Value::Missing | Value::Null => Json::Null,
+        Value::Bool(flag) => Json::Bool(*flag),
+        Value::Text(text) => Json::String(text.to_string()),
+        Value::Number(text) => serde_json::from_str(text).unwrap_or(Json::Null),
+        Value::Json(text) => serde_json::from_str(text).unwrap_or(Json::Null),
+    }
+}

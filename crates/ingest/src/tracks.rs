@@ -1,0 +1,124 @@
+//! Threads, streams and asynchronous lanes, and the names that metadata events give them.
+
+use std::collections::HashMap;
+
+use stepscope_formats::{Event, Value};
+
+use crate::args::last;
+use crate::identity::{canonical, integer, trailing_integer};
+use crate::record::TrackId;
+use crate::strings::{Strings, TextId};
+
+/// What a track is, as the trace tells it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TrackKey {
+    /// A thread or a stream: `pid` and `tid`.
+    Thread { process: Option<TextId>, thread: Option<TextId> },
+    /// An asynchronous lane: category and id.
+    Async { category: Option<TextId>, id: Option<TextId> },
+}
+
+/// A track and what is known about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Track {
+    pub key: TrackKey,
+    /// Device and stream that its ids stand for, should it turn out to hold device work.
+    pub device_id: Option<i64>,
+    pub stream_id: Option<i64>,
+    pub has_device_work: bool,
+    pub spans: u64,
+    pub first: Option<i64>,
+    pub last: Option<i64>,
+}
+
+impl Track {
+    /// Widens the time the track covers.
+    pub(crate) fn cover(&mut self, start: i64, end: i64) {
+        self.first = Some(self.first.map_or(start, |first| first.min(start)));
+        self.last = Some(self.last.map_or(end, |last| last.max(end)));
+    }
+}
+
+/// Names that metadata events give to a process or a thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Caption {
+    pub name: Option<TextId>,
+    pub labels: Option<TextId>,
+    pub sort_index: Option<i64>,
+}
+
+/// The tracks of one source, numbered in the order of first appearance.
+#[derive(Debug, Default)]
+pub(crate) struct Tracks {
+    ids: HashMap<TrackKey, TrackId>,
+    pub list: Vec<Track>,
+    processes: HashMap<Option<TextId>, Caption>,
+    threads: HashMap<TrackKey, Caption>,
+}
+
+impl Tracks {
+    /// The track of an event on a thread or a stream.
+    pub(crate) fn thread(&mut self, event: &Event<'_>, strings: &mut Strings) -> TrackId {
+        let (key, device_id, stream_id) = thread_key(event, strings);
+        self.get_or_add(key, device_id, stream_id)
+    }
+
+    /// The track of an asynchronous event.
+    pub(crate) fn lane(&mut self, category: Option<TextId>, id: Option<TextId>) -> TrackId {
+        self.get_or_add(TrackKey::Async { category, id }, None, None)
+    }
+
+    /// Takes a name or an order from a metadata event.
+    pub(crate) fn name(&mut self, event: &Event<'_>, strings: &mut Strings) {
+        let (key, ..) = thread_key(event, strings);
+        let TrackKey::Thread { process, .. } = key else { return };
+        let text = |argument: &str, strings: &mut Strings| {
+            last(event.args, argument).and_then(Value::as_text).map(|text| strings.intern(text))
+        };
+        let sort_index = || last(event.args, "sort_index").and_then(Value::as_i64);
+        match event.name.as_text() {
+            Some("process_name") => self.processes.entry(process).or_default().name = text("name", strings),
+            Some("process_labels") => self.processes.entry(process).or_default().labels = text("labels", strings),
+            Some("process_sort_index") => self.processes.entry(process).or_default().sort_index = sort_index(),
+            Some("thread_name") => self.threads.entry(key).or_default().name = text("name", strings),
+            Some("thread_sort_index") => self.threads.entry(key).or_default().sort_index = sort_index(),
+            _ => {}
+        }
+    }
+
+    /// Names of the process a track belongs to.
+    pub(crate) fn process_labels(&self, track: &Track) -> Caption {
+        let TrackKey::Thread { process, .. } = track.key else { return Caption::default() };
+        self.processes.get(&process).copied().unwrap_or_default()
+    }
+
+    /// Names of the thread that a track is.
+    pub(crate) fn thread_labels(&self, track: &Track) -> Caption {
+        self.threads.get(&track.key).copied().unwrap_or_default()
+    }
+
+    fn get_or_add(&mut self, key: TrackKey, device_id: Option<i64>, stream_id: Option<i64>) -> TrackId {
+        *self.ids.entry(key).or_insert_with(|| {
+            self.list.push(Track {
+                key,
+                device_id,
+                stream_id,
+                has_device_work: false,
+                spans: 0,
+                first: None,
+                last: None,
+            });
+            (self.list.len() - 1) as TrackId
+        })
+    }
+}
+
+fn thread_key(event: &Event<'_>, strings: &mut Strings) -> (TrackKey, Option<i64>, Option<i64>) {
+    let process = canonical(&event.process);
+    let thread = canonical(&event.thread);
+    let device_id = process.as_deref().and_then(integer);
+    let stream_id = thread.as_deref().and_then(trailing_integer);
+    let process = process.map(|id| strings.intern(&id));
+    let thread = thread.map(|id| strings.intern(&id));
+    (TrackKey::Thread { process, thread }, device_id, stream_id)
+}
