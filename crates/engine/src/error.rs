@@ -1,0 +1,131 @@
+//! What can go wrong with a query.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use stepscope_model::Hint;
+use stepscope_store::StoreError;
+
+/// A run that cannot be opened or a query that has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The text is not SQL.
+    #[error("cannot read the query: {message}")]
+    Syntax {
+        /// What the parser says, with line and column.
+        message: String,
+    },
+    /// The query names something that is not there, or combines things that do not fit.
+    #[error("cannot plan the query: {message}")]
+    Plan {
+        /// What does not fit.
+        message: String,
+    },
+    /// The statement would change something.
+    #[error("only queries can be run, not {statement}")]
+    NotAQuery {
+        /// First word of the statement, or what it would do.
+        statement: String,
+    },
+    /// The query took too long.
+    #[error("the query did not end within {} s", limit.as_secs_f64())]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+    },
+    /// The query needs more memory than it may have.
+    #[error("the query needs more memory than {limit_bytes} bytes: {message}")]
+    OutOfMemory {
+        /// The limit.
+        limit_bytes: usize,
+        /// Which part of the query wanted more.
+        message: String,
+    },
+    /// Somebody ended the query.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The query failed while it ran: a division by zero, a damaged file.
+    #[error("the query failed: {message}")]
+    Execution {
+        /// What happened.
+        message: String,
+    },
+    /// The engine could not start.
+    #[error("cannot start the query engine: {0}")]
+    Start(std::io::Error),
+    /// Something that should not happen, here or in the engine underneath.
+    #[error("bug in the query engine: {message}")]
+    Bug {
+        /// What the engine said.
+        message: String,
+    },
+}
+
+impl EngineError {
+    /// Sorts an error of `DataFusion` into what a person can do about it.
+    pub(crate) fn from_datafusion(error: &DataFusionError, limit_bytes: usize) -> Self {
+        match error.find_root() {
+            // One of several mistakes is enough to act on.
+            DataFusionError::Collection(errors) if !errors.is_empty() => Self::from_datafusion(&errors[0], limit_bytes),
+            DataFusionError::SQL(parser, _) => {
+                let message = parser.to_string();
+                let message = message.strip_prefix("sql parser error: ").unwrap_or(&message).trim().to_owned();
+                Self::Syntax { message }
+            }
+            DataFusionError::SchemaError(schema, _) => Self::Plan { message: schema_message(schema) },
+            DataFusionError::Plan(message)
+            | DataFusionError::NotImplemented(message)
+            | DataFusionError::Configuration(message) => {
+                // There is one catalogue with one schema; their names would only puzzle.
+                Self::Plan { message: first_lower(&one_line(&message.replace("datafusion.public.", ""))) }
+            }
+            DataFusionError::ResourcesExhausted(message) => {
+                Self::OutOfMemory { limit_bytes, message: one_line(message) }
+            }
+            DataFusionError::Internal(message) => Self::Bug { message: one_line(message) },
+            other => Self::Execution { message: first_lower(&other.strip_backtrace()) },
+        }
+    }
+}
+
+impl Hint for EngineError {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Store(error) => return error.hint(),
+            Self::Syntax { .. } => "one SELECT statement is expected, in DataFusion's SQL".into(),
+            Self::Plan { .. } => "`stepscope schema` lists tables and columns".into(),
+            Self::NotAQuery { .. } => {
+                "a store is only read: use SELECT, WITH, VALUES, EXPLAIN, SHOW or DESCRIBE".into()
+            }
+            Self::TimedOut { .. } => "ask for fewer ranks, steps or columns, or allow more time".into(),
+            Self::OutOfMemory { .. } => "ask for fewer rows or groups, or allow more with `--memory-limit`".into(),
+            Self::Bug { .. } => "please report it with the query".into(),
+            Self::Cancelled | Self::Execution { .. } | Self::Start(_) => return None,
+        })
+    }
+}
+
+/// The first sentence of a schema error with its "did you mean"; the list of all fields behind it can be pages long.
+fn schema_message(error: &SchemaError) -> String {
+    let text = error.to_string();
+    first_lower(text.split("\nValid fields are").next().unwrap_or(&text).lines().next().unwrap_or_default())
+}
+
+fn first_lower(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        // A word in capitals, such as SELECT, stays as it is.
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

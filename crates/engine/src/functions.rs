@@ -1,0 +1,25 @@
+//! Functions that SQL does not have: one file each, listed here.
+
+mod interval_aggregate;
+mod interval_set;
+mod overlap_length;
+mod union_length;
+
+use datafusion::logical_expr::AggregateUDF;
+
+/// What `stepscope schema` says about a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionDoc {
+    /// Name and arguments, as one would write the call.
+    pub call: &'static str,
+    /// What it computes.
+    pub doc: &'static str,
+}
+
+/// Every function, in alphabetical order.
+pub static FUNCTIONS: [FunctionDoc; 2] = [overlap_length::DOC, union_length::DOC];
+
+/// The functions as the engine takes them.
+pub(crate) fn aggregates() -> [AggregateUDF; 2] {
+    [overlap_length::function(), union_length::function()]
+}

@@ -1,0 +1,23 @@
+//! SQL over Stepscope stores.
+//!
+//! [`Engine`] opens one run of a store as tables (those of `stepscope-model`), adds the functions of [`mod@functions`]
+//! and the documented views of [`View`], and answers queries under limits of memory, time and rows. It only reads.
+//! Everything asynchronous stays in here: callers see plain blocking calls and Arrow batches whose texts are `Utf8`.
+
+mod cancel;
+mod complexity;
+mod engine;
+mod error;
+pub mod functions;
+mod plain;
+mod query;
+mod read_only;
+mod tables;
+mod views;
+mod yielding;
+
+pub use cancel::CancelFlag;
+pub use engine::{Engine, EngineOptions};
+pub use error::EngineError;
+pub use query::{QueryOptions, QueryResult, QueryStream};
+pub use views::{View, views};

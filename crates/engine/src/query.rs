@@ -1,0 +1,245 @@
+//! Runs one query under its limits.
+//!
+//! The work happens on the engine's threads; the caller's thread waits and looks every few milliseconds whether the
+//! query was cancelled or has run out of time. So even a query that never yields cannot hold its caller.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::dataframe::DataFrame;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::prelude::SessionContext;
+use futures::StreamExt;
+
+use crate::cancel::CancelFlag;
+use crate::complexity;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::plain;
+use crate::read_only;
+
+/// How often a waiting caller looks at the clock and at its flag.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Limits of one query.
+#[derive(Clone, Debug, Default)]
+pub struct QueryOptions {
+    /// Rows at most; the rest is left out.
+    pub max_rows: Option<usize>,
+    /// Whether to run a query that has more rows to its end, to tell how many were left out.
+    pub count_left_out: bool,
+    /// Time at most, planning included.
+    pub time_limit: Option<Duration>,
+    /// Ends the query from elsewhere.
+    pub cancel: CancelFlag,
+}
+
+/// The rows of a query.
+#[derive(Clone, Debug)]
+pub struct QueryResult {
+    /// Columns; texts are `Utf8`.
+    pub schema: SchemaRef,
+    /// Rows, in order.
+    pub batches: Vec<RecordBatch>,
+    /// How many rows the limit left out; `None` when there are some but they were not counted.
+    pub rows_left_out: Option<u64>,
+    /// Whether the limit left out any row.
+    pub truncated: bool,
+}
+
+impl QueryResult {
+    /// Number of rows that are there.
+    #[must_use]
+    pub fn num_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+impl Engine {
+    /// Answers a query as a whole. The answer counts towards the memory limit.
+    pub fn query(&self, sql: &str, options: &QueryOptions) -> Result<QueryResult, EngineError> {
+        let mut stream = self.stream(sql, options)?;
+        let (mut batches, mut bytes) = (Vec::new(), 0);
+        for batch in stream.by_ref() {
+            let batch = batch?;
+            bytes += batch.get_array_memory_size();
+            if bytes > self.memory_limit_bytes {
+                let message = "the answer itself is too large".to_owned();
+                return Err(EngineError::OutOfMemory { limit_bytes: self.memory_limit_bytes, message });
+            }
+            batches.push(batch);
+        }
+        let (rows_left_out, truncated) = (stream.rows_left_out(), stream.truncated());
+        Ok(QueryResult { schema: Arc::clone(stream.schema()), batches, rows_left_out, truncated })
+    }
+
+    /// Answers a query batch by batch, for answers that do not fit into memory.
+    pub fn stream(&self, sql: &str, options: &QueryOptions) -> Result<QueryStream<'_>, EngineError> {
+        let watch = Watch { cancel: options.cancel.clone(), time_limit: options.time_limit, started: Instant::now() };
+        let fetch = options.max_rows.filter(|_| !options.count_left_out).map(|rows| rows.saturating_add(1));
+        let (context, text, limit_bytes) = (self.context.clone(), sql.to_owned(), self.memory_limit_bytes);
+        let source = watch.run(self, async move { start(&context, &text, fetch, limit_bytes).await })??;
+        Ok(QueryStream {
+            engine: self,
+            schema: plain::plain_schema(&source.schema()),
+            source: Some(source),
+            watch,
+            rows_wanted: options.max_rows.unwrap_or(usize::MAX),
+            count_left_out: options.count_left_out,
+            rows_left_out: 0,
+        })
+    }
+}
+
+/// The rows of a query as they come. Dropping it ends the query.
+pub struct QueryStream<'engine> {
+    engine: &'engine Engine,
+    schema: SchemaRef,
+    source: Option<SendableRecordBatchStream>,
+    watch: Watch,
+    rows_wanted: usize,
+    count_left_out: bool,
+    rows_left_out: u64,
+}
+
+impl QueryStream<'_> {
+    /// Columns; texts are `Utf8`.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Whether the row limit left out any row; known at the end.
+    #[must_use]
+    pub fn truncated(&self) -> bool {
+        self.rows_left_out > 0
+    }
+
+    /// How many rows the limit left out; `None` when there are some but they were not counted. Known at the end.
+    #[must_use]
+    pub fn rows_left_out(&self) -> Option<u64> {
+        (self.rows_left_out == 0 || self.count_left_out).then_some(self.rows_left_out)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, EngineError> {
+        while let Some(mut source) = self.source.take() {
+            let (source, batch) = self.watch.run(self.engine, async move {
+                let batch = source.next().await;
+                (source, batch)
+            })?;
+            let Some(batch) = batch else { break };
+            let fail = |error: &DataFusionError| EngineError::from_datafusion(error, self.engine.memory_limit_bytes);
+            let batch = batch.map_err(|error| fail(&error))?;
+            let kept = batch.num_rows().min(self.rows_wanted);
+            self.rows_wanted -= kept;
+            self.rows_left_out += (batch.num_rows() - kept) as u64;
+            // A full answer is asked once more, to learn whether the limit cut anything off.
+            if self.rows_left_out == 0 || self.count_left_out {
+                self.source = Some(source);
+            }
+            if kept > 0 {
+                let batch = plain::plain_batch(&batch.slice(0, kept), &self.schema);
+                return batch.map(Some).map_err(|error| fail(&error.into()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for QueryStream<'_> {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
+    }
+}
+
+impl std::fmt::Debug for QueryStream<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("QueryStream").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+/// Parses, checks, plans and starts a query; `fetch` rows are enough.
+async fn start(
+    context: &SessionContext,
+    sql: &str,
+    fetch: Option<usize>,
+    limit_bytes: usize,
+) -> Result<SendableRecordBatchStream, EngineError> {
+    let fail = |error: DataFusionError| EngineError::from_datafusion(&error, limit_bytes);
+    let state = context.state();
+    let dialect = state.config_options().sql_parser.dialect;
+    complexity::check_length(sql)?;
+    let statement = state.sql_to_statement(sql, &dialect).map_err(|error| match fail(error) {
+        // "No statement" and "several statements" are not the parser's errors, but they are about the text.
+        EngineError::Plan { message } => EngineError::Syntax { message },
+        other => other,
+    })?;
+    read_only::check_statement(&statement)?;
+    complexity::check_statement(&statement)?;
+    let plan = state.statement_to_plan(statement).await.map_err(fail)?;
+    read_only::check_plan(&plan)?;
+    let plan = limited(plan, fetch).map_err(fail)?;
+    DataFrame::new(state, plan).execute_stream().await.map_err(fail)
+}
+
+/// Tells the planner how many rows are wanted: a sort that knows keeps only those.
+fn limited(plan: LogicalPlan, fetch: Option<usize>) -> Result<LogicalPlan, DataFusionError> {
+    match (fetch, &plan) {
+        // These stand at the top of a plan or nowhere.
+        (_, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::DescribeTable(_)) | (None, _) => Ok(plan),
+        (Some(rows), _) => LogicalPlanBuilder::from(plan).limit(0, Some(rows))?.build(),
+    }
+}
+
+/// Waits for the engine's threads without losing sight of the limits.
+struct Watch {
+    cancel: CancelFlag,
+    time_limit: Option<Duration>,
+    started: Instant,
+}
+
+impl Watch {
+    fn run<T: Send + 'static>(
+        &self,
+        engine: &Engine,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let task = engine.runtime()?.spawn(async move {
+            // Nobody waits any more when the query was given up.
+            let _ = sender.send(work.await);
+        });
+        // The wait must not use the engine's own timers: they stand still while its threads are busy.
+        loop {
+            if let Err(error) = self.check() {
+                task.abort();
+                return Err(error);
+            }
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Ok(done) => return Ok(done),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(EngineError::Bug { message: "a thread of the query panicked".to_owned() });
+                }
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        if self.cancel.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        match self.time_limit {
+            Some(limit) if self.started.elapsed() >= limit => Err(EngineError::TimedOut { limit }),
+            _ => Ok(()),
+        }
+    }
+}
