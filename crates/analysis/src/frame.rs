@@ -1,0 +1,71 @@
+//! Columns of a query's answer, by name.
+
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use stepscope_engine::QueryResult;
+
+use crate::error::AnalysisError;
+
+/// The answer of a query, ready to be taken apart.
+pub(crate) struct Frame {
+    result: QueryResult,
+}
+
+impl Frame {
+    pub(crate) fn new(result: QueryResult) -> Self {
+        Self { result }
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.result.batches.iter().map(arrow::record_batch::RecordBatch::num_rows).sum()
+    }
+
+    /// A column of integers.
+    pub(crate) fn i64(&self, name: &str) -> Result<Vec<Option<i64>>, AnalysisError> {
+        self.column(name, &DataType::Int64, |array, values| {
+            values.extend(array.as_primitive::<Int64Type>().iter());
+        })
+    }
+
+    /// A column of integers that are never missing.
+    pub(crate) fn required_i64(&self, name: &str) -> Result<Vec<i64>, AnalysisError> {
+        let values = self.i64(name)?;
+        values.into_iter().map(|value| value.ok_or_else(|| AnalysisError::Shape(format!("{name} is null")))).collect()
+    }
+
+    /// A column of numbers.
+    pub(crate) fn f64(&self, name: &str) -> Result<Vec<Option<f64>>, AnalysisError> {
+        self.column(name, &DataType::Float64, |array, values| {
+            values.extend(array.as_primitive::<Float64Type>().iter());
+        })
+    }
+
+    /// A column of flags.
+    pub(crate) fn bool(&self, name: &str) -> Result<Vec<Option<bool>>, AnalysisError> {
+        self.column(name, &DataType::Boolean, |array, values| values.extend(array.as_boolean().iter()))
+    }
+
+    /// A column of texts.
+    pub(crate) fn text(&self, name: &str) -> Result<Vec<Option<String>>, AnalysisError> {
+        self.column(name, &DataType::Utf8, |array, values| {
+            values.extend(array.as_string::<i32>().iter().map(|text| text.map(str::to_owned)));
+        })
+    }
+
+    fn column<T>(
+        &self,
+        name: &str,
+        data_type: &DataType,
+        mut take: impl FnMut(&dyn Array, &mut Vec<Option<T>>),
+    ) -> Result<Vec<Option<T>>, AnalysisError> {
+        let mut values = Vec::with_capacity(self.rows());
+        for batch in &self.result.batches {
+            let column = batch.column_by_name(name).ok_or_else(|| AnalysisError::Shape(format!("no column {name}")))?;
+            let column = cast(column, data_type).map_err(|error| AnalysisError::Shape(format!("{name}: {error}")))?;
+            take(&column, &mut values);
+        }
+        Ok(values)
+    }
+}

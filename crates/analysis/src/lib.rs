@@ -1,0 +1,18 @@
+//! The one façade over Stepscope: open, ingest, query, measure.
+//!
+//! Commands, the server and Python talk to [`Workspace`] and to nothing below it. What it answers are plain reports
+//! and JSON; how they look is not decided here.
+
+mod cache;
+mod error;
+mod frame;
+mod metrics;
+mod settings;
+mod views;
+mod workspace;
+
+pub use error::AnalysisError;
+pub use settings::Settings;
+pub use stepscope_engine::CancelFlag;
+pub use stepscope_ingest::Progress;
+pub use workspace::Workspace;

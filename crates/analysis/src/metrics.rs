@@ -1,0 +1,71 @@
+//! Every figure of one source as one JSON document: how the numbers are checked, and the form of a baseline.
+//!
+//! A member of the document is one file here and one line in `MEMBERS`. Names carry their unit, integers stay integers,
+//! and a figure that is missing is null, with its reason under `nulls`.
+
+mod format;
+mod gpu;
+mod health;
+mod nesting;
+mod steps;
+mod temporal;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+use stepscope_engine::{Engine, QueryOptions};
+use stepscope_model::SourceRecord;
+
+use crate::error::AnalysisError;
+use crate::frame::Frame;
+
+/// One member of the document.
+type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
+
+/// The members, in the order of the document.
+const MEMBERS: [Member; 6] = [
+    ("format", format::measure),
+    ("health", health::measure),
+    ("nesting", nesting::measure),
+    ("steps", steps::measure),
+    ("gpu", gpu::measure),
+    ("temporal", temporal::measure),
+];
+
+/// One source being measured.
+pub(crate) struct Measuring<'a> {
+    pub engine: &'a Engine,
+    pub source: &'a SourceRecord,
+    nulls: BTreeMap<String, String>,
+}
+
+impl Measuring<'_> {
+    /// Asks about this source. `{source}` in the statement stands for the condition on rank and window.
+    pub(crate) fn query(&self, statement: &str) -> Result<Frame, AnalysisError> {
+        let id = self.source.id;
+        let condition = format!("rank = {} AND \"window\" = {}", id.rank, id.window);
+        let statement = statement.replace("{source}", &condition);
+        Ok(Frame::new(self.engine.query(&statement, &QueryOptions::default())?))
+    }
+
+    /// Says why the figure at `path` is missing.
+    pub(crate) fn missing(&mut self, path: &str, reason: impl Into<String>) {
+        self.nulls.insert(path.to_owned(), reason.into());
+    }
+}
+
+/// The whole document.
+pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, AnalysisError> {
+    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new() };
+    let mut document = Map::new();
+    for (name, member) in MEMBERS {
+        document.insert(name.to_owned(), member(&mut measuring)?);
+    }
+    document.insert("nulls".to_owned(), serde_json::json!(measuring.nulls));
+    Ok(Json::Object(document))
+}
+
+/// A share of a whole; null when there is no whole.
+fn ratio(part: f64, whole: i64) -> Json {
+    if whole == 0 { Json::Null } else { Json::from(part / whole as f64) }
+}

@@ -1,0 +1,40 @@
+//! What the file is and what is in it.
+
+use serde_json::{Map, Value as Json, json};
+use stepscope_model::warning::{BROKEN_EVENT, CUT_EVENT, EVENT_TOO_DEEP, EVENT_TOO_LONG, NOT_AN_OBJECT};
+
+use super::Measuring;
+use crate::error::AnalysisError;
+
+/// Losses of the reader: elements that never became an event.
+const UNREAD: [&str; 5] =
+    [BROKEN_EVENT.code, CUT_EVENT.code, EVENT_TOO_DEEP.code, EVENT_TOO_LONG.code, NOT_AN_OBJECT.code];
+
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+    let kinds = measuring.query(
+        "SELECT kind, count(*) AS spans FROM spans WHERE {source} AND phase = 'X' GROUP BY kind ORDER BY kind",
+    )?;
+    let counts = kinds.required_i64("spans")?;
+    let by_kind: Map<String, Json> =
+        kinds.text("kind")?.into_iter().flatten().zip(counts.iter().map(|&count| Json::from(count))).collect();
+    let source = measuring.source;
+    let unread: u64 = UNREAD.iter().filter_map(|code| source.dropped.get(*code)).sum();
+    let devices =
+        source.devices.as_ref().map(|devices| devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>());
+    Ok(json!({
+        "notes": source.notes,
+        "schema_version": source.trace_schema_version,
+        "base_time_ns": source.base_time_ns,
+        "clock_resolution_ns": source.clock_resolution_ns,
+        "raw_events": source.events_in - unread,
+        "events_by_phase_and_category": source.events_by_phase_and_category,
+        "kept_duration_events": counts.iter().sum::<i64>(),
+        "memory_events": source.rows.get("memory_events"),
+        "by_kind": by_kind,
+        "rank": source.header_rank,
+        "world_size": source.header_world_size,
+        "devices_in_header": devices,
+        "first_event_ns": source.first_event_ns,
+        "last_event_ns": source.last_event_ns,
+    }))
+}

@@ -1,0 +1,23 @@
+//! What the user may set, whatever the door they come through.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How to open, ingest and query.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Store to write to; without it, traces go to the cache.
+    pub store: Option<PathBuf>,
+    /// Ingest into a temporary store that goes away with the workspace.
+    pub no_cache: bool,
+    /// Every file becomes a run of its own.
+    pub separate_runs: bool,
+    /// Refuse traces that are broken or lost events.
+    pub strict: bool,
+    /// Memory that a query may take.
+    pub memory_limit_bytes: Option<u64>,
+    /// Threads that a query may take.
+    pub threads: Option<usize>,
+    /// Time that a query may take.
+    pub time_limit: Option<Duration>,
+}

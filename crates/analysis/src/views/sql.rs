@@ -1,0 +1,58 @@
+//! The answer of any query as a report.
+
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use stepscope_engine::QueryResult;
+use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
+
+use crate::error::AnalysisError;
+
+/// The rows of an answer, under the name of a command.
+pub(crate) fn report(name: &str, result: &QueryResult) -> Result<Report, AnalysisError> {
+    Ok(Report { name: name.to_owned(), parts: vec![Part::Table(table(result)?)] })
+}
+
+fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
+    let columns = result.schema.fields().iter().map(|field| ReportColumn::named(field.name())).collect();
+    let mut rows = Vec::new();
+    for batch in &result.batches {
+        let columns = batch.columns().iter().map(|column| cells(column)).collect::<Result<Vec<_>, _>>()?;
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        rows.extend((0..batch.num_rows()).map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()));
+    }
+    Ok(ReportTable {
+        name: "rows".to_owned(),
+        columns,
+        rows,
+        rows_left_out: result.rows_left_out.filter(|&rows| rows > 0),
+    })
+}
+
+fn cells(column: &dyn Array) -> Result<Vec<Cell>, AnalysisError> {
+    let convert = |to: &DataType| cast(column, to).map_err(|error| AnalysisError::Shape(error.to_string()));
+    Ok(match column.data_type() {
+        DataType::Null => vec![Cell::Null; column.len()],
+        DataType::Boolean => column.as_boolean().iter().map(|value| value.map_or(Cell::Null, Cell::Bool)).collect(),
+        DataType::UInt64 if !fits_i64(column) => texts(&convert(&DataType::Utf8)?),
+        data_type if data_type.is_integer() => {
+            let integers = convert(&DataType::Int64)?;
+            integers.as_primitive::<Int64Type>().iter().map(|value| value.map_or(Cell::Null, Cell::Int)).collect()
+        }
+        data_type if data_type.is_floating() => {
+            let numbers = convert(&DataType::Float64)?;
+            numbers.as_primitive::<Float64Type>().iter().map(|value| value.map_or(Cell::Null, Cell::Float)).collect()
+        }
+        _ => texts(&convert(&DataType::Utf8)?),
+    })
+}
+
+/// Sums of unsigned columns can exceed 64 signed bits; they are shown digit by digit rather than wrongly.
+fn fits_i64(column: &dyn Array) -> bool {
+    let values = column.as_primitive::<arrow::datatypes::UInt64Type>();
+    values.iter().flatten().all(|value| i64::try_from(value).is_ok())
+}
+
+fn texts(column: &dyn Array) -> Vec<Cell> {
+    column.as_string::<i32>().iter().map(|value| value.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))).collect()
+}

@@ -1,0 +1,229 @@
+//! The façade: a run that is open for questions.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions};
+use stepscope_ingest::{Ingested, Options, Progress};
+use stepscope_model::warning::is_loss;
+use stepscope_model::{Report, SourceRecord};
+use stepscope_store::Store;
+use tempfile::TempDir;
+
+use crate::cache::{self, Place};
+use crate::error::AnalysisError;
+use crate::settings::Settings;
+use crate::{metrics, views};
+
+/// A run that is open for questions.
+pub struct Workspace {
+    run: String,
+    sources: Vec<SourceRecord>,
+    engine: Engine,
+    settings: Settings,
+    /// A store that goes away with the workspace.
+    _temporary: Option<TempDir>,
+}
+
+impl Workspace {
+    /// Ingests traces and folders into the store of the settings; one row a source.
+    pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
+        let store = Store::create(settings.store.as_deref().ok_or(AnalysisError::NoStore)?)?;
+        Ok(views::ingest::report(&ingest(paths, &store, settings, progress)?))
+    }
+
+    /// Opens a store, a run of a store, or traces; traces are ingested first unless the cache has them.
+    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+        if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
+            return Err(AnalysisError::NotFound { path: missing.clone() });
+        }
+        if let Some((root, run)) = paths.iter().find_map(|path| as_store(path)) {
+            if let [_, _, ..] = paths {
+                return Err(AnalysisError::StoreAmongTraces { path: root });
+            }
+            return Self::open_run(&Store::open(&root)?, run, settings, None);
+        }
+        if let Some(root) = &settings.store {
+            let store = Store::create(root)?;
+            let runs = run_names(&ingest(paths, &store, settings, progress)?);
+            return Self::open_run(&store, one_of(runs)?, settings, None);
+        }
+        if settings.no_cache || paths.iter().any(|path| path.as_os_str() == "-") {
+            let fail = |source| AnalysisError::Cache { path: std::env::temp_dir(), source };
+            let folder = TempDir::with_prefix("stepscope-").map_err(fail)?;
+            let store = Store::create(folder.path())?;
+            ingest(paths, &store, settings, progress)?;
+            return Self::open_run(&store, None, settings, Some(folder));
+        }
+        let root = match cache::place(paths, settings)? {
+            // A cached store does not say whether its traces were whole, so a strict user gets a fresh look.
+            Place::Ready(root) if !settings.strict => root,
+            Place::Ready(_) => {
+                let strict = Settings { no_cache: true, ..settings.clone() };
+                return Self::open(paths, &strict, progress);
+            }
+            Place::ToFill(filling) => {
+                ingest(paths, &Store::create(filling.path())?, settings, progress)?;
+                filling.finish()?
+            }
+        };
+        Self::open_run(&Store::open(&root)?, None, settings, None)
+    }
+
+    /// Tables, views and columns.
+    pub fn schema() -> Result<Report, AnalysisError> {
+        views::schema::report()
+    }
+
+    /// Answers a query.
+    pub fn sql(&self, statement: &str, max_rows: Option<usize>, cancel: &CancelFlag) -> Result<Report, AnalysisError> {
+        let time_limit = self.settings.time_limit;
+        let options = QueryOptions { max_rows, time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
+        views::sql::report("sql", &self.engine.query(statement, &options)?)
+    }
+
+    /// Threads, streams and lanes.
+    pub fn tracks(&self) -> Result<Report, AnalysisError> {
+        views::sql::report("tracks", &self.engine.query(views::tracks::SQL, &QueryOptions::default())?)
+    }
+
+    /// Trace health.
+    pub fn health(&self) -> Result<Report, AnalysisError> {
+        views::sql::report("health", &self.engine.query(views::health::SQL, &QueryOptions::default())?)
+    }
+
+    /// Every figure of one source, as JSON.
+    pub fn metrics(&self, rank: Option<u32>, window: Option<u32>) -> Result<Json, AnalysisError> {
+        metrics::measure(&self.engine, self.source(rank, window)?)
+    }
+
+    /// The member `health` of JSON documents: how far the figures beside it can be trusted.
+    #[must_use]
+    pub fn health_info(&self) -> Json {
+        let mut lost = BTreeMap::new();
+        let mut absorbed = BTreeMap::new();
+        for (code, count) in self.sources.iter().flat_map(|source| &source.dropped) {
+            *(if is_loss(code) { &mut lost } else { &mut absorbed }).entry(code).or_insert(0) += count;
+        }
+        let mut notes: Vec<&String> = self.sources.iter().flat_map(|source| &source.notes).collect();
+        notes.sort();
+        notes.dedup();
+        json!({
+            "events_in": self.sources.iter().map(|source| source.events_in).sum::<u64>(),
+            "rows": self.sources.iter().map(SourceRecord::event_rows).sum::<u64>(),
+            "lost": lost,
+            "absorbed": absorbed,
+            "notes": notes,
+        })
+    }
+
+    /// The member `run` of JSON documents.
+    #[must_use]
+    pub fn run_info(&self) -> Json {
+        let sources: Vec<Json> = self.sources.iter().map(source_info).collect();
+        json!({ "name": self.run, "sources": sources })
+    }
+
+    fn open_run(
+        store: &Store,
+        run: Option<String>,
+        settings: &Settings,
+        temporary: Option<TempDir>,
+    ) -> Result<Self, AnalysisError> {
+        let run = match run {
+            Some(run) => run,
+            None => {
+                one_of(store.runs()?)?.ok_or_else(|| AnalysisError::EmptyStore { path: store.root().to_owned() })?
+            }
+        };
+        let sources = store.sources(&run)?;
+        let default = EngineOptions::default();
+        let memory_limit_bytes = settings.memory_limit_bytes.map_or(default.memory_limit_bytes, |bytes| bytes as usize);
+        let threads = settings.threads.unwrap_or(default.threads);
+        let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
+        Ok(Self { run, sources, engine, settings: settings.clone(), _temporary: temporary })
+    }
+
+    fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
+        let fits = |source: &&SourceRecord| {
+            rank.is_none_or(|rank| source.id.rank == rank) && window.is_none_or(|window| source.id.window == window)
+        };
+        let found: Vec<&SourceRecord> = self.sources.iter().filter(fits).collect();
+        match found[..] {
+            [source] => Ok(source),
+            [] => {
+                let part = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}"));
+                let what: Vec<String> = [part("rank", rank), part("window", window)].into_iter().flatten().collect();
+                Err(AnalysisError::NoSuchSource {
+                    what: what.join(", "),
+                    names: source_names(&self.sources.iter().collect::<Vec<_>>()),
+                })
+            }
+            _ => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(&found) }),
+        }
+    }
+}
+
+fn ingest(
+    paths: &[PathBuf],
+    store: &Store,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Vec<Ingested>, AnalysisError> {
+    let options = Options { separate_runs: settings.separate_runs, strict: settings.strict, ..Options::default() };
+    Ok(stepscope_ingest::ingest(paths, store, &options, progress)?)
+}
+
+/// The store at `path`, or the store and run that `path` is the folder of.
+fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
+    if Store::is_store(path) {
+        return Some((path.to_owned(), None));
+    }
+    let runs = path.parent()?;
+    let root = runs.parent()?;
+    let is_run = runs.file_name()? == "runs" && path.join("sources").is_dir() && Store::is_store(root);
+    is_run.then(|| (root.to_owned(), path.file_name().map(|name| name.to_string_lossy().into_owned())))
+}
+
+fn run_names(ingested: &[Ingested]) -> Vec<String> {
+    let mut names: Vec<String> = ingested.iter().map(|source| source.record.run.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn one_of(mut runs: Vec<String>) -> Result<Option<String>, AnalysisError> {
+    if runs.len() > 1 {
+        return Err(AnalysisError::SeveralRuns { count: runs.len(), names: shortened(&runs) });
+    }
+    Ok(runs.pop())
+}
+
+fn source_info(source: &SourceRecord) -> Json {
+    json!({
+        "rank": source.id.rank,
+        "rank_from": source.rank_from.as_text(),
+        "window": source.id.window,
+        "path": source.path,
+        "format": source.format,
+        "digest": source.digest,
+        "events_in": source.events_in,
+    })
+}
+
+fn source_names(sources: &[&SourceRecord]) -> String {
+    let names: Vec<String> =
+        sources.iter().map(|source| format!("rank {} window {}", source.id.rank, source.id.window)).collect();
+    shortened(&names)
+}
+
+/// A list that stays readable for thousands of names.
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    if names.len() <= SHOWN {
+        names.join(", ")
+    } else {
+        format!("{}, … and {} more", names[..SHOWN].join(", "), names.len() - SHOWN)
+    }
+}

@@ -1,0 +1,60 @@
+//! Real recordings: each ingests with every element accounted for, or is refused with a reason.
+
+use std::path::{Path, PathBuf};
+
+use stepscope_analysis::{Settings, Workspace};
+use stepscope_model::{Cell, Exit, Part};
+use stepscope_testkit::corpus;
+
+use crate::harness::{Silent, answer, open};
+
+#[test]
+fn every_element_is_a_row_or_a_reason() {
+    let Some(corpus) = corpus() else { return };
+    let unpacked = tempfile::tempdir().unwrap();
+    let files = [corpus.chrome_like(), corpus.unpack_dlrm(unpacked.path())].concat();
+    let (mut read, mut refused) = (0, 0);
+    for file in &files {
+        if account(file) { read += 1 } else { refused += 1 }
+    }
+    eprintln!("{read} traces ingested, {refused} files refused with a reason");
+    assert!(read > 80 && refused > 4, "{read} {refused}");
+}
+
+/// Whether the file is a trace; fails if an element of it is not accounted for.
+fn account(file: &Path) -> bool {
+    let store = tempfile::tempdir().unwrap();
+    let settings = Settings { store: Some(store.path().to_owned()), ..Settings::default() };
+    let report = match Workspace::ingest(&[file.to_owned()], &settings, &Silent) {
+        Ok(report) => report,
+        Err(error) => {
+            assert_eq!(error.exit(), Exit::Unreadable, "{}: {error}", file.display());
+            return false;
+        }
+    };
+    let Some(Part::Table(table)) = report.parts.first() else { panic!("no table") };
+    let cell = |name: &str| {
+        let index = table.columns.iter().position(|column| column.name == name).unwrap();
+        &table.rows[0][index]
+    };
+    let (Cell::Int(events_in), Cell::Int(rows), Cell::Json(dropped)) =
+        (cell("events_in"), cell("rows"), cell("dropped"))
+    else {
+        panic!("unexpected cells");
+    };
+    let dropped: i64 = dropped.as_object().unwrap().values().filter_map(serde_json::Value::as_i64).sum();
+    assert_eq!(*events_in, rows + dropped, "{}", file.display());
+    true
+}
+
+#[test]
+fn two_files_of_one_worker_are_two_windows() {
+    let Some(corpus) = corpus() else { return };
+    let folder: PathBuf = corpus.trace("kineto/resnet50_num_workers_0");
+    let workspace = open(&[folder]).unwrap();
+    assert_eq!(
+        answer(&workspace, "SELECT rank, \"window\", count(*) FROM steps GROUP BY rank, \"window\" ORDER BY 1, 2"),
+        "0 0 6\n0 1 6"
+    );
+    assert_eq!(workspace.run_info()["sources"].as_array().unwrap().len(), 2);
+}

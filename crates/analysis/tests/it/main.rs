@@ -1,0 +1,13 @@
+//! End to end: a trace goes in, SQL and metrics come out.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+
+mod communication;
+mod corpus;
+mod events;
+mod forward;
+mod harness;
+mod links;
+mod metrics;
+mod nesting;
+mod runs;
+mod steps;
