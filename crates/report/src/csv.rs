@@ -1,0 +1,61 @@
+//! CSV for spreadsheets and scripts: quoted as RFC 4180 says, raw values, a header row.
+//!
+//! Lines end in LF, as the tools of a pipe expect. A missing value is an empty field, an empty text is `""`.
+
+use stepscope_model::{Cell, Part, Report, ReportTable};
+
+/// The main table of a report: the one called `rows`, else the first; figures become the columns `name` and `value`.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let tables =
+        || report.parts.iter().filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None });
+    match tables().find(|table| table.name == "rows").or_else(|| tables().next()) {
+        Some(table) => render_table(table),
+        None => render_metrics(report),
+    }
+}
+
+fn render_table(table: &ReportTable) -> String {
+    let mut text = String::new();
+    push_record(&mut text, table.columns.iter().map(|column| quoted(&column.name)));
+    for row in &table.rows {
+        push_record(&mut text, row.iter().map(field));
+    }
+    text
+}
+
+fn render_metrics(report: &Report) -> String {
+    let mut text = String::from("name,value\n");
+    for part in &report.parts {
+        if let Part::Metric(metric) = part {
+            push_record(&mut text, [quoted(&metric.name), field(&metric.value)].into_iter());
+        }
+    }
+    text
+}
+
+fn push_record(text: &mut String, fields: impl Iterator<Item = String>) {
+    for (index, field) in fields.enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&field);
+    }
+    text.push('\n');
+}
+
+fn field(cell: &Cell) -> String {
+    match cell {
+        Cell::Bool(value) => value.to_string(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Float(value) if value.is_finite() => value.to_string(),
+        Cell::Null | Cell::Float(_) => String::new(),
+        Cell::Text(text) if text.is_empty() => "\"\"".to_owned(),
+        Cell::Text(text) => quoted(text),
+        Cell::Json(value) => quoted(&value.to_string()),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

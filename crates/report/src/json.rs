@@ -1,0 +1,146 @@
+//! JSON for programs: one object, stable order of keys and rows, one row a line.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+use stepscope_model::{Cell, Part, Report, ReportTable};
+
+use crate::safe_text::acts_on_terminal;
+
+/// A report and what stands beside its rows.
+#[derive(Clone, Debug, Default)]
+pub struct Document<'a> {
+    /// Rows, figures and texts; its name is part of the member `schema`.
+    pub report: Option<&'a Report>,
+    /// Name for `schema` when there is no report.
+    pub name: &'a str,
+    /// Version of Stepscope.
+    pub version: &'a str,
+    /// Members before the rows, such as `run` and `health`.
+    pub before: Vec<(&'a str, Value)>,
+    /// Members behind the rows, such as `metrics`.
+    pub after: Vec<(&'a str, Value)>,
+    /// Why values are missing, by path.
+    pub nulls: Vec<(String, String)>,
+}
+
+/// The document as text, with a line end at its end. It always has `rows`.
+#[must_use]
+pub fn render(document: &Document) -> String {
+    let name = document.report.map_or(document.name, |report| &report.name);
+    let mut nulls: Vec<(String, String)> = Vec::new();
+    let mut members: Vec<(String, String)> = vec![
+        ("schema".to_owned(), Value::from(format!("stepscope.{name}/1")).to_string()),
+        ("stepscope".to_owned(), Value::from(document.version).to_string()),
+    ];
+    members.extend(document.before.iter().map(|(name, value)| ((*name).to_owned(), pretty(value))));
+    if !document.report.is_some_and(has_rows) {
+        members.push(("rows".to_owned(), "[]".to_owned()));
+    }
+    for part in document.report.iter().flat_map(|report| &report.parts) {
+        members.extend(member(part, &mut nulls));
+    }
+    members.extend(document.after.iter().map(|(name, value)| ((*name).to_owned(), pretty(value))));
+    nulls.extend(document.nulls.iter().cloned());
+    if !nulls.is_empty() {
+        let object: Map<String, Value> = nulls.into_iter().map(|(path, reason)| (path, Value::from(reason))).collect();
+        members.push(("nulls".to_owned(), pretty(&Value::Object(object))));
+    }
+    let lines: Vec<String> =
+        members.iter().map(|(name, value)| format!("  {}: {value}", Value::from(name.as_str()))).collect();
+    safe(format!("{{\n{}\n}}\n", lines.join(",\n")))
+}
+
+fn has_rows(report: &Report) -> bool {
+    report.parts.iter().any(|part| matches!(part, Part::Table(table) if table.name == "rows"))
+}
+
+/// The member that a part becomes; sentences are for people and have none.
+fn member(part: &Part, nulls: &mut Vec<(String, String)>) -> Option<(String, String)> {
+    match part {
+        Part::Text(_) => None,
+        Part::Metric(metric) => {
+            let reason = metric.reason.as_ref().map(|reason| (metric.name.clone(), reason.clone()));
+            nulls.extend(reason.filter(|_| matches!(metric.value, Cell::Null)));
+            Some((metric.name.clone(), value(&metric.value, &metric.name, nulls).to_string()))
+        }
+        Part::Table(table) => Some((table.name.clone(), rows(table, nulls))),
+        Part::Series(series) => {
+            let points = series
+                .points
+                .iter()
+                .map(|(time_ns, value)| Value::from(vec![Value::from(*time_ns), Value::from(*value)]));
+            Some((series.name.clone(), Value::from(points.collect::<Vec<_>>()).to_string()))
+        }
+    }
+}
+
+fn rows(table: &ReportTable, nulls: &mut Vec<(String, String)>) -> String {
+    let names = distinct_names(table);
+    let mut lines = Vec::with_capacity(table.rows.len());
+    for (index, row) in table.rows.iter().enumerate() {
+        let mut object = Map::new();
+        for (name, cell) in names.iter().zip(row) {
+            let value = if let Cell::Float(number) = cell
+                && !number.is_finite()
+            {
+                value(cell, &format!("{}[{index}].{name}", table.name), nulls)
+            } else {
+                value(cell, "", nulls)
+            };
+            object.insert(name.clone(), value);
+        }
+        lines.push(format!("    {}", Value::Object(object)));
+    }
+    if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n  ]", lines.join(",\n")) }
+}
+
+/// SQL may name two columns alike; in an object the later ones get a number.
+fn distinct_names(table: &ReportTable) -> Vec<String> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let numbered = table.columns.iter().map(|column| {
+        let count = seen.entry(&column.name).and_modify(|count| *count += 1).or_insert(1);
+        if *count == 1 { column.name.clone() } else { format!("{}_{count}", column.name) }
+    });
+    numbered.collect()
+}
+
+fn value(cell: &Cell, path: &str, nulls: &mut Vec<(String, String)>) -> Value {
+    match cell {
+        Cell::Null => Value::Null,
+        Cell::Bool(value) => Value::from(*value),
+        Cell::Int(value) => Value::from(*value),
+        Cell::Float(value) if value.is_finite() => Value::from(*value),
+        Cell::Float(value) => {
+            let reason = if value.is_nan() { "not a number" } else { "infinite" };
+            nulls.push((path.to_owned(), reason.to_owned()));
+            Value::Null
+        }
+        Cell::Text(text) => Value::from(text.as_str()),
+        Cell::Json(value) => value.clone(),
+    }
+}
+
+/// Indented to stand inside the document.
+fn pretty(value: &Value) -> String {
+    format!("{value:#}").replace('\n', "\n  ")
+}
+
+/// JSON escapes only what is below space. Delete, the second block of control characters and the marks that reorder
+/// text stand in strings alone, so they can be escaped in the finished text.
+fn safe(text: String) -> String {
+    let acts = |character: char| character > '~' && acts_on_terminal(character);
+    if !text.chars().any(acts) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if acts(character) {
+            let _ = write!(escaped, "\\u{:04x}", character as u32);
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}

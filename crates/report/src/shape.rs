@@ -1,0 +1,157 @@
+//! Which columns and rows of a finished table are shown, and in which order.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use stepscope_model::{Cell, Hint, Part, Report, ReportTable};
+
+/// What `--columns`, `--sort` and `--limit` ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns to keep, in this order; all when empty. The unit at the end of a name may be left off.
+    pub columns: Vec<String>,
+    /// Column to sort by; a leading `-` reverses. Values that are missing come last either way.
+    pub sort: Option<String>,
+    /// How many rows to keep; all when missing.
+    pub limit: Option<usize>,
+    /// Columns that must have a value, such as one rank; a table without such a column keeps all its rows.
+    pub only: Vec<(&'static str, i64)>,
+}
+
+/// A name that no column of the table has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeError {
+    /// The name as asked for.
+    pub name: String,
+    /// The option it was asked with.
+    pub option: &'static str,
+    /// The command whose table it is.
+    pub report: String,
+    /// The columns that exist.
+    pub columns: Vec<String>,
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "no column named {} in {}", self.name, self.report)
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+impl Hint for ShapeError {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let nearest = self.columns.iter().map(|column| (distance(&self.name, column), column)).min();
+        let guess = nearest.filter(|(distance, _)| *distance <= 2 + self.name.len() / 5);
+        let guess = guess.map_or(String::new(), |(_, column)| format!("did you mean {column}?\n"));
+        Some(format!("{guess}columns: {}", self.columns.join(", ")).into())
+    }
+}
+
+/// Reshapes the table `rows` of a report; other parts stay.
+pub fn apply(report: &mut Report, shape: &Shape) -> Result<(), ShapeError> {
+    let name = report.name.clone();
+    for part in &mut report.parts {
+        if let Part::Table(table) = part
+            && table.name == "rows"
+        {
+            apply_to_table(table, shape, &name)?;
+        }
+    }
+    Ok(())
+}
+
+fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Result<(), ShapeError> {
+    for (name, value) in &shape.only {
+        if let Some(column) = table.columns.iter().position(|column| column.name == *name) {
+            table.rows.retain(|row| row[column] == Cell::Int(*value));
+        }
+    }
+    if let Some(sort) = &shape.sort {
+        let (name, reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |name| (name, true));
+        let column = find(table, name, "--sort", report)?;
+        table.rows.sort_by(|a, b| compare(&a[column], &b[column], reverse));
+    }
+    if !shape.columns.is_empty() {
+        let found = shape.columns.iter().map(|name| find(table, name, "--columns", report));
+        let kept = found.collect::<Result<Vec<_>, _>>()?;
+        table.columns = kept.iter().map(|index| table.columns[*index].clone()).collect();
+        for row in &mut table.rows {
+            *row = kept.iter().map(|index| row[*index].clone()).collect();
+        }
+    }
+    if let Some(limit) = shape.limit
+        && table.rows.len() > limit
+    {
+        let left_out = (table.rows.len() - limit) as u64;
+        table.rows_left_out = Some(table.rows_left_out.unwrap_or(0) + left_out);
+        table.rows.truncate(limit);
+    }
+    Ok(())
+}
+
+fn find(table: &ReportTable, name: &str, option: &'static str, report: &str) -> Result<usize, ShapeError> {
+    let exact = table.columns.iter().position(|column| column.name == name);
+    let suffixes = ["_ns", "_bytes", "_ratio", "_flops", "_gb_per_s", "_s"];
+    let without_unit = || {
+        let is_named = |column: &str| suffixes.iter().any(|suffix| column.strip_suffix(suffix) == Some(name));
+        table.columns.iter().position(|column| is_named(&column.name))
+    };
+    exact.or_else(without_unit).ok_or_else(|| ShapeError {
+        name: name.to_owned(),
+        option,
+        report: report.to_owned(),
+        columns: table.columns.iter().map(|column| column.name.clone()).collect(),
+    })
+}
+
+fn compare(a: &Cell, b: &Cell, reverse: bool) -> Ordering {
+    let known = |cell: &Cell| !matches!(cell, Cell::Null);
+    match (known(a), known(b)) {
+        (true, true) if reverse => compare_known(b, a),
+        (true, true) => compare_known(a, b),
+        (left, right) => right.cmp(&left),
+    }
+}
+
+fn compare_known(a: &Cell, b: &Cell) -> Ordering {
+    match (a, b) {
+        (Cell::Bool(a), Cell::Bool(b)) => a.cmp(b),
+        (Cell::Int(a), Cell::Int(b)) => a.cmp(b),
+        (Cell::Int(a), Cell::Float(b)) => (*a as f64).total_cmp(b),
+        (Cell::Float(a), Cell::Int(b)) => a.total_cmp(&(*b as f64)),
+        (Cell::Float(a), Cell::Float(b)) => a.total_cmp(b),
+        (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
+        (Cell::Json(a), Cell::Json(b)) => a.to_string().cmp(&b.to_string()),
+        _ => class(a).cmp(&class(b)),
+    }
+}
+
+/// Columns of SQL have one type, so this orders only tables that mix texts and numbers.
+fn class(cell: &Cell) -> u8 {
+    match cell {
+        Cell::Bool(_) => 0,
+        Cell::Int(_) | Cell::Float(_) => 1,
+        Cell::Text(_) => 2,
+        Cell::Json(_) => 3,
+        Cell::Null => 4,
+    }
+}
+
+/// How many letters must change to get from one name to the other.
+#[must_use]
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, other) in b.iter().enumerate() {
+            let change = diagonal + usize::from(letter != *other);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

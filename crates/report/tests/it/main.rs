@@ -1,0 +1,6 @@
+//! What reports look like: one snapshot a case, no engine needed.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+mod data;
+mod shape;
+mod text;

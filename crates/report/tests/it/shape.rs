@@ -1,0 +1,58 @@
+use stepscope_model::{Cell, Hint, Part, Report};
+use stepscope_report::shape::{self, Shape, ShapeError};
+
+use crate::data::{operators, report, table};
+
+fn first_column(report: &Report) -> Vec<Cell> {
+    let Part::Table(table) = &report.parts[0] else { panic!("not a table") };
+    table.rows.iter().map(|row| row[0].clone()).collect()
+}
+
+#[track_caller]
+fn check_sort(sort: &str, want: &[Cell]) {
+    let rows = [Cell::Int(2), Cell::Null, Cell::Float(2.5), Cell::Int(-1)].map(|cell| vec![cell]).to_vec();
+    let mut sorted = report(table(&["dur_ns"], rows));
+    shape::apply(&mut sorted, &Shape { sort: Some(sort.into()), ..Shape::default() }).unwrap();
+    assert_eq!(first_column(&sorted), want, "{sort}");
+}
+
+#[test]
+fn sorting_puts_missing_values_last() {
+    check_sort("dur_ns", &[Cell::Int(-1), Cell::Int(2), Cell::Float(2.5), Cell::Null]);
+    check_sort("-dur", &[Cell::Float(2.5), Cell::Int(2), Cell::Int(-1), Cell::Null]); // Without the unit.
+}
+
+#[test]
+fn columns_and_limit() {
+    let mut report = operators();
+    let shape = Shape {
+        columns: vec!["device_self".into(), "name".into()],
+        sort: Some("calls".into()),
+        limit: Some(1),
+        ..Shape::default()
+    };
+    shape::apply(&mut report, &shape).unwrap();
+    let Part::Table(table) = &report.parts[0] else { panic!("not a table") };
+    assert_eq!(table.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["device_self_ns", "name"]);
+    assert_eq!(table.rows, [[Cell::Int(126_620_000), Cell::Text("aten::cudnn_convolution".into())]]);
+    assert_eq!(table.rows_left_out, Some(2));
+}
+
+#[test]
+fn an_unknown_column_names_the_nearest() {
+    let error: ShapeError =
+        shape::apply(&mut operators(), &Shape { sort: Some("device_selv_ns".into()), ..Shape::default() }).unwrap_err();
+    assert_eq!(error.to_string(), "no column named device_selv_ns in test");
+    assert_eq!(
+        error.hint().unwrap(),
+        "did you mean device_self_ns?\ncolumns: name, calls, device_self_ns, share_ratio, memory_bytes"
+    );
+}
+
+#[test]
+fn one_rank_of_many() {
+    let rows = [0, 1, 1].map(|rank| vec![Cell::Int(rank)]).to_vec();
+    let mut report = report(table(&["rank"], rows));
+    shape::apply(&mut report, &Shape { only: vec![("rank", 1), ("window", 0)], ..Shape::default() }).unwrap();
+    assert_eq!(first_column(&report), [Cell::Int(1), Cell::Int(1)]);
+}
