@@ -1,0 +1,104 @@
+//! The commands: one file each, and the list of them.
+
+mod completions;
+mod health;
+mod ingest;
+mod metrics;
+pub(crate) mod schema;
+pub(crate) mod sql;
+mod tracks;
+
+use clap::{Arg, ArgAction, ArgMatches};
+use stepscope_model::Exit;
+
+use crate::color::ColorChoice;
+use crate::failure::Failure;
+use crate::{Context, VERSION};
+
+/// One command.
+pub(crate) struct Command {
+    /// What people type.
+    pub(crate) name: &'static str,
+    /// Its options and help.
+    pub(crate) options: fn(clap::Command) -> clap::Command,
+    /// Does it.
+    pub(crate) run: fn(&ArgMatches, Context) -> Result<Exit, Failure>,
+}
+
+/// Every command, in the order of the help.
+static COMMANDS: [&Command; 7] = [
+    &ingest::COMMAND,
+    &sql::COMMAND,
+    &metrics::COMMAND,
+    &health::COMMAND,
+    &tracks::COMMAND,
+    &schema::COMMAND,
+    &completions::COMMAND,
+];
+
+const ABOUT: &str = "Shows why a training or inference step takes the time it takes.
+
+PATH is a trace file, a folder of them, a store, or - for standard input.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  stepscope health trace.json.gz                       what could be read, and what could not
+  stepscope metrics trace.json.gz -f json              every figure
+  stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
+  stepscope ingest runs/ --store runs.stepscope        once, to ask often
+
+Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 70 a bug in Stepscope, 130 interrupted.";
+
+/// The whole command line.
+pub(crate) fn command_line() -> clap::Command {
+    let color = Arg::new("color")
+        .long("color")
+        .value_name("WHEN")
+        .value_parser(clap::builder::EnumValueParser::<ColorChoice>::new())
+        .default_value("auto")
+        .hide_possible_values(true)
+        .global(true)
+        .help("Use colour: auto, always or never");
+    let quiet = Arg::new("quiet")
+        .short('q')
+        .long("quiet")
+        .action(ArgAction::SetTrue)
+        .global(true)
+        .help("No progress and no notes");
+    let subcommands = COMMANDS.iter().map(|command| (command.options)(clap::Command::new(command.name)));
+    clap::Command::new("stepscope")
+        .version(VERSION)
+        .about(ABOUT)
+        .after_help(AFTER_HELP)
+        .arg(color)
+        .arg(quiet)
+        .subcommands(subcommands)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .max_term_width(120)
+}
+
+/// Runs the command that was asked for.
+pub(crate) fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let asked = matches.subcommand();
+    let found =
+        asked.and_then(|(name, options)| Some((COMMANDS.iter().find(|command| command.name == name)?, options)));
+    match found {
+        Some((command, options)) => (command.run)(options, context),
+        None => Err(Failure::usage("no command given").with_hint("stepscope --help lists them")),
+    }
+}
+
+/// The options of a command from what clap found.
+fn parsed<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+    T::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command_line().debug_assert();
+    }
+}

@@ -1,0 +1,54 @@
+//! `stepscope health PATH…`: what could be read, what could not, and what was linked.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args};
+use stepscope_analysis::Workspace;
+use stepscope_model::Exit;
+
+use super::{Command, parsed};
+use crate::Context;
+use crate::failure::Failure;
+use crate::options::{InputOptions, OutputOptions, SourceOptions};
+use crate::output::{self, Answer};
+use crate::progress::TerminalProgress;
+
+pub(super) static COMMAND: Command = Command {
+    name: "health",
+    options: |command| {
+        Options::augment_args(command).about("What could be read, what could not, and what was linked").after_help(
+            "\
+Examples:
+  stepscope health trace.json.gz
+  stepscope health runs/ --rank 3
+  stepscope health trace.json.gz --strict      exit code 3 if anything is broken",
+        )
+    },
+    run,
+};
+
+#[derive(Args)]
+struct Options {
+    /// A trace file, a folder of them, a store, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputOptions,
+    #[command(flatten)]
+    source: SourceOptions,
+    #[command(flatten)]
+    input: InputOptions,
+}
+
+fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let options: Options = parsed(matches)?;
+    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let answer = Answer {
+        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        only: options.source.only(),
+        usual_limit: None,
+        ..Answer::new(workspace.health()?)
+    };
+    output::write(answer, &options.output, context)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,161 @@
+//! `stepscope ingest PATH… --store DIR`: reads traces once, to ask often.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args};
+use serde_json::Value;
+use stepscope_analysis::Workspace;
+use stepscope_model::warning::is_loss;
+use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+
+use super::{Command, parsed};
+use crate::Context;
+use crate::failure::Failure;
+use crate::options::{OutputOptions, ReadingOptions};
+use crate::output::{self, Answer};
+use crate::progress::TerminalProgress;
+
+pub(super) static COMMAND: Command = Command {
+    name: "ingest",
+    options: |command| {
+        Options::augment_args(command).about("Read traces into a store, once, to ask often").after_help(
+            "\
+What has no row of its own is absorbed by design (names of threads, ends of spans) or lost.
+Both are counted.
+
+Examples:
+  stepscope ingest trace.json.gz --store trace.stepscope
+  stepscope ingest runs/ --store runs.stepscope -f json
+  zcat trace.json.gz | stepscope ingest - --store trace.stepscope",
+        )
+    },
+    run,
+};
+
+const USUAL_LIMIT: usize = 50;
+
+#[derive(Args)]
+struct Options {
+    /// A trace file, a folder of them, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// The store to write to; it is made if it is not there
+    #[arg(long, value_name = "DIR", required = true)]
+    store: PathBuf,
+    #[command(flatten)]
+    output: OutputOptions,
+    #[command(flatten)]
+    reading: ReadingOptions,
+}
+
+fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let options: Options = parsed(matches)?;
+    let settings = options.reading.settings(Some(options.store));
+    let report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
+    let answer =
+        Answer { for_people: Some(for_people(&report)), usual_limit: Some(USUAL_LIMIT), ..Answer::new(report) };
+    output::write(answer, &options.output, context)?;
+    Ok(Exit::Done)
+}
+
+/// One row a file with what was absorbed apart from what was lost, then the reasons of the losses.
+fn for_people(report: &Report) -> Report {
+    let Some(table) = output::rows(report) else { return report.clone() };
+    let kept = ["rank", "window", "rank_from", "format", "events_in", "rows"];
+    let cell = |row: &[Cell], name: &str| {
+        let place = table.columns.iter().position(|column| column.name == name);
+        place.and_then(|place| row.get(place)).cloned().unwrap_or(Cell::Null)
+    };
+    let mut rows = Vec::new();
+    let mut losses = Vec::new();
+    for row in &table.rows {
+        let (lost, absorbed): (Vec<_>, Vec<_>) =
+            reasons(&cell(row, "dropped")).into_iter().partition(|(code, _)| is_loss(code));
+        let sum = |reasons: &[(String, i64)]| Cell::Int(reasons.iter().map(|(_, count)| count).sum());
+        let mut shown: Vec<Cell> = kept.iter().map(|name| cell(row, name)).collect();
+        shown.extend([sum(&absorbed), sum(&lost), cell(row, "bytes_out"), cell(row, "path")]);
+        rows.push(shown);
+        losses
+            .extend(lost.into_iter().map(|(code, count)| vec![Cell::Text(code), Cell::Int(count), cell(row, "path")]));
+    }
+    let mut parts = vec![
+        Part::Text(sentence(&rows)),
+        Part::Table(named("rows", &[&kept[..], &["absorbed", "lost", "bytes_out", "path"]].concat(), rows)),
+    ];
+    if !losses.is_empty() {
+        parts.push(Part::Table(named("lost", &["cause", "events", "path"], losses)));
+    }
+    // Sentences that the analysis had to say stay.
+    parts.extend(report.parts.iter().filter(|part| matches!(part, Part::Text(_))).cloned());
+    Report { name: report.name.clone(), parts }
+}
+
+fn sentence(rows: &[Vec<Cell>]) -> String {
+    let total = |place: usize| {
+        rows.iter().filter_map(|row| if let Cell::Int(count) = row[place] { Some(count) } else { None }).sum::<i64>()
+    };
+    let files = if rows.len() == 1 { "1 file".to_owned() } else { format!("{} files", rows.len()) };
+    let lost = match total(7) {
+        0 => "none lost".to_owned(),
+        lost => format!("{} lost", stepscope_report::text::value(&Cell::Int(lost), stepscope_model::Unit::Plain)),
+    };
+    let events = stepscope_report::text::value(&Cell::Int(total(4)), stepscope_model::Unit::Plain);
+    format!("Ingested {files}: {events} events, {lost}.")
+}
+
+fn named(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> ReportTable {
+    let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
+    ReportTable { name: name.to_owned(), columns, rows, rows_left_out: None }
+}
+
+/// Reason and count of what has no row of its own.
+fn reasons(dropped: &Cell) -> Vec<(String, i64)> {
+    let value = match dropped {
+        Cell::Json(value) => value.clone(),
+        Cell::Text(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        _ => Value::Null,
+    };
+    let pairs = value.as_object().into_iter().flatten();
+    pairs.filter_map(|(code, count)| Some((code.clone(), count.as_i64()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use stepscope_report::{TextOptions, text};
+
+    use super::*;
+
+    #[test]
+    fn losses_stand_apart_from_what_was_absorbed() {
+        let row = |path: &str, dropped: Value| {
+            let lost: i64 = dropped.as_object().unwrap().values().filter_map(Value::as_i64).sum();
+            vec![
+                Cell::Text(path.into()),
+                Cell::Text("kineto".into()),
+                Cell::Int(0),
+                Cell::Int(0),
+                Cell::Text("header".into()),
+                Cell::Int(14_245),
+                Cell::Int(14_245 - lost),
+                Cell::Json(dropped),
+                Cell::Int(123_456),
+            ]
+        };
+        let columns = ["path", "format", "rank", "window", "rank_from", "events_in", "rows", "dropped", "bytes_out"];
+        let rows =
+            vec![row("rank0.json", json!({"metadata": 36})), row("rank1.json", json!({"metadata": 4, "bad_time": 2}))];
+        let report = Report { name: "ingest".into(), parts: vec![Part::Table(named("rows", &columns, rows))] };
+        insta::assert_snapshot!(text::render(&for_people(&report), TextOptions::default()), @r"
+        Ingested 2 files: 28,490 events, 2 lost.
+
+        rank  window  rank from  format  events in    rows  absorbed  lost   bytes out  path
+           0       0  header     kineto     14,245  14,209        36     0  120.56 KiB  rank0.json
+           0       0  header     kineto     14,245  14,239         4     2  120.56 KiB  rank1.json
+
+        LOST
+        cause     events  path
+        bad_time       2  rank1.json
+        ");
+    }
+}

@@ -1,0 +1,165 @@
+//! `stepscope metrics PATH`: every figure of one source.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args};
+use serde_json::Value;
+use stepscope_analysis::Workspace;
+use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable, Unit};
+use stepscope_report::text;
+
+use super::{Command, parsed};
+use crate::Context;
+use crate::failure::Failure;
+use crate::options::{InputOptions, OutputOptions, SourceOptions};
+use crate::output::{self, Answer};
+use crate::progress::TerminalProgress;
+
+pub(super) static COMMAND: Command = Command {
+    name: "metrics",
+    options: |command| {
+        Options::augment_args(command).about("Every figure of one source").after_help(
+            "\
+A run with several ranks or windows needs --rank and --window to say which source is meant.
+
+Examples:
+  stepscope metrics trace.json.gz
+  stepscope metrics trace.json.gz -f json -o metrics.json
+  stepscope metrics runs/ --rank 3 --window 0",
+        )
+    },
+    run,
+};
+
+#[derive(Args)]
+struct Options {
+    /// A trace file, a folder of them, a store, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputOptions,
+    #[command(flatten)]
+    source: SourceOptions,
+    #[command(flatten)]
+    input: InputOptions,
+}
+
+fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let options: Options = parsed(matches)?;
+    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let metrics = workspace.metrics(options.source.rank, options.source.window)?;
+    // A document of figures has no rows; CSV and text are made of the same figures, one a row.
+    let is_json = options.output.format == crate::options::Format::Json;
+    let name = "metrics".to_owned();
+    let figures = if is_json {
+        Report { name, parts: Vec::new() }
+    } else {
+        Report { name, parts: vec![Part::Table(flat(&metrics, false))] }
+    };
+    let answer = Answer {
+        for_people: Some(Report { name: "metrics".to_owned(), parts: vec![Part::Table(flat(&metrics, true))] }),
+        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        after: vec![("metrics", metrics)],
+        ..Answer::new(figures)
+    };
+    output::write(answer, &options.output, context)?;
+    Ok(Exit::Done)
+}
+
+/// One row a figure: member, the rest of its path, value, and why it is missing.
+fn flat(metrics: &Value, for_people: bool) -> ReportTable {
+    let mut rows = Vec::new();
+    let nulls = metrics.get("nulls").and_then(Value::as_object);
+    for (member, value) in metrics.as_object().into_iter().flatten().filter(|(member, _)| *member != "nulls") {
+        let mut figures = Vec::new();
+        collect(value, String::new(), &mut figures);
+        for (path, value) in figures {
+            let full = if path.is_empty() || path.starts_with('[') {
+                format!("{member}{path}")
+            } else {
+                format!("{member}.{path}")
+            };
+            let reason = nulls.and_then(|nulls| reason(nulls, &full)).filter(|_| value == Cell::Null);
+            // A figure that is there needs no reason, which is no gap to people.
+            let no_reason = if for_people { Cell::Text(String::new()) } else { Cell::Null };
+            let unit = Unit::of_name(full.rsplit(['.', ']']).next().unwrap_or(&full));
+            let value = if for_people { Cell::Text(text::value(&value, unit)) } else { value };
+            rows.push(vec![Cell::Text(member.clone()), Cell::Text(path), value, reason.map_or(no_reason, Cell::Text)]);
+        }
+    }
+    let mut columns: Vec<_> =
+        ["member", "figure", "value", "reason"].iter().map(|name| ReportColumn::named(name)).collect();
+    if for_people && rows.iter().all(|row| row[3] == Cell::Text(String::new())) {
+        columns.pop();
+        for row in &mut rows {
+            row.truncate(3);
+        }
+    }
+    ReportTable { name: "rows".to_owned(), columns, rows, rows_left_out: None }
+}
+
+/// The reason for a path, or for the nearest thing that holds it.
+fn reason(nulls: &serde_json::Map<String, Value>, path: &str) -> Option<String> {
+    let mut path = path;
+    loop {
+        if let Some(reason) = nulls.get(path).and_then(Value::as_str) {
+            return Some(reason.to_owned());
+        }
+        path = &path[..path.rfind(['.', '['])?];
+    }
+}
+
+fn collect(value: &Value, path: String, figures: &mut Vec<(String, Cell)>) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (name, value) in members {
+                collect(value, if path.is_empty() { name.clone() } else { format!("{path}.{name}") }, figures);
+            }
+        }
+        Value::Array(elements) if elements.iter().any(|element| element.is_object() || element.is_array()) => {
+            for (index, element) in elements.iter().enumerate() {
+                collect(element, format!("{path}[{index}]"), figures);
+            }
+        }
+        Value::Null => figures.push((path, Cell::Null)),
+        Value::Bool(value) => figures.push((path, Cell::Bool(*value))),
+        Value::Number(number) => {
+            let cell = number.as_i64().map(Cell::Int).or_else(|| number.as_f64().map(Cell::Float));
+            figures.push((path, cell.unwrap_or(Cell::Null)));
+        }
+        Value::String(text) => figures.push((path, Cell::Text(text.clone()))),
+        other => figures.push((path, Cell::Json(other.clone()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use stepscope_report::{TextOptions, text};
+
+    use super::*;
+
+    #[test]
+    fn figures_are_flattened_with_their_units_and_reasons() {
+        let metrics = json!({
+            "format": {"notes": [], "raw_events": 75, "rank": null},
+            "steps": [{"name": "ProfilerStep#1", "duration_ns": 177_592_000, "complete": true}],
+            "gpu": {"0": {"gpu_utilization_ratio": 0.5551, "est_sm_efficiency_ratio": null}},
+            "nulls": {"gpu.0": "argument not recorded: blocks per SM"},
+        });
+        let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics, true))] };
+        insta::assert_snapshot!(text::render(&report, TextOptions { width: 80, ..TextOptions::default() }), @r"
+        member  figure                    value           reason
+        format  notes                     []
+        format  raw_events                75
+        format  rank                      –
+        steps   [0].name                  ProfilerStep#1
+        steps   [0].duration_ns           177.59 ms
+        steps   [0].complete              yes
+        gpu     0.gpu_utilization_ratio   55.5 %
+        gpu     0.est_sm_eff…iency_ratio  –               argument not recorded: blocks
+                                                          per SM
+        ");
+        assert_eq!(flat(&metrics, false).rows[4][2], Cell::Int(177_592_000));
+    }
+}

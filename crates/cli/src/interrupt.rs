@@ -1,0 +1,34 @@
+//! Ctrl-C: the first press asks the running work to stop, the second one ends the program.
+
+use std::sync::LazyLock;
+
+use stepscope_analysis::CancelFlag;
+use stepscope_model::Exit;
+
+static FLAG: LazyLock<CancelFlag> = LazyLock::new(CancelFlag::default);
+
+/// Starts to listen; without it (no signals to be had) Ctrl-C ends the program as usual.
+pub(crate) fn watch() {
+    let _ = ctrlc::set_handler(|| {
+        if FLAG.is_cancelled() {
+            #[expect(clippy::exit, reason = "the work did not stop when asked, and a person insists")]
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        FLAG.cancel();
+    });
+}
+
+/// The flag that stops a query.
+pub(crate) fn flag() -> &'static CancelFlag {
+    &FLAG
+}
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn is_set() -> bool {
+    FLAG.is_cancelled()
+}
+
+/// Forgets it, for a shell that goes on.
+pub(crate) fn clear() {
+    FLAG.reset();
+}

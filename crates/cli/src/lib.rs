@@ -1,0 +1,95 @@
+//! The `stepscope` command as a library: parses, asks `analysis`, lets `report` render, prints.
+//!
+//! Data goes to standard output, everything else to standard error. Exit codes are those of `stepscope_model::Exit`.
+
+mod bug;
+mod color;
+mod commands;
+mod failure;
+mod interrupt;
+mod options;
+mod output;
+mod progress;
+mod shell;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use stepscope_model::Exit;
+
+use crate::color::ColorChoice;
+use crate::failure::Failure;
+
+/// Version that help, JSON documents and bug reports show.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What every command gets beside its own options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    /// When to use colour.
+    pub(crate) color: ColorChoice,
+    /// Whether notes and progress are unwanted.
+    pub(crate) quiet: bool,
+}
+
+/// Runs one command line, the name of the program first, and says how it ended.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    bug::guard(|| {
+        interrupt::watch();
+        run_guarded(&arguments)
+    })
+}
+
+fn run_guarded(arguments: &[OsString]) -> Exit {
+    let command = commands::command_line().color(ColorChoice::among(arguments).for_clap());
+    let matches = match command.try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => return refuse(&error, arguments),
+    };
+    let context = Context { color: ColorChoice::of(&matches), quiet: matches.get_flag("quiet") };
+    match commands::run(&matches, context) {
+        Ok(exit) => exit,
+        Err(failure) if failure.is_broken_pipe => Exit::Done,
+        Err(_) if interrupt::is_set() => {
+            failure::print_line("interrupted", context);
+            Exit::Interrupted
+        }
+        Err(failure) => {
+            failure.print(context);
+            failure.exit
+        }
+    }
+}
+
+/// Help and version are answers; everything else is wrong usage.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> Exit {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(failure) = path_instead_of_command(arguments)
+    {
+        failure.print(Context { color: ColorChoice::among(arguments), quiet: false });
+        return failure.exit;
+    }
+    // Nobody is left to tell when the reader of the help is gone.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage } else { Exit::Done }
+}
+
+/// What to say when the first argument is a file, or looks like one.
+fn path_instead_of_command(arguments: &[OsString]) -> Option<Failure> {
+    let first = arguments.iter().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-'))?;
+    let path = first.to_string_lossy();
+    if Path::new(first).exists() {
+        let hint = format!(
+            "stepscope health {path}   what could be read\nstepscope metrics {path}  every figure\n\
+             stepscope sql {path}      ask with SQL\nstepscope --help lists all commands"
+        );
+        return Some(Failure::usage("which command? a path alone is not enough").at(path).with_hint(hint));
+    }
+    let looks_like_a_path = path.contains(['.', '/', '\\']);
+    looks_like_a_path.then(|| {
+        Failure::usage(format!("{path} is no command, and there is no such file"))
+            .with_hint("stepscope COMMAND PATH; stepscope --help lists the commands")
+    })
+}

@@ -1,0 +1,210 @@
+//! Options that mean the same everywhere.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use stepscope_analysis::Settings;
+
+/// Formats of the interface that are still to come.
+const LATER_FORMATS: [&str; 3] = ["md", "arrow", "parquet"];
+
+/// How data is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Columns for people.
+    #[default]
+    Table,
+    /// One JSON object.
+    Json,
+    /// Raw values with a header row.
+    Csv,
+}
+
+#[derive(Clone)]
+struct FormatParser;
+
+impl TypedValueParser for FormatParser {
+    type Value = Format;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Format, clap::Error> {
+        match value.to_str() {
+            Some("table") => Ok(Format::Table),
+            Some("json") => Ok(Format::Json),
+            Some("csv") => Ok(Format::Csv),
+            Some(later) if LATER_FORMATS.contains(&later) => {
+                let message = format!("the format {later} is not there yet; table, json and csv are\n");
+                Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))
+            }
+            _ => clap::builder::PossibleValuesParser::new(["table", "json", "csv"])
+                .parse_ref(command, argument, value)
+                .map(|_| Format::Table),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(["table", "json", "csv"].into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// What is shown, and how.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputOptions {
+    /// How to write the data
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = FormatParser)]
+    pub(crate) format: Format,
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Sort by a column; a leading - reverses
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub(crate) sort: Option<String>,
+    /// Show at most N rows; 0 shows all
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Show these columns, in this order, separated by commas
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
+}
+
+/// Which recordings of a run.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct SourceOptions {
+    /// Only this rank
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    pub(crate) rank: Option<u32>,
+    /// Only this window: which of a rank's recordings, from 0
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    pub(crate) window: Option<u32>,
+}
+
+impl SourceOptions {
+    /// What a row must have to be of these recordings.
+    pub(crate) fn only(self) -> Vec<(&'static str, i64)> {
+        let rank = self.rank.map(|rank| ("rank", i64::from(rank)));
+        rank.into_iter().chain(self.window.map(|window| ("window", i64::from(window)))).collect()
+    }
+}
+
+/// How a trace becomes a store.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputOptions {
+    /// Keep what is read from a trace in DIR instead of the cache
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingOptions,
+}
+
+/// How a trace is read.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct ReadingOptions {
+    /// Read again, and keep nothing in the cache
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Make every file a run of its own
+    #[arg(long)]
+    pub(crate) separate_runs: bool,
+    /// Refuse a trace that is only partly readable (exit code 3)
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Threads that a query may use
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// Memory that a query may use, for example 512MiB or 2GiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) memory_limit: Option<u64>,
+    /// Time that one query may take, for example 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) time_limit: Option<Duration>,
+}
+
+impl InputOptions {
+    pub(crate) fn settings(&self) -> Settings {
+        self.reading.settings(self.store.clone())
+    }
+}
+
+impl ReadingOptions {
+    pub(crate) fn settings(&self, store: Option<PathBuf>) -> Settings {
+        Settings {
+            store,
+            no_cache: self.no_cache,
+            separate_runs: self.separate_runs,
+            strict: self.strict,
+            memory_limit_bytes: self.memory_limit,
+            threads: self.threads.map(usize::from),
+            time_limit: self.time_limit,
+        }
+    }
+}
+
+/// `1500`, `512MiB`, `2G`: factors of 1024, as memory is sold.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let number: u64 = digits.trim().parse().map_err(|_| "expected a size such as 512MiB or 2GiB".to_owned())?;
+    let factor: u64 = match text[digits.len()..].to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" => 1,
+        "k" => 1 << 10,
+        "m" => 1 << 20,
+        "g" => 1 << 30,
+        "t" => 1 << 40,
+        _ => return Err("unknown unit; KiB, MiB, GiB and TiB are known".to_owned()),
+    };
+    let bytes = number.checked_mul(factor).ok_or("too large")?;
+    if bytes == 0 { Err("must be more than 0".to_owned()) } else { Ok(bytes) }
+}
+
+/// `30`, `30s`, `500ms`, `5m`, `1h`.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let number: u64 = digits.trim().parse().map_err(|_| "expected a time such as 30s or 5m".to_owned())?;
+    let milliseconds: u64 = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("unknown unit; ms, s, m and h are known".to_owned()),
+    };
+    let duration = number.checked_mul(milliseconds).ok_or("too long")?;
+    if duration == 0 { Err("must be more than 0".to_owned()) } else { Ok(Duration::from_millis(duration)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        let check = |text: &str, want: Option<u64>| assert_eq!(parse_bytes(text).ok(), want, "{text}");
+        check("1500", Some(1_500));
+        check("512MiB", Some(512 << 20));
+        check("2G", Some(2 << 30));
+        check("1 gb", Some(1 << 30));
+        check("0", None);
+        check("-1", None);
+        check("2XB", None);
+        check("99999999999T", None);
+    }
+
+    #[test]
+    fn durations() {
+        let check = |text: &str, want: Option<u64>| {
+            assert_eq!(parse_duration(text).ok(), want.map(Duration::from_millis), "{text}");
+        };
+        check("30", Some(30_000));
+        check("500ms", Some(500));
+        check("5m", Some(300_000));
+        check("0s", None);
+        check("soon", None);
+    }
+}

@@ -1,0 +1,7 @@
+//! Whole commands: standard output, standard error and exit code, as a person or a script meets them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+mod answers;
+mod command;
+mod help;
+mod usage;

@@ -1,0 +1,78 @@
+use crate::command::Place;
+
+#[track_caller]
+fn check(arguments: &[&str], code: i32, said: &[&str]) -> String {
+    let ended = Place::new().run(arguments);
+    assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);
+    assert_eq!(ended.stdout, "", "{arguments:?}: errors go to standard error");
+    for words in said {
+        assert!(ended.stderr.contains(words), "{arguments:?} does not say {words:?}: {}", ended.stderr);
+    }
+    ended.stderr
+}
+
+#[test]
+fn nothing_asked() {
+    check(&[], 2, &["Usage: stepscope", "Commands:"]);
+}
+
+#[test]
+fn a_path_without_a_command() {
+    insta::assert_snapshot!(check(&["trace.json"], 2, &[]), @r"
+    error: which command? a path alone is not enough
+      --> trace.json
+    hint: stepscope health trace.json   what could be read
+          stepscope metrics trace.json  every figure
+          stepscope sql trace.json      ask with SQL
+          stepscope --help lists all commands
+    ");
+    insta::assert_snapshot!(check(&["nope.json"], 2, &[]), @r"
+    error: nope.json is no command, and there is no such file
+    hint: stepscope COMMAND PATH; stepscope --help lists the commands
+    ");
+}
+
+#[test]
+fn a_misspelt_command() {
+    check(&["schem"], 2, &["unrecognized subcommand 'schem'", "'schema'"]);
+}
+
+#[test]
+fn options_that_make_no_sense() {
+    check(&["tracks"], 2, &["<PATH>"]);
+    check(&["ingest", "trace.json"], 2, &["--store <DIR>"]);
+    check(&["tracks", "trace.json", "--limit", "many"], 2, &["--limit"]);
+    check(&["tracks", "trace.json", "--memory-limit", "2XB"], 2, &["unknown unit"]);
+    check(&["tracks", "trace.json", "--threads", "0"], 2, &["--threads"]);
+    check(&["tracks", "trace.json", "-f", "yaml"], 2, &["possible values: table, json, csv"]);
+    check(&["sql", "trace.json", "SELECT 1", "--file", "query.sql"], 2, &["cannot be used with"]);
+    check(&["sql", "-"], 2, &["the statement must be given"]);
+    check(&["sql", "trace.json", "  ; "], 2, &["the statement is empty"]);
+}
+
+#[test]
+fn formats_to_come_are_named() {
+    for format in ["md", "arrow", "parquet"] {
+        check(&["tracks", "trace.json", "-f", format], 2, &[&format!("the format {format} is not there yet")]);
+    }
+}
+
+#[test]
+fn a_table_that_does_not_exist() {
+    check(&["schema", "span"], 2, &["no table or view named span", "did you mean spans?"]);
+}
+
+#[test]
+fn a_statement_file_that_does_not_exist() {
+    check(&["sql", "trace.json", "--file", "nope.sql"], 3, &["cannot read the statement", "--> nope.sql"]);
+}
+
+#[test]
+fn colour_when_asked_for() {
+    let plain = check(&["tracks", "nope"], 3, &["error: "]);
+    assert!(!plain.contains('\u{1b}'), "a pipe gets no colour: {plain}");
+    check(&["--color", "always", "tracks", "nope"], 3, &["\u{1b}[1;31merror:\u{1b}[0m "]);
+    let place = Place::new();
+    let output = place.command(&["tracks", "nope"]).env("NO_COLOR", "1").output().unwrap();
+    assert!(!String::from_utf8(output.stderr).unwrap().contains('\u{1b}'));
+}
