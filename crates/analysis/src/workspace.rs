@@ -90,7 +90,7 @@ impl Workspace {
 
     /// Trace health.
     pub fn health(&self) -> Result<Report, AnalysisError> {
-        views::sql::report("health", &self.engine.query(views::health::SQL, &QueryOptions::default())?)
+        views::health::report(&self.engine, &self.sources)
     }
 
     /// Every figure of one source, as JSON.

@@ -6,6 +6,7 @@ mod bug;
 mod color;
 mod commands;
 mod failure;
+mod figures;
 mod interrupt;
 mod options;
 mod output;

@@ -171,7 +171,7 @@ impl<'a> RunJob<'a> {
             .find(|source| source.rank_from == RankFrom::Order && worker_in_name(Path::new(&source.path)) == worker);
         let is_taken = |rank: &u32| self.sources.iter().any(|source| source.id.rank == *rank);
         let free = || (0..=u32::MAX).find(|rank| !is_taken(rank)).unwrap_or(0);
-        let rank = known.map(|source| source.id.rank).unwrap_or_else(free);
+        let rank = known.map_or_else(free, |source| source.id.rank);
         (rank, RankFrom::Order)
     }
 

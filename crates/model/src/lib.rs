@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod exit;
+pub mod health;
 pub mod hint;
 pub mod kind;
 pub mod null_reason;
@@ -18,6 +19,6 @@ pub mod warning;
 pub use exit::Exit;
 pub use hint::Hint;
 pub use kind::{Kind, Phase};
-pub use report::{Cell, Column as ReportColumn, Metric, Part, Report, Series, Table as ReportTable, Unit};
+pub use report::{Cell, Column as ReportColumn, LeftOut, Metric, Part, Report, Series, Table as ReportTable, Unit};
 pub use schema::{Column, ColumnType, Table};
 pub use source::{Device, RankFrom, SourceId, SourceRecord};

@@ -47,8 +47,20 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Rows; each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// How many rows were left out by a limit.
-    pub rows_left_out: Option<u64>,
+    /// Rows that a limit left out.
+    pub left_out: LeftOut,
+}
+
+/// Rows that a limit left out of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LeftOut {
+    /// None.
+    #[default]
+    Nothing,
+    /// So many.
+    Rows(u64),
+    /// Some; counting them would have meant to work them all out.
+    Uncounted,
 }
 
 /// One column of a table.

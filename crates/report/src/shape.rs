@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use stepscope_model::{Cell, Hint, Part, Report, ReportTable};
+use stepscope_model::{Cell, Hint, LeftOut, Part, Report, ReportTable};
 
 /// What `--columns`, `--sort` and `--limit` ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,11 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
         && table.rows.len() > limit
     {
         let left_out = (table.rows.len() - limit) as u64;
-        table.rows_left_out = Some(table.rows_left_out.unwrap_or(0) + left_out);
+        table.left_out = match table.left_out {
+            LeftOut::Nothing => LeftOut::Rows(left_out),
+            LeftOut::Rows(rows) => LeftOut::Rows(rows + left_out),
+            LeftOut::Uncounted => LeftOut::Uncounted,
+        };
         table.rows.truncate(limit);
     }
     Ok(())

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use stepscope_model::{Cell, Metric, Part, Report, ReportColumn, ReportTable, Series, Unit};
+use stepscope_model::{Cell, LeftOut, Metric, Part, Report, ReportColumn, ReportTable, Series, Unit};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::number::{Look, NULL, grouped};
@@ -225,14 +225,15 @@ fn push_line(text: &mut String, columns: &[Shown], cells: &[String], color: bool
 fn footer(table: &ReportTable, columns: &[Shown], left_out: &[String], options: TextOptions) -> String {
     let mut notes = Vec::new();
     let rows = table.rows.len() as u64;
-    match table.rows_left_out {
-        Some(more) if more > 0 => notes.push(format!(
-            "{} of {} rows shown (--limit 0 shows all)",
-            grouped(i128::from(rows), 0),
-            grouped(i128::from(rows + more), 0)
-        )),
-        _ if rows == 0 && !columns.is_empty() => notes.push("no rows".to_owned()),
-        _ => {}
+    let shown = grouped(i128::from(rows), 0);
+    match table.left_out {
+        LeftOut::Uncounted => notes.push(format!("the first {shown} rows; there are more (--limit 0 shows all)")),
+        LeftOut::Rows(more) => {
+            let all = grouped(i128::from(rows + more), 0);
+            notes.push(format!("{shown} of {all} rows shown (--limit 0 shows all)"));
+        }
+        LeftOut::Nothing if rows == 0 && !columns.is_empty() => notes.push("no rows".to_owned()),
+        LeftOut::Nothing => {}
     }
     if !left_out.is_empty() {
         let count = left_out.len();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use stepscope_ingest::Ingested;
-use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable};
 
 const COLUMNS: [&str; 14] = [
     "path",
@@ -25,7 +25,7 @@ const COLUMNS: [&str; 14] = [
 pub(crate) fn report(ingested: &[Ingested]) -> Report {
     let columns = COLUMNS.map(ReportColumn::named).to_vec();
     let rows = ingested.iter().map(row).collect();
-    let table = ReportTable { name: "rows".to_owned(), columns, rows, rows_left_out: None };
+    let table = ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing };
     Report { name: "ingest".to_owned(), parts: vec![Part::Table(table)] }
 }
 

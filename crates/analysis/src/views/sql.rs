@@ -4,7 +4,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use stepscope_engine::QueryResult;
-use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable};
 
 use crate::error::AnalysisError;
 
@@ -21,12 +21,12 @@ fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
         let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
         rows.extend((0..batch.num_rows()).map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()));
     }
-    Ok(ReportTable {
-        name: "rows".to_owned(),
-        columns,
-        rows,
-        rows_left_out: result.rows_left_out.filter(|&rows| rows > 0),
-    })
+    let left_out = match result.rows_left_out {
+        Some(0) => LeftOut::Nothing,
+        Some(rows) => LeftOut::Rows(rows),
+        None => LeftOut::Uncounted,
+    };
+    Ok(ReportTable { name: "rows".to_owned(), columns, rows, left_out })
 }
 
 fn cells(column: &dyn Array) -> Result<Vec<Cell>, AnalysisError> {

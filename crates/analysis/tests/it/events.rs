@@ -1,5 +1,6 @@
 //! Which elements become rows, and what becomes of the others (metrics, sections 1 and 2).
 
+use stepscope_model::health::meaning;
 use stepscope_testkit::TraceBuilder;
 
 use crate::harness::{answer, check, op, open_text};
@@ -38,6 +39,10 @@ fn bad_times_and_negative_durations_are_counted() {
     let lost = "SELECT name, value FROM health WHERE name LIKE 'lost%' OR name LIKE 'dropped%' ORDER BY name";
     let want = "dropped_bad_time 4\ndropped_negative_duration 1\nlost.bad_time 4\nlost.bad_time:C 1\nlost.negative_duration 1\nlost_events 6";
     assert_eq!(answer(&workspace, lost), want);
+    let names = answer(&workspace, "SELECT name FROM health");
+    for name in names.lines() {
+        assert!(meaning(name).is_some(), "{name} is not explained");
+    }
     let rows = "SELECT code, is_loss, position FROM ingest_warnings ORDER BY position";
     let want = "negative_duration true 0\nbad_time true 2\nbad_time true 3\nbad_time true 4\nbad_time:C true 5\nbad_time true 6";
     assert_eq!(answer(&workspace, rows), want);

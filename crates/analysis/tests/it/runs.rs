@@ -75,7 +75,7 @@ fn a_log_folder_holds_several_runs() {
     write(&logs, "second/a.json", &trace(Some(0), 1));
     let store = folder.path().join("store");
     assert_eq!(ingest(&logs, &store, false).unwrap(), "a.json logs.first 0 header 0\na.json logs.second 0 header 0");
-    let error = Workspace::open(&[store.clone()], &Settings::default(), &Silent).err().unwrap();
+    let error = Workspace::open(std::slice::from_ref(&store), &Settings::default(), &Silent).err().unwrap();
     assert_eq!(error.exit(), Exit::Usage);
     let one = Workspace::open(&[store.join("runs/logs.second")], &Settings::default(), &Silent).unwrap();
     assert_eq!(answer(&one, "SELECT start_ns FROM spans"), "1000");
@@ -103,7 +103,7 @@ fn strict_refuses_what_is_broken() {
         "cut.json",
         r#"{"traceEvents": [{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"#,
     );
-    assert_eq!(answer(&open(&[path.clone()]).unwrap(), "SELECT name FROM spans"), "a");
+    assert_eq!(answer(&open(std::slice::from_ref(&path)).unwrap(), "SELECT name FROM spans"), "a");
     let settings = Settings { no_cache: true, strict: true, ..Settings::default() };
     assert_eq!(Workspace::open(&[path], &settings, &Silent).err().unwrap().exit(), Exit::Unreadable);
 }

@@ -9,6 +9,7 @@ use stepscope_model::Exit;
 use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
+use crate::figures;
 use crate::options::{InputOptions, OutputOptions, SourceOptions};
 use crate::output::{self, Answer};
 use crate::progress::TerminalProgress;
@@ -43,11 +44,13 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let report = workspace.health()?;
     let answer = Answer {
+        for_people: Some(figures::for_people(&report)),
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         only: options.source.only(),
         usual_limit: None,
-        ..Answer::new(workspace.health()?)
+        ..Answer::new(report)
     };
     output::write(answer, &options.output, context)?;
     Ok(Exit::Done)

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args};
 use serde_json::Value;
 use stepscope_analysis::Workspace;
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Exit, LeftOut, Part, Report, ReportColumn, ReportTable};
 
 use super::{Command, parsed};
 use crate::Context;
@@ -105,7 +105,7 @@ fn sentence(rows: &[Vec<Cell>]) -> String {
 
 fn named(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> ReportTable {
     let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
-    ReportTable { name: name.to_owned(), columns, rows, rows_left_out: None }
+    ReportTable { name: name.to_owned(), columns, rows, left_out: LeftOut::Nothing }
 }
 
 /// Reason and count of what has no row of its own.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args};
 use serde_json::Value;
 use stepscope_analysis::Workspace;
-use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable, Unit};
-use stepscope_report::text;
+use stepscope_model::{Cell, Exit, LeftOut, Part, Report, ReportColumn, ReportTable};
 
 use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
+use crate::figures;
 use crate::options::{InputOptions, OutputOptions, SourceOptions};
 use crate::output::{self, Answer};
 use crate::progress::TerminalProgress;
@@ -48,16 +48,13 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let metrics = workspace.metrics(options.source.rank, options.source.window)?;
-    // A document of figures has no rows; CSV and text are made of the same figures, one a row.
+    let figures = Report { name: "metrics".to_owned(), parts: vec![Part::Table(flat(&metrics))] };
+    let for_people = Some(figures::for_people(&figures));
+    // JSON has the figures as the member `metrics`; CSV and text have them one a row.
     let is_json = options.output.format == crate::options::Format::Json;
-    let name = "metrics".to_owned();
-    let figures = if is_json {
-        Report { name, parts: Vec::new() }
-    } else {
-        Report { name, parts: vec![Part::Table(flat(&metrics, false))] }
-    };
+    let figures = if is_json { Report { parts: Vec::new(), ..figures } } else { figures };
     let answer = Answer {
-        for_people: Some(Report { name: "metrics".to_owned(), parts: vec![Part::Table(flat(&metrics, true))] }),
+        for_people,
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         after: vec![("metrics", metrics)],
         ..Answer::new(figures)
@@ -67,35 +64,21 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
 }
 
 /// One row a figure: member, the rest of its path, value, and why it is missing.
-fn flat(metrics: &Value, for_people: bool) -> ReportTable {
+fn flat(metrics: &Value) -> ReportTable {
     let mut rows = Vec::new();
     let nulls = metrics.get("nulls").and_then(Value::as_object);
     for (member, value) in metrics.as_object().into_iter().flatten().filter(|(member, _)| *member != "nulls") {
         let mut figures = Vec::new();
         collect(value, String::new(), &mut figures);
         for (path, value) in figures {
-            let full = if path.is_empty() || path.starts_with('[') {
-                format!("{member}{path}")
-            } else {
-                format!("{member}.{path}")
-            };
+            let divider = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+            let full = format!("{member}{divider}{path}");
             let reason = nulls.and_then(|nulls| reason(nulls, &full)).filter(|_| value == Cell::Null);
-            // A figure that is there needs no reason, which is no gap to people.
-            let no_reason = if for_people { Cell::Text(String::new()) } else { Cell::Null };
-            let unit = Unit::of_name(full.rsplit(['.', ']']).next().unwrap_or(&full));
-            let value = if for_people { Cell::Text(text::value(&value, unit)) } else { value };
-            rows.push(vec![Cell::Text(member.clone()), Cell::Text(path), value, reason.map_or(no_reason, Cell::Text)]);
+            rows.push(vec![Cell::Text(member.clone()), Cell::Text(path), value, reason.map_or(Cell::Null, Cell::Text)]);
         }
     }
-    let mut columns: Vec<_> =
-        ["member", "figure", "value", "reason"].iter().map(|name| ReportColumn::named(name)).collect();
-    if for_people && rows.iter().all(|row| row[3] == Cell::Text(String::new())) {
-        columns.pop();
-        for row in &mut rows {
-            row.truncate(3);
-        }
-    }
-    ReportTable { name: "rows".to_owned(), columns, rows, rows_left_out: None }
+    let columns = ["member", "figure", "value", "reason"].map(ReportColumn::named).to_vec();
+    ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing }
 }
 
 /// The reason for a path, or for the nearest thing that holds it.
@@ -147,8 +130,8 @@ mod tests {
             "gpu": {"0": {"gpu_utilization_ratio": 0.5551, "est_sm_efficiency_ratio": null}},
             "nulls": {"gpu.0": "argument not recorded: blocks per SM"},
         });
-        let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics, true))] };
-        insta::assert_snapshot!(text::render(&report, TextOptions { width: 80, ..TextOptions::default() }), @r"
+        let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics))] };
+        insta::assert_snapshot!(text::render(&figures::for_people(&report), TextOptions { width: 80, ..TextOptions::default() }), @r"
         member  figure                    value           reason
         format  notes                     []
         format  raw_events                75
@@ -160,6 +143,6 @@ mod tests {
         gpu     0.est_sm_eff…iency_ratio  –               argument not recorded: blocks
                                                           per SM
         ");
-        assert_eq!(flat(&metrics, false).rows[4][2], Cell::Int(177_592_000));
+        assert_eq!(flat(&metrics).rows[4][2], Cell::Int(177_592_000));
     }
 }

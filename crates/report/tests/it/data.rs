@@ -1,9 +1,9 @@
-use stepscope_model::{Cell, Metric, Part, Report, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, LeftOut, Metric, Part, Report, ReportColumn, ReportTable, Unit};
 use stepscope_report::{Document, csv, json};
 
 pub(crate) fn table(columns: &[&str], rows: Vec<Vec<Cell>>) -> ReportTable {
     let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
-    ReportTable { name: "rows".into(), columns, rows, rows_left_out: None }
+    ReportTable { name: "rows".into(), columns, rows, left_out: LeftOut::Nothing }
 }
 
 pub(crate) fn report(table: ReportTable) -> Report {

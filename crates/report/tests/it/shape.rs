@@ -1,4 +1,4 @@
-use stepscope_model::{Cell, Hint, Part, Report};
+use stepscope_model::{Cell, Hint, LeftOut, Part, Report};
 use stepscope_report::shape::{self, Shape, ShapeError};
 
 use crate::data::{operators, report, table};
@@ -35,7 +35,7 @@ fn columns_and_limit() {
     let Part::Table(table) = &report.parts[0] else { panic!("not a table") };
     assert_eq!(table.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["device_self_ns", "name"]);
     assert_eq!(table.rows, [[Cell::Int(126_620_000), Cell::Text("aten::cudnn_convolution".into())]]);
-    assert_eq!(table.rows_left_out, Some(2));
+    assert_eq!(table.left_out, LeftOut::Rows(2));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use stepscope_model::{Cell, Metric, Part, Report, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, LeftOut, Metric, Part, Report, ReportColumn, ReportTable, Unit};
 use stepscope_report::text::{self, TextOptions};
 
 use crate::data::{operators, report, table};
@@ -64,7 +64,7 @@ fn raw_values_are_left_alone() {
 #[test]
 fn rows_left_out_and_no_rows() {
     let mut rows = table(&["rank", "events"], vec![vec![Cell::Int(0), Cell::Int(14_245)]]);
-    rows.rows_left_out = Some(1_234);
+    rows.left_out = LeftOut::Rows(1_234);
     insta::assert_snapshot!(show(&report(rows), 80), @r"
     rank  events
        0  14,245

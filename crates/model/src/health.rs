@@ -1,0 +1,57 @@
+//! The figures of trace health and what each means (metrics, section 17).
+
+use std::borrow::Cow;
+
+use crate::warning::WARNING_CODES;
+
+/// Names and meanings of the figures that every source has.
+pub static HEALTH_FIGURES: &[(&str, &str)] = &[
+    ("grade", "good, partial or poor: how far figures built on this trace can be trusted"),
+    ("lost_events", "events that could not be read or kept"),
+    ("dropped_bad_time", "spans and memory events whose time is missing or no number"),
+    ("dropped_negative_duration", "spans that end before they start"),
+    ("device_events", "kernels, copies and fills"),
+    ("device_time_ns", "sum of their lengths"),
+    ("operator_coverage_ratio", "share of device time that belongs to an operator"),
+    ("span_coverage_ratio", "share of device time that belongs to an operator or an annotation"),
+    ("device_time_with_operator_ns", "device time that belongs to an operator"),
+    ("device_time_with_span_ns", "device time that belongs to an operator or an annotation"),
+    ("unlinked_device_events", "device events whose launch was not recorded"),
+    ("unlinked_device_time_ns", "device time whose launch was not recorded"),
+    ("graph_device_events", "device events that a CUDA or HIP graph launched"),
+    ("graph_device_time_ns", "device time that a CUDA or HIP graph launched"),
+    ("step_source", "what marks the steps: profiler_step, serving_annotation, optimizer_step, whole_trace or none"),
+    ("steps", "number of steps"),
+    ("incomplete_steps", "steps whose device work was cut off; averages leave them out"),
+    ("overlapping_steps", "steps that start before the one before has ended"),
+    ("crossing_spans", "host spans that start inside another and end after it"),
+    ("same_stream_overlaps", "device events that start before another of their stream has ended"),
+    ("same_stream_overlap_time_ns", "time that such events share"),
+    ("device_before_launch", "launches whose device work starts before the call: the clocks disagree"),
+    ("device_longer_than_trace", "device events longer than the whole host side: a counter overflowed"),
+    ("runtime_correlation_shared", "correlation ids that several calls carry"),
+    ("external_id_and_nesting_disagree", "device events that id and nesting give to different operators"),
+];
+
+/// What a figure means, by its name in the table `health`; a dot leads into a group.
+#[must_use]
+pub fn meaning(name: &str) -> Option<Cow<'static, str>> {
+    if let Some((_, doc)) = HEALTH_FIGURES.iter().find(|(known, _)| *known == name) {
+        return Some(Cow::Borrowed(doc));
+    }
+    let (group, member) = name.split_once('.')?;
+    match group {
+        "device_links" => Some(match member {
+            "external_id" => "device events whose owner was found by id".into(),
+            "nesting" => "device events whose owner is the span around their launch".into(),
+            "launch_outside_any_span" => "device events launched outside any operator or annotation".into(),
+            "no_launch_call" => "device events whose launch was not recorded".into(),
+            _ => return None,
+        }),
+        "lost" | "warnings" => {
+            let known = WARNING_CODES.iter().find(|known| member.starts_with(known.code));
+            known.map(|known| Cow::Borrowed(known.doc))
+        }
+        _ => None,
+    }
+}
