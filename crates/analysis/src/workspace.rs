@@ -30,45 +30,16 @@ impl Workspace {
     /// Ingests traces and folders into the store of the settings; one row a source.
     pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
         let store = Store::create(settings.store.as_deref().ok_or(AnalysisError::NoStore)?)?;
-        Ok(views::ingest::report(&ingest(paths, &store, settings, progress)?))
+        let ingested = ingest(paths, &store, settings, progress)?;
+        tell_damage(ingested.iter().map(|source| &source.record), progress);
+        Ok(views::ingest::report(&ingested))
     }
 
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the cache has them.
     pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
-        if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
-            return Err(AnalysisError::NotFound { path: missing.clone() });
-        }
-        if let Some((root, run)) = paths.iter().find_map(|path| as_store(path)) {
-            if let [_, _, ..] = paths {
-                return Err(AnalysisError::StoreAmongTraces { path: root });
-            }
-            return Self::open_run(&Store::open(&root)?, run, settings, None);
-        }
-        if let Some(root) = &settings.store {
-            let store = Store::create(root)?;
-            let runs = run_names(&ingest(paths, &store, settings, progress)?);
-            return Self::open_run(&store, one_of(runs)?, settings, None);
-        }
-        if settings.no_cache || paths.iter().any(|path| path.as_os_str() == "-") {
-            let fail = |source| AnalysisError::Cache { path: std::env::temp_dir(), source };
-            let folder = TempDir::with_prefix("stepscope-").map_err(fail)?;
-            let store = Store::create(folder.path())?;
-            ingest(paths, &store, settings, progress)?;
-            return Self::open_run(&store, None, settings, Some(folder));
-        }
-        let root = match cache::place(paths, settings)? {
-            // A cached store does not say whether its traces were whole, so a strict user gets a fresh look.
-            Place::Ready(root) if !settings.strict => root,
-            Place::Ready(_) => {
-                let strict = Settings { no_cache: true, ..settings.clone() };
-                return Self::open(paths, &strict, progress);
-            }
-            Place::ToFill(filling) => {
-                ingest(paths, &Store::create(filling.path())?, settings, progress)?;
-                filling.finish()?
-            }
-        };
-        Self::open_run(&Store::open(&root)?, None, settings, None)
+        let workspace = Self::open_anything(paths, settings, progress)?;
+        tell_damage(&workspace.sources, progress);
+        Ok(workspace)
     }
 
     /// Tables, views and columns.
@@ -125,6 +96,43 @@ impl Workspace {
         json!({ "name": self.run, "sources": sources })
     }
 
+    fn open_anything(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+        if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
+            return Err(AnalysisError::NotFound { path: missing.clone() });
+        }
+        if let Some((root, run)) = paths.iter().find_map(|path| as_store(path)) {
+            if let [_, _, ..] = paths {
+                return Err(AnalysisError::StoreAmongTraces { path: root });
+            }
+            return Self::open_run(&Store::open(&root)?, run, settings, None);
+        }
+        if let Some(root) = &settings.store {
+            let store = Store::create(root)?;
+            let runs = run_names(&ingest(paths, &store, settings, progress)?);
+            return Self::open_run(&store, one_of(runs)?, settings, None);
+        }
+        if settings.no_cache || paths.iter().any(|path| path.as_os_str() == "-") {
+            let fail = |source| AnalysisError::Cache { path: std::env::temp_dir(), source };
+            let folder = TempDir::with_prefix("stepscope-").map_err(fail)?;
+            let store = Store::create(folder.path())?;
+            ingest(paths, &store, settings, progress)?;
+            return Self::open_run(&store, None, settings, Some(folder));
+        }
+        let root = match cache::place(paths, settings)? {
+            // A cached store does not say whether its traces were whole, so a strict user gets a fresh look.
+            Place::Ready(root) if !settings.strict => root,
+            Place::Ready(_) => {
+                let strict = Settings { no_cache: true, ..settings.clone() };
+                return Self::open_anything(paths, &strict, progress);
+            }
+            Place::ToFill(filling) => {
+                ingest(paths, &Store::create(filling.path())?, settings, progress)?;
+                filling.finish()?
+            }
+        };
+        Self::open_run(&Store::open(&root)?, None, settings, None)
+    }
+
     fn open_run(
         store: &Store,
         run: Option<String>,
@@ -173,6 +181,19 @@ fn ingest(
 ) -> Result<Vec<Ingested>, AnalysisError> {
     let options = Options { separate_runs: settings.separate_runs, strict: settings.strict, ..Options::default() };
     Ok(stepscope_ingest::ingest(paths, store, &options, progress)?)
+}
+
+/// Says what is broken, also when it was found out long ago: a cached answer is no better than a fresh one.
+fn tell_damage<'a>(sources: impl IntoIterator<Item = &'a SourceRecord>, progress: &dyn Progress) {
+    const TOLD: usize = 4;
+    let notices: Vec<String> = sources.into_iter().filter_map(SourceRecord::damage_notice).collect();
+    for notice in notices.iter().take(TOLD) {
+        progress.notice(notice);
+    }
+    if notices.len() > TOLD {
+        progress
+            .notice(&format!("{} more recordings are broken; `stepscope health` has them all", notices.len() - TOLD));
+    }
 }
 
 /// The store at `path`, or the store and run that `path` is the folder of.

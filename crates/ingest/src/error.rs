@@ -1,7 +1,7 @@
 //! Why a trace did not become a source.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stepscope_formats::FormatError;
 use stepscope_model::Hint;
@@ -83,11 +83,16 @@ impl IngestError {
             | Self::Format { path, .. }
             | Self::NoTraces { path }
             | Self::SameRankTwice { path, .. }
-            | Self::TooManyEvents { path, .. } => Some(path.display().to_string()),
+            | Self::TooManyEvents { path, .. } => Some(shown(path)),
             Self::Damaged { location, .. } => Some(location.clone()),
             Self::NameTable(_) | Self::Store(_) | Self::Arrow(_) | Self::Cancelled => None,
         }
     }
+}
+
+/// A path as people call it.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 impl Hint for IngestError {

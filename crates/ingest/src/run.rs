@@ -106,14 +106,9 @@ impl<'a> RunJob<'a> {
             }
             result => result?,
         };
-        if let Some(damage) = recording.damage() {
-            let kept = recording.kept_events();
-            if self.options.strict {
-                let location = recording.location();
-                return Err(IngestError::Damaged { damage, kept, location });
-            }
-            let path = file.path.display();
-            self.progress.notice(&format!("{path}: {damage}; {kept} complete events were kept (--strict refuses)"));
+        if let (true, Some(damage)) = (self.options.strict, recording.damage()) {
+            let (kept, location) = (recording.kept_events(), recording.location());
+            return Err(IngestError::Damaged { damage, kept, location });
         }
         let record = match self.sources.iter().find(|source| source.digest == recording.digest()) {
             Some(same) => {

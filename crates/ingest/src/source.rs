@@ -12,7 +12,7 @@ use twox_hash::XxHash3_128;
 
 use crate::collect::{Collector, Records};
 use crate::derived::Derived;
-use crate::error::IngestError;
+use crate::error::{IngestError, shown};
 use crate::names::Names;
 use crate::record::SpanId;
 use crate::steps::Steps;
@@ -98,10 +98,7 @@ impl Recording {
     /// What is broken or lost, in words; `None` when the trace is whole.
     #[must_use]
     pub(crate) fn damage(&self) -> Option<String> {
-        let lost = self.records.counts.lost();
-        let mut words: Vec<String> = self.notes.iter().filter_map(|note| damage(note)).map(str::to_owned).collect();
-        words.extend((lost > 0).then(|| format!("{lost} events are broken")));
-        (!words.is_empty()).then(|| words.join(", "))
+        damage(&self.notes, self.records.counts.lost())
     }
 
     /// Events that have a row or belong to one.
@@ -113,9 +110,9 @@ impl Recording {
     /// The file, and where it ends if it ends early.
     #[must_use]
     pub(crate) fn location(&self) -> String {
-        let path = self.path.display();
+        let path = shown(&self.path);
         let is_cut = self.notes.iter().any(|note| note.ends_with("_truncated"));
-        if is_cut { format!("{path}, byte {}", self.bytes_in) } else { path.to_string() }
+        if is_cut { format!("{path}, byte {}", self.bytes_in) } else { path }
     }
 
     /// Derives everything and writes the source.

@@ -33,6 +33,12 @@ pub static HEALTH_FIGURES: &[(&str, &str)] = &[
     ("external_id_and_nesting_disagree", "device events that id and nesting give to different operators"),
 ];
 
+/// A sentence as part of a list: without its capital and its period.
+fn as_clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// What a figure means, by its name in the table `health`; a dot leads into a group.
 #[must_use]
 pub fn meaning(name: &str) -> Option<Cow<'static, str>> {
@@ -50,7 +56,7 @@ pub fn meaning(name: &str) -> Option<Cow<'static, str>> {
         }),
         "lost" | "warnings" => {
             let known = WARNING_CODES.iter().find(|known| member.starts_with(known.code));
-            known.map(|known| Cow::Borrowed(known.doc))
+            known.map(|known| Cow::Owned(as_clause(known.doc)))
         }
         _ => None,
     }

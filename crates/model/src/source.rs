@@ -113,6 +113,21 @@ pub struct SourceRecord {
 }
 
 impl SourceRecord {
+    /// Elements of the input that were lost, not absorbed.
+    #[must_use]
+    pub fn lost_events(&self) -> u64 {
+        self.dropped.iter().filter(|(code, _)| crate::warning::is_loss(code)).map(|(_, count)| count).sum()
+    }
+
+    /// What the user should know before trusting a figure of this source; `None` when it is whole.
+    #[must_use]
+    pub fn damage_notice(&self) -> Option<String> {
+        let lost = self.lost_events();
+        let damage = crate::warning::damage(&self.notes, lost)?;
+        let kept = self.events_in - lost;
+        Some(format!("{}: {damage}; {kept} complete events were kept (--strict refuses)", self.path))
+    }
+
     /// Rows that stand for elements of the input.
     #[must_use]
     pub fn event_rows(&self) -> u64 {

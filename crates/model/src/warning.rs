@@ -43,9 +43,19 @@ warning_codes! {
     OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
 }
 
-/// What a note about the file as a whole says, in words; `None` for a note that costs nothing.
+/// What is broken about a trace, in words: by its notes and the number of events it lost. `None` when it is whole.
 #[must_use]
-pub fn damage(note: &str) -> Option<&'static str> {
+pub fn damage(notes: &[String], lost_events: u64) -> Option<String> {
+    let mut words: Vec<String> = notes.iter().filter_map(|note| note_words(note)).map(str::to_owned).collect();
+    match lost_events {
+        0 => {}
+        1 => words.push("1 event is lost".to_owned()),
+        lost => words.push(format!("{lost} events are lost")),
+    }
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn note_words(note: &str) -> Option<&'static str> {
     match note {
         "gzip_truncated" => Some("gzip stream ends early"),
         "gzip_corrupt" => Some("gzip data is damaged"),
