@@ -14,6 +14,8 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(crate) struct Inflate<R> {
     input: R,
     state: State,
+    /// The first byte of the input, when it was passed to see the second.
+    held: Option<u8>,
     decompress: Decompress,
     crc: Crc,
     compressed_bytes: u64,
@@ -51,6 +53,7 @@ impl<R: BufRead> Inflate<R> {
         Self {
             input,
             state: State::Start,
+            held: None,
             decompress: Decompress::new(false),
             crc: Crc::new(),
             compressed_bytes: 0,
@@ -71,24 +74,25 @@ impl<R: BufRead> Inflate<R> {
         self.note
     }
 
-    /// Looks at the first bytes, without passing them. A reader may give them one at a time.
+    /// Looks at the first two bytes. A reader may give them one at a time.
     fn begin(&mut self) -> io::Result<()> {
-        let first = fill(&mut self.input)?;
-        if first.first() != Some(&MAGIC[0]) {
-            self.state = State::Plain;
-        } else if first.len() > 1 {
-            self.state = if first[1] == MAGIC[1] { State::Header } else { State::Plain };
-        } else {
-            // One byte that is no JSON either: taken as gzip, the header decides.
-            self.state = State::Header;
-        }
+        let second = match *fill(&mut self.input)? {
+            [first, second, ..] if first == MAGIC[0] => Some(second),
+            [first] if first == MAGIC[0] => {
+                self.input.consume(1);
+                self.held = Some(first);
+                fill(&mut self.input)?.first().copied()
+            }
+            _ => None,
+        };
+        self.state = if second == Some(MAGIC[1]) { State::Header } else { State::Plain };
         Ok(())
     }
 
     /// Reads the header of a member, or finds that there is no further one.
     fn read_header(&mut self) -> Result<(), Trouble> {
         let is_first = self.compressed_bytes == 0;
-        if fill(&mut self.input).map_err(Trouble::Io)?.first() != Some(&MAGIC[0]) {
+        if self.held.is_none() && fill(&mut self.input).map_err(Trouble::Io)?.first() != Some(&MAGIC[0]) {
             // What follows the last member is no part of the file: padding, or a signature.
             self.state = State::Done;
             return Ok(());
@@ -179,6 +183,10 @@ impl<R: BufRead> Inflate<R> {
     }
 
     fn next_byte(&mut self) -> Result<u8, Trouble> {
+        if let Some(byte) = self.held.take() {
+            self.compressed_bytes += 1;
+            return Ok(byte);
+        }
         let input = fill(&mut self.input).map_err(Trouble::Io)?;
         let byte = *input.first().ok_or(Trouble::Truncated)?;
         self.input.consume(1);
@@ -223,7 +231,13 @@ impl<R: BufRead> Read for Inflate<R> {
                     0
                 }
                 State::Plain => {
-                    let count = self.input.read(out)?;
+                    let count = match self.held.take() {
+                        Some(byte) => {
+                            out[0] = byte;
+                            1
+                        }
+                        None => self.input.read(out)?,
+                    };
                     self.plain_bytes += count as u64;
                     return Ok(count);
                 }

@@ -9,6 +9,7 @@ mod event;
 mod inflate;
 mod looks_like;
 mod number;
+mod read_ahead;
 mod registry;
 
 pub use error::FormatError;

@@ -7,6 +7,7 @@ use crate::error::FormatError;
 use crate::event::TraceSink;
 use crate::inflate::Inflate;
 use crate::looks_like::LooksLike;
+use crate::read_ahead::read_ahead;
 
 /// A format that Stepscope reads.
 pub trait Format: Sync {
@@ -82,13 +83,20 @@ pub static FORMATS: &[&dyn Format] = &[&ChromeTrace];
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Inflates `input` if it is compressed, finds its format by content and reads it.
-pub fn read_trace(input: impl BufRead, limits: &Limits, sink: &mut dyn TraceSink) -> Result<ReadSummary, FormatError> {
+pub fn read_trace(
+    input: impl BufRead + Send,
+    limits: &Limits,
+    sink: &mut dyn TraceSink,
+) -> Result<ReadSummary, FormatError> {
     let mut inflate = Inflate::new(input, limits);
     let mut head = Vec::new();
     inflate.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
     let format = recognise(&head)?;
-    let mut plain = head.as_slice().chain(&mut inflate);
-    let format_notes = format.read(&mut plain, limits, sink).map_err(|error| match error {
+    let format_notes = read_ahead(&mut inflate, |rest| {
+        let mut plain = head.as_slice().chain(rest);
+        format.read(&mut plain, limits, sink)
+    })
+    .map_err(|error| match error {
         FormatError::NoEvents { looks_like: None } => FormatError::NoEvents { looks_like: known_kind(&head) },
         error => error,
     })?;

@@ -1,8 +1,8 @@
 //! Splits the arguments of an event into typed cells and a JSON rest.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
+use hashbrown::HashMap;
 use stepscope_formats::Value;
 use stepscope_model::args::{ArgForm, SPAN_ARGS, SpanArg, SpanArgColumn};
 
@@ -12,57 +12,134 @@ use crate::strings::{Strings, TextId};
 /// Entries of an `args` object, in the order of the file.
 pub(crate) type Entries<'a> = &'a [(Cow<'a, str>, Value<'a>)];
 
-/// Finds the typed column of an argument and writes the others as JSON.
+/// Splits arguments.
 #[derive(Debug)]
 pub(crate) struct ArgSplitter {
-    by_key: HashMap<&'static str, (&'static SpanArg, usize)>,
+    by_key: HashMap<&'static str, Target>,
+    /// Keys of the last event and where they went. Profilers write events of a kind one after the other, with the same
+    /// keys in the same order, so that most keys are found by one comparison.
+    last_keys: Vec<(String, Option<Target>)>,
     /// Cells of the current event, with the rank of the name that gave them: the newest generation's name wins.
     cells: Vec<(Cell, usize)>,
     rest: Vec<u8>,
+    wide_ids: Vec<TextId>,
+}
+
+/// Where an argument goes: its column, and the rank of this one of its names.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    arg: &'static SpanArg,
+    rank: usize,
+}
+
+/// The arguments of one event: its typed ones are in the cells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SplitArgs {
+    /// The others, as JSON text.
+    pub rest: Option<TextId>,
+    pub correlation: Option<i64>,
+    pub external_id: Option<i64>,
 }
 
 impl ArgSplitter {
     pub(crate) fn new() -> Self {
-        let by_key = SPAN_ARGS
-            .iter()
-            .flat_map(|arg| arg.keys.iter().enumerate().map(move |(rank, &key)| (key, (arg, rank))))
-            .collect();
-        Self { by_key, cells: Vec::new(), rest: Vec::new() }
+        let targets =
+            |arg: &'static SpanArg| arg.keys.iter().enumerate().map(move |(rank, &key)| (key, Target { arg, rank }));
+        let by_key = SPAN_ARGS.iter().flat_map(targets).collect();
+        Self { by_key, last_keys: Vec::new(), cells: Vec::new(), rest: Vec::new(), wide_ids: Vec::new() }
     }
 
-    /// Appends the typed arguments of an event to `cells` and returns the rest as JSON text.
-    pub(crate) fn split(
-        &mut self,
-        entries: Entries<'_>,
-        strings: &mut Strings,
-        cells: &mut Vec<Cell>,
-    ) -> Option<TextId> {
+    /// Appends the typed arguments of an event to `cells`.
+    pub(crate) fn split(&mut self, entries: Entries<'_>, strings: &mut Strings, cells: &mut Vec<Cell>) -> SplitArgs {
         self.cells.clear();
         self.rest.clear();
+        let mut split = SplitArgs::default();
         for (index, (key, value)) in entries.iter().enumerate() {
-            // The last entry of a key wins, so one that comes again later does not count.
-            if entries[index + 1..].iter().any(|(later, _)| later == key) {
-                continue;
-            }
-            let typed = self
-                .by_key
-                .get(&**key)
-                .and_then(|(arg, rank)| Some((arg, *rank, cell_value(arg.form, value, strings)?)));
-            match typed {
-                Some((arg, rank, value)) => self.put(Cell { column: arg.column, value }, rank),
-                None => append_json(&mut self.rest, key, value),
+            let target = self.target(index, key);
+            let typed = target.and_then(|target| cell_value(target.arg.form, value, strings));
+            if let (Some(Target { arg, rank }), Some(value)) = (target, typed) {
+                self.put(Cell { column: arg.column, value }, rank);
+            } else {
+                self.put_rest(entries, index, target, strings, &mut split);
             }
         }
-        cells.extend(self.cells.iter().map(|(cell, _)| *cell));
-        finish_json(&mut self.rest, strings)
+        for &(cell, _) in &self.cells {
+            match cell {
+                Cell { column: SpanArgColumn::correlation, value: CellValue::Int(id) } => split.correlation = Some(id),
+                Cell { column: SpanArgColumn::external_id, value: CellValue::Int(id) } => split.external_id = Some(id),
+                _ => {}
+            }
+            cells.push(cell);
+        }
+        split.rest = finish_json(&mut self.rest, strings);
+        split
     }
 
+    fn target(&mut self, index: usize, key: &str) -> Option<Target> {
+        match self.last_keys.get_mut(index) {
+            Some((known, target)) if known == key => *target,
+            Some((known, target)) => {
+                key.clone_into(known);
+                *target = self.by_key.get(key).copied();
+                *target
+            }
+            None => {
+                let target = self.by_key.get(key).copied();
+                // Keys far behind are rare and looked up each time.
+                if index == self.last_keys.len() && index < 64 {
+                    self.last_keys.push((key.to_owned(), target));
+                }
+                target
+            }
+        }
+    }
+
+    /// A later entry of a column replaces an earlier one, unless that had the newer name.
     fn put(&mut self, cell: Cell, rank: usize) {
         match self.cells.iter_mut().find(|(known, _)| known.column == cell.column) {
             Some((_, known_rank)) if *known_rank < rank => {}
             Some(known) => *known = (cell, rank),
             None => self.cells.push((cell, rank)),
         }
+    }
+
+    /// An argument without a column, or one that does not fit it. The last entry of a key wins.
+    fn put_rest(
+        &mut self,
+        entries: Entries<'_>,
+        index: usize,
+        target: Option<Target>,
+        strings: &mut Strings,
+        split: &mut SplitArgs,
+    ) {
+        let (key, value) = &entries[index];
+        if entries[index + 1..].iter().any(|(later, _)| later == key) {
+            return;
+        }
+        if let Some(Target { arg, rank }) = target {
+            self.cells.retain(|(cell, known_rank)| cell.column != arg.column || *known_rank != rank);
+            match arg.column {
+                SpanArgColumn::correlation => split.correlation = self.wide_id(value, strings),
+                SpanArgColumn::external_id => split.external_id = self.wide_id(value, strings),
+                _ => {}
+            }
+        }
+        append_json(&mut self.rest, key, value);
+    }
+
+    /// An id beyond 64 signed bits gets a stand-in at the far end of the range, so that equal ids stay equal and
+    /// different ones different; its digits stay in the JSON rest.
+    fn wide_id(&mut self, value: &Value<'_>, strings: &mut Strings) -> Option<i64> {
+        let Value::Number(digits) = value else { return None };
+        if !value.is_integer() {
+            return None;
+        }
+        let text = strings.intern(digits);
+        let index = self.wide_ids.iter().position(|&known| known == text).unwrap_or_else(|| {
+            self.wide_ids.push(text);
+            self.wide_ids.len() - 1
+        });
+        Some(i64::MIN + index as i64)
     }
 }
 

@@ -5,8 +5,8 @@ use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
 
-use crate::args::{ArgSplitter, find_cell, last, rest_json};
-use crate::counts::{Counts, Place};
+use crate::args::{ArgSplitter, SplitArgs, find_cell, last, rest_json};
+use crate::counts::{Counts, Place, plain};
 use crate::header::Header;
 use crate::identity::canonical;
 use crate::names::Names;
@@ -47,8 +47,6 @@ pub(crate) struct Collector<'a> {
     pub records: Records,
     pub open: OpenSpans,
     splitter: ArgSplitter,
-    /// Ids beyond 64 signed bits, in the order of first appearance.
-    wide_ids: Vec<TextId>,
     on_progress: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -69,7 +67,6 @@ impl<'a> Collector<'a> {
             },
             open: OpenSpans::default(),
             splitter: ArgSplitter::new(),
-            wide_ids: Vec::new(),
             on_progress,
         }
     }
@@ -111,10 +108,9 @@ impl<'a> Collector<'a> {
     fn span(&mut self, event: &Event<'_>, phase: Phase, track: TrackId, start: i64, end: i64) -> Span {
         let category = self.text(&event.category);
         let name = self.text(&event.name);
-        let correlation = last(event.args, "correlation").and_then(|value| self.wide_id(value)).filter(|&id| id != 0);
-        let external_id = last(event.args, "External id").or_else(|| last(event.args, "external id"));
-        let external_id = external_id.and_then(|value| self.wide_id(value));
-        let args = self.args(event);
+        let (args, split) = self.args(event);
+        let correlation = split.correlation.filter(|&id| id != 0);
+        let external_id = split.external_id;
         let flag = matches!(phase, Phase::Instant | Phase::AsyncInstant).then_some(Flag::Instant);
         let kind = Kind::Other;
         Span {
@@ -133,10 +129,11 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn args(&mut self, event: &Event<'_>) -> Args {
+    fn args(&mut self, event: &Event<'_>) -> (Args, SplitArgs) {
         let first_cell = self.records.cells.len() as u64;
-        let rest = self.splitter.split(event.args, &mut self.records.strings, &mut self.records.cells);
-        Args { first_cell, cells: (self.records.cells.len() as u64 - first_cell) as u8, rest }
+        let split = self.splitter.split(event.args, &mut self.records.strings, &mut self.records.cells);
+        let cells = (self.records.cells.len() as u64 - first_cell) as u8;
+        (Args { first_cell, cells, rest: split.rest }, split)
     }
 
     fn kind(&mut self, event: &Event<'_>, name: Option<TextId>) -> Kind {
@@ -251,7 +248,7 @@ impl<'a> Collector<'a> {
     }
 
     fn end(&mut self, event: &Event<'_>, track: TrackId, ts: i64) {
-        let args = self.args(event);
+        let (args, _) = self.args(event);
         self.open.end(End { track, ts, position: event.position, offset_bytes: event.offset_bytes, args });
     }
 
@@ -262,20 +259,6 @@ impl<'a> Collector<'a> {
             Value::Text(text) => Some(self.records.strings.intern(text)),
             other => Some(self.records.strings.intern(&plain(other))),
         }
-    }
-
-    /// An id that links events. One beyond 64 signed bits gets a stand-in at the far end of the range, so that equal
-    /// ids stay equal and different ones different; its digits stay in the JSON rest.
-    fn wide_id(&mut self, value: &Value<'_>) -> Option<i64> {
-        if value.as_i64().is_some() || !value.is_integer() {
-            return value.as_i64();
-        }
-        let text = self.text(value)?;
-        let index = self.wide_ids.iter().position(|&known| known == text).unwrap_or_else(|| {
-            self.wide_ids.push(text);
-            self.wide_ids.len() - 1
-        });
-        Some(i64::MIN + index as i64)
     }
 }
 
@@ -289,7 +272,7 @@ impl TraceSink for Collector<'_> {
     fn event(&mut self, event: &Event<'_>) {
         let counts = &mut self.records.counts;
         counts.events_in += 1;
-        count_by_phase_and_category(counts, event);
+        counts.count_kind(&event.phase, &event.category);
         let phase_text = event.phase.as_text();
         let Some(phase) = phase_text.and_then(Phase::from_text) else {
             return self.drop_event(event, UNSUPPORTED_PHASE, &plain(&event.phase), None);
@@ -337,21 +320,6 @@ fn integer_id(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|id| id as i64),
         None => crate::identity::integer(text),
-    }
-}
-
-fn count_by_phase_and_category(counts: &mut Counts, event: &Event<'_>) {
-    let key = format!("{}|{}", plain(&event.phase), plain(&event.category));
-    *counts.by_phase_and_category.entry(key).or_default() += 1;
-}
-
-/// A value as the phase and category counts print it.
-fn plain(value: &Value<'_>) -> String {
-    match value {
-        Value::Missing | Value::Null => "None".to_owned(),
-        Value::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
-        Value::Number(text) => (*text).to_owned(),
-        Value::Text(text) | Value::Json(text) => text.to_string(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Counting: what came in, what was dropped and why, what was not right.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use stepscope_formats::Value;
 use stepscope_model::warning::WarningCode;
 
 /// How many warnings of one code get a row of their own.
@@ -29,8 +31,8 @@ pub(crate) struct Place {
 pub(crate) struct Counts {
     /// Elements of the event list.
     pub events_in: u64,
-    /// Elements by "phase|category".
-    pub by_phase_and_category: BTreeMap<String, u64>,
+    /// Elements by phase and category, in the order of first appearance.
+    kinds: Vec<(String, String, u64)>,
     /// Elements without a row of their own, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// What was not right but cost nothing, by code.
@@ -40,6 +42,27 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Counts an event by its phase and category. There are few of them, and the next is mostly that of the last.
+    pub(crate) fn count_kind(&mut self, phase: &Value<'_>, category: &Value<'_>) {
+        let (phase, category) = (plain(phase), plain(category));
+        match self
+            .kinds
+            .iter()
+            .position(|(known_phase, known_category, _)| *known_category == category && *known_phase == phase)
+        {
+            Some(index) => {
+                self.kinds[index].2 += 1;
+                self.kinds.swap(0, index);
+            }
+            None => self.kinds.push((phase.into_owned(), category.into_owned(), 1)),
+        }
+    }
+
+    /// Number of events by "phase|category".
+    pub(crate) fn by_phase_and_category(&self) -> BTreeMap<String, u64> {
+        self.kinds.iter().map(|(phase, category, count)| (format!("{phase}|{category}"), *count)).collect()
+    }
+
     /// Counts an element that gets no row. `about` completes a code that ends in a colon.
     pub(crate) fn drop_event(&mut self, code: WarningCode, about: &str, place: Place, detail: Option<String>) {
         let code_text = format!("{}{about}", code.code);
@@ -76,5 +99,15 @@ impl Counts {
     /// Elements that were really lost, not absorbed.
     pub(crate) fn lost(&self) -> u64 {
         self.dropped.iter().filter(|(code, _)| stepscope_model::warning::is_loss(code)).map(|(_, count)| count).sum()
+    }
+}
+
+/// A value as the phase and category counts print it.
+pub(crate) fn plain<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
+    match value {
+        Value::Missing | Value::Null => "None".into(),
+        Value::Bool(flag) => if *flag { "True" } else { "False" }.into(),
+        Value::Number(text) => (*text).into(),
+        Value::Text(text) | Value::Json(text) => Cow::Borrowed(text),
     }
 }

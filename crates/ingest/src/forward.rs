@@ -1,7 +1,6 @@
 //! From a backward operator to the forward one: by the profiler's arrows, else by autograd's sequence number.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::DUPLICATE_FLOW_START;
 use stepscope_model::{Kind, Phase};

@@ -1,7 +1,6 @@
 //! From a device event to the call that launched it, and on to the operator (metrics, section 4).
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use stepscope_model::Kind;
 use stepscope_model::args::SpanArgColumn;
 
@@ -24,7 +23,7 @@ pub(crate) fn link(records: &mut Records, derived: &mut [Derived]) -> LinkCounts
     let calls = calls_by_correlation(records);
     let spans_by_id = spans_by_external_id(records);
     let mut counts = LinkCounts {
-        shared_correlations: calls.values().filter(|calls| calls.len() > 1).count() as u64,
+        shared_correlations: calls.chunk_by(|a, b| a.0 == b.0).filter(|calls| calls.len() > 1).count() as u64,
         ..LinkCounts::default()
     };
     for index in 0..records.spans.len() {
@@ -63,13 +62,14 @@ pub(crate) fn link(records: &mut Records, derived: &mut [Derived]) -> LinkCounts
     counts
 }
 
-fn calls_by_correlation(records: &Records) -> HashMap<i64, Vec<SpanId>> {
-    let mut calls: HashMap<i64, Vec<SpanId>> = HashMap::new();
-    for (id, span) in records.spans.iter().enumerate() {
-        if let (Kind::Runtime, Some(correlation)) = (span.kind, span.correlation) {
-            calls.entry(correlation).or_default().push(id as SpanId);
-        }
-    }
+/// Runtime calls with their correlation, sorted by it.
+fn calls_by_correlation(records: &Records) -> Vec<(i64, SpanId)> {
+    let call = |(id, span): (usize, &Span)| match span.kind {
+        Kind::Runtime => span.correlation.map(|correlation| (correlation, id as SpanId)),
+        _ => None,
+    };
+    let mut calls: Vec<(i64, SpanId)> = records.spans.iter().enumerate().filter_map(call).collect();
+    calls.sort_unstable();
     calls
 }
 
@@ -87,14 +87,16 @@ fn spans_by_external_id(records: &Records) -> HashMap<i64, Option<SpanId>> {
 
 /// The runtime call with the event's correlation. If several share it: those that can launch, of these the ones that
 /// start no later than the event, of these the latest.
-fn launch_of(records: &mut Records, calls: &HashMap<i64, Vec<SpanId>>, event: usize) -> Option<SpanId> {
+fn launch_of(records: &mut Records, calls: &[(i64, SpanId)], event: usize) -> Option<SpanId> {
     let event_start = records.spans[event].start;
-    let candidates = calls.get(&records.spans[event].correlation?)?;
-    if let [only] = candidates[..] {
+    let correlation = records.spans[event].correlation?;
+    let first = calls.partition_point(|call| call.0 < correlation);
+    let count = calls[first..].iter().take_while(|call| call.0 == correlation).count();
+    if let [(_, only)] = calls[first..first + count] {
         return Some(only);
     }
     let Records { spans, names, strings, .. } = records;
-    let mut left = candidates.clone();
+    let mut left: Vec<SpanId> = calls[first..first + count].iter().map(|call| call.1).collect();
     keep_if_any(&mut left, |id| names.facts(spans[id as usize].name, strings).launch);
     keep_if_any(&mut left, |id| spans[id as usize].start <= event_start);
     left.into_iter().max_by_key(|&id| (spans[id as usize].start, spans[id as usize].position))

@@ -1,6 +1,6 @@
 //! Pairs the beginnings and ends of spans: last in, first out, on each track.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use stepscope_model::warning::{BAD_TIME, OPEN_END, PAIRED_END, UNMATCHED_END};
 

@@ -1,15 +1,17 @@
 //! Builds the rows of one table and hands them to the store in batches.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use arrow::array::{
     ArrayRef, BooleanBuilder, DictionaryArray, Float64Builder, Int32Array, Int32Builder, Int64Builder, StringArray,
 };
-use arrow::datatypes::Int32Type;
+use arrow::datatypes::{Int32Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use hashbrown::HashMap;
 use stepscope_model::{ColumnType, Table};
-use stepscope_store::TableWriter;
+use stepscope_store::{StoreError, TableWriter};
 
 use crate::error::IngestError;
 use crate::strings::{Strings, TextId};
@@ -19,12 +21,27 @@ const BATCH_ROWS: usize = 65_536;
 
 /// Takes the values of a table row by row, column by column, in the order of the table's columns.
 pub(crate) struct Rows<'a> {
-    writer: TableWriter,
+    encoder: Encoder,
     strings: &'a Strings,
     columns: Vec<ColumnValues>,
     next: usize,
     count: usize,
 }
+
+/// Where batches become Parquet: at once, or for a long table on a thread of its own while the next rows are built.
+enum Encoder {
+    Here(TableWriter),
+    Thread {
+        schema: SchemaRef,
+        batches: SyncSender<RecordBatch>,
+        thread: JoinHandle<Result<(), StoreError>>,
+    },
+    /// Only while it moves.
+    Gone,
+}
+
+/// Batches that may wait for the encoder.
+const BATCHES_AHEAD: usize = 2;
 
 enum ColumnValues {
     I32(Int32Builder),
@@ -39,14 +56,15 @@ enum ColumnValues {
 struct TextValues {
     keys: Vec<Option<i32>>,
     key_of_id: HashMap<TextId, i32>,
-    key_of_word: HashMap<String, i32>,
+    /// The few words that are not texts of the source, with their keys; the last one used first.
+    words: Vec<(String, i32)>,
     texts: Vec<String>,
 }
 
 impl<'a> Rows<'a> {
     pub(crate) fn new(table: &'static Table, writer: TableWriter, strings: &'a Strings) -> Self {
         let columns = table.columns().map(|column| ColumnValues::new(column.column_type)).collect();
-        Self { writer, strings, columns, next: 0, count: 0 }
+        Self { encoder: Encoder::Here(writer), strings, columns, next: 0, count: 0 }
     }
 
     pub(crate) fn i32(&mut self, value: impl Into<Option<i32>>) -> &mut Self {
@@ -112,14 +130,18 @@ impl<'a> Rows<'a> {
         debug_assert_eq!(self.next, self.columns.len(), "a row needs a value for every column");
         self.next = 0;
         self.count += 1;
-        if self.count == BATCH_ROWS { self.flush() } else { Ok(()) }
+        if self.count < BATCH_ROWS {
+            return Ok(());
+        }
+        self.flush()?;
+        self.encoder.move_to_thread();
+        Ok(())
     }
 
     /// Writes what is left.
     pub(crate) fn finish(mut self) -> Result<(), IngestError> {
         self.flush()?;
-        self.writer.finish()?;
-        Ok(())
+        self.encoder.finish()
     }
 
     fn column(&mut self) -> &mut ColumnValues {
@@ -133,7 +155,53 @@ impl<'a> Rows<'a> {
         }
         let arrays = self.columns.iter_mut().map(ColumnValues::take).collect::<Result<Vec<_>, _>>()?;
         self.count = 0;
-        self.writer.write(&RecordBatch::try_new(Arc::clone(self.writer.schema()), arrays)?)?;
+        self.encoder.write(arrays)
+    }
+}
+
+impl Encoder {
+    fn write(&mut self, arrays: Vec<ArrayRef>) -> Result<(), IngestError> {
+        match self {
+            Self::Here(writer) => {
+                let schema = Arc::clone(writer.schema());
+                writer.write(&RecordBatch::try_new(schema, arrays)?)?;
+            }
+            Self::Thread { schema, batches, .. } => {
+                let batch = RecordBatch::try_new(Arc::clone(schema), arrays)?;
+                // A thread that is gone has failed; `finish` says why.
+                let _ = batches.send(batch);
+            }
+            Self::Gone => {}
+        }
+        Ok(())
+    }
+
+    fn move_to_thread(&mut self) {
+        let Self::Here(_) = self else { return };
+        let Self::Here(mut writer) = std::mem::replace(self, Self::Gone) else { return };
+        let schema = Arc::clone(writer.schema());
+        let (batches, receiver) = sync_channel::<RecordBatch>(BATCHES_AHEAD);
+        let thread = thread::spawn(move || {
+            for batch in receiver {
+                writer.write(&batch)?;
+            }
+            writer.finish().map(drop)
+        });
+        *self = Self::Thread { schema, batches, thread };
+    }
+
+    fn finish(self) -> Result<(), IngestError> {
+        match self {
+            Self::Here(writer) => writer.finish().map(drop)?,
+            Self::Thread { batches, thread, .. } => {
+                drop(batches);
+                match thread.join() {
+                    Ok(outcome) => outcome?,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Self::Gone => {}
+        }
         Ok(())
     }
 }
@@ -173,12 +241,13 @@ impl TextValues {
 
     fn append_word(&mut self, word: Option<&str>) {
         let key = word.map(|word| {
-            if let Some(&key) = self.key_of_word.get(word) {
-                return key;
+            if let Some(index) = self.words.iter().position(|(known, _)| known == word) {
+                self.words.swap(0, index);
+                return self.words[0].1;
             }
             let key = self.texts.len() as i32;
             self.texts.push(word.to_owned());
-            self.key_of_word.insert(word.to_owned(), key);
+            self.words.push((word.to_owned(), key));
             key
         });
         self.keys.push(key);

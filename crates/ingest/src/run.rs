@@ -129,7 +129,7 @@ impl<'a> RunJob<'a> {
         let names = &self.options.communication_names;
         if shown == "-" {
             let mut on_progress = |bytes| self.report(&shown, bytes, None);
-            return read(path, std::io::stdin().lock(), names, &mut on_progress);
+            return read(path, std::io::stdin(), names, &mut on_progress);
         }
         let open = |source| IngestError::Open { path: path.to_owned(), source };
         let file = File::open(path).map_err(open)?;

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_formats::{FormatError, Limits, read_trace};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
@@ -36,14 +37,14 @@ pub(crate) struct Recording {
 /// Reads a trace. `on_progress` is told the bytes of the file read so far, and stops the reading with `false`.
 pub(crate) fn read(
     path: &std::path::Path,
-    input: impl Read,
+    input: impl Read + Send,
     communication_names: &str,
     on_progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Recording, IngestError> {
-    let hashed = std::cell::Cell::new(0);
+    let hashed = AtomicU64::new(0);
     let mut input =
         BufReader::with_capacity(READ_BYTES, Hashing { inner: input, hasher: XxHash3_128::new(), bytes: &hashed });
-    let mut progress = |_plain_bytes: u64| on_progress(hashed.get());
+    let mut progress = |_plain_bytes: u64| on_progress(hashed.load(Ordering::Relaxed));
     let mut collector = Collector::new(Names::new(communication_names)?, &mut progress);
     let summary = read_trace(&mut input, &Limits::default(), &mut collector).map_err(|source| match source {
         FormatError::Stopped => IngestError::Cancelled,
@@ -61,7 +62,7 @@ pub(crate) fn read(
     Ok(Recording {
         path: path.to_owned(),
         digest: format!("{:032x}", hashing.hasher.finish_128()),
-        bytes_in: hashed.get(),
+        bytes_in: hashed.load(Ordering::Relaxed),
         format: summary.format,
         bytes_plain: summary.bytes_plain,
         notes: summary.notes.iter().map(|&note| note.to_owned()).collect(),
@@ -178,7 +179,7 @@ impl Recording {
             dropped: counts.dropped.clone(),
             warnings: counts.warnings.clone(),
             notes: self.notes.clone(),
-            events_by_phase_and_category: counts.by_phase_and_category.clone(),
+            events_by_phase_and_category: counts.by_phase_and_category(),
             trace_schema_version: header.schema_version.clone(),
             base_time_ns: header.base_time_ns,
             header_rank: header.rank.clone(),
@@ -217,14 +218,14 @@ fn cover_tracks(records: &mut Records) {
 struct Hashing<'a, R> {
     inner: R,
     hasher: XxHash3_128,
-    bytes: &'a std::cell::Cell<u64>,
+    bytes: &'a AtomicU64,
 }
 
 impl<R: Read> Read for Hashing<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.hasher.write(&buffer[..read]);
-        self.bytes.set(self.bytes.get() + read as u64);
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }

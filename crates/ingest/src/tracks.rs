@@ -1,6 +1,6 @@
 //! Threads, streams and asynchronous lanes, and the names that metadata events give them.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use stepscope_formats::{Event, Value};
 
@@ -47,11 +47,24 @@ pub(crate) struct Caption {
     pub sort_index: Option<i64>,
 }
 
+/// How many threads are remembered.
+const RECENT_THREADS: usize = 8;
+
+/// A thread as its ids stand in the trace.
+#[derive(Debug)]
+struct Recent {
+    process: String,
+    thread: String,
+    track: TrackId,
+}
+
 /// The tracks of one source, numbered in the order of first appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
     ids: HashMap<TrackKey, TrackId>,
     pub list: Vec<Track>,
+    /// The last few threads, the last one first: most events are on the thread of the event before.
+    recent: Vec<Recent>,
     processes: HashMap<Option<TextId>, Caption>,
     threads: HashMap<TrackKey, Caption>,
 }
@@ -59,8 +72,17 @@ pub(crate) struct Tracks {
 impl Tracks {
     /// The track of an event on a thread or a stream.
     pub(crate) fn thread(&mut self, event: &Event<'_>, strings: &mut Strings) -> TrackId {
+        let (process, thread) = (raw(&event.process), raw(&event.thread));
+        let is_known = |known: &Recent| known.process == process && known.thread == thread;
+        if let Some(index) = self.recent.iter().position(is_known) {
+            self.recent.swap(0, index);
+            return self.recent[0].track;
+        }
         let (key, device_id, stream_id) = thread_key(event, strings);
-        self.get_or_add(key, device_id, stream_id)
+        let track = self.get_or_add(key, device_id, stream_id);
+        self.recent.truncate(RECENT_THREADS - 1);
+        self.recent.insert(0, Recent { process: process.to_owned(), thread: thread.to_owned(), track });
+        track
     }
 
     /// The track of an asynchronous event.
@@ -110,6 +132,18 @@ impl Tracks {
             });
             (self.list.len() - 1) as TrackId
         })
+    }
+}
+
+/// An id as it stands in the trace. Ids that look alike are one (a decimal string is the integer); a missing one is not
+/// an empty text, so it is spelled as none can be.
+fn raw<'a>(id: &'a Value<'_>) -> &'a str {
+    match id {
+        Value::Missing | Value::Null => "\0",
+        Value::Bool(true) => "true",
+        Value::Bool(false) => "false",
+        Value::Number(text) => text,
+        Value::Text(text) | Value::Json(text) => text,
     }
 }
 

@@ -116,12 +116,12 @@ fn show(value: &Value<'_>) -> String {
 }
 
 /// Reads a trace with the usual limits.
-pub(crate) fn read(input: impl BufRead) -> (Dump, Result<ReadSummary, FormatError>) {
+pub(crate) fn read(input: impl BufRead + Send) -> (Dump, Result<ReadSummary, FormatError>) {
     read_within(input, &Limits::default())
 }
 
 /// Reads a trace.
-pub(crate) fn read_within(input: impl BufRead, limits: &Limits) -> (Dump, Result<ReadSummary, FormatError>) {
+pub(crate) fn read_within(input: impl BufRead + Send, limits: &Limits) -> (Dump, Result<ReadSummary, FormatError>) {
     let mut dump = Dump::default();
     let summary = read_trace(input, limits, &mut dump);
     (dump, summary)

@@ -1,0 +1,230 @@
+//! What the command can be told, and the plan that follows from it.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+
+use crate::once::Limit;
+use crate::peers::Peer;
+use crate::rows::Bar;
+
+/// Measures ingest beside the bare limits of the machine and beside other tools.
+#[derive(Debug, Parser)]
+#[command(name = "stepscope-bench", version)]
+pub(crate) struct Command {
+    /// What to measure; everything if nothing is named.
+    #[command(subcommand)]
+    pub(crate) task: Option<Task>,
+    /// Settings of all tasks.
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+/// Settings of all tasks.
+#[derive(Args, Debug)]
+pub(crate) struct Settings {
+    /// Small traces and two repetitions: shows that everything works, measures nothing.
+    #[arg(long, global = true)]
+    quick: bool,
+    /// Runs of each contender [default: 7].
+    #[arg(long, global = true, value_name = "N")]
+    repetitions: Option<u32>,
+    /// Runs of each other tool, which are slow [default: 2].
+    #[arg(long, global = true, value_name = "N")]
+    peer_repetitions: Option<u32>,
+    /// Runs of the long trace [default: 3].
+    #[arg(long, global = true, value_name = "N")]
+    memory_repetitions: Option<u32>,
+    /// Memory limit of the limited runs [default: 512MiB].
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    limit: Option<u64>,
+    /// Folder with `traces/`; `STEPSCOPE_CORPUS` if not given.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    corpus: Option<PathBuf>,
+    /// Folder for made traces, which are used again, and for stores, which are not.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    scratch: Option<PathBuf>,
+    /// Also write everything as JSON.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// A Python that has `HolisticTraceAnalysis`; `STEPSCOPE_BENCH_HTA_PYTHON` if not given.
+    #[arg(long, global = true, value_name = "PYTHON")]
+    hta_python: Option<PathBuf>,
+    /// Folder with `engine_bundle.js` and `trace_processor.wasm`; `STEPSCOPE_BENCH_PERFETTO` if not given.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    perfetto: Option<PathBuf>,
+    /// The `stepscope` command; the one beside this program if not given.
+    #[arg(long, global = true, value_name = "PROGRAM")]
+    stepscope: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Everything that is measured.
+    All,
+    /// Ingest beside bare limits and peers.
+    Speed,
+    /// Ingest under a memory limit.
+    Memory,
+    /// Bytes an event.
+    Size,
+    /// The second question about a trace, by the command.
+    Reopen,
+    /// Make a trace and print where it is.
+    Amplify {
+        /// `control`, `xdit`, `distinct`, or the path of any Chrome trace.
+        source: String,
+        /// Copies; for `distinct`, million bytes.
+        copies: u32,
+        /// Compress, with that level; Kineto uses 6.
+        #[arg(long, value_name = "LEVEL")]
+        gzip: Option<u32>,
+        /// Write there instead of into the scratch folder.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Bytes of each column of a table.
+    Columns {
+        /// A store.
+        store: PathBuf,
+        /// The table.
+        #[arg(long, default_value = "spans")]
+        table: String,
+    },
+    /// The answers of a store as JSON, in the form of `expected.json`.
+    Fingerprint {
+        /// A store with one run.
+        store: PathBuf,
+        /// With a hash of every column.
+        #[arg(long)]
+        hashes: bool,
+    },
+    /// One ingest in this process; what to run under a profiler.
+    #[command(hide = true)]
+    IngestOnce {
+        /// A trace.
+        trace: PathBuf,
+        /// A folder that is not there yet.
+        store: PathBuf,
+        /// For example 512MiB.
+        #[arg(long, value_parser = parse_size)]
+        memory_limit: Option<u64>,
+        /// With a hash of every column.
+        #[arg(long)]
+        hashes: bool,
+    },
+    /// One bare limit in this process.
+    #[command(hide = true)]
+    LimitOnce {
+        /// Which.
+        which: Limit,
+        /// A gzip file to inflate, a plain one for the others.
+        path: PathBuf,
+    },
+}
+
+/// Everything that tasks need to know.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Copies of the control trace.
+    pub(crate) control_copies: u32,
+    /// Copies of the xdit trace.
+    pub(crate) xdit_copies: u32,
+    /// Copies of the control trace for the rows about memory.
+    pub(crate) long_copies: u32,
+    /// Size of the trace of distinct strings.
+    pub(crate) distinct_bytes: u64,
+    /// Memory limit of the limited runs.
+    pub(crate) memory_limit_bytes: u64,
+    /// Bytes an event at most.
+    pub(crate) bytes_an_event: f64,
+    /// Runs of each contender.
+    pub(crate) repetitions: u32,
+    /// Runs of each peer.
+    pub(crate) peer_repetitions: u32,
+    /// Runs of the long trace.
+    pub(crate) memory_repetitions: u32,
+    /// Folder for made traces and stores.
+    pub(crate) scratch: PathBuf,
+    /// Holistic Trace Analysis, if it is installed.
+    pub(crate) hta: Option<Peer>,
+    /// Perfetto, if it is installed.
+    pub(crate) perfetto: Option<Peer>,
+    /// The command, if it is built.
+    pub(crate) stepscope: Option<PathBuf>,
+    /// Whether figures mean anything.
+    pub(crate) is_quick: bool,
+    corpus: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The plan that settings and environment make.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let set = |given: &Option<PathBuf>, name: &str| given.clone().or_else(|| env::var_os(name).map(PathBuf::from));
+        let beside = || Some(env::current_exe().ok()?.with_file_name("stepscope")).filter(|program| program.is_file());
+        let quick = settings.quick;
+        Self {
+            control_copies: if quick { 2 } else { 16 },
+            xdit_copies: if quick { 1 } else { 8 },
+            long_copies: if quick { 4 } else { 128 },
+            distinct_bytes: if quick { 24_000_000 } else { 1_200_000_000 },
+            memory_limit_bytes: settings.limit.unwrap_or(512 << 20),
+            bytes_an_event: 10.0,
+            repetitions: settings.repetitions.unwrap_or(if quick { 2 } else { 7 }),
+            peer_repetitions: settings.peer_repetitions.unwrap_or(if quick { 1 } else { 2 }),
+            memory_repetitions: settings.memory_repetitions.unwrap_or(if quick { 1 } else { 3 }),
+            scratch: settings.scratch.clone().unwrap_or_else(|| env::temp_dir().join("stepscope-bench")),
+            hta: set(&settings.hta_python, "STEPSCOPE_BENCH_HTA_PYTHON").map(Peer::Hta),
+            perfetto: set(&settings.perfetto, "STEPSCOPE_BENCH_PERFETTO").map(Peer::Perfetto),
+            stepscope: settings.stepscope.clone().or_else(beside),
+            is_quick: quick,
+            corpus: set(&settings.corpus, "STEPSCOPE_CORPUS"),
+        }
+    }
+
+    /// The folder of real traces.
+    pub(crate) fn corpus(&self) -> Result<PathBuf> {
+        self.corpus.clone().context("no corpus: set STEPSCOPE_CORPUS or --corpus to the folder that holds traces/")
+    }
+
+    /// Bars are about the full traces.
+    pub(crate) fn bar(&self, bar: Bar) -> Option<Bar> {
+        (!self.is_quick).then_some(bar)
+    }
+}
+
+/// Reads `512MiB`: a whole number of bytes, KiB, MiB or GiB.
+fn parse_size(text: &str) -> Result<u64> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("", 0)];
+    let Some((number, shift)) = units.iter().find_map(|(end, shift)| Some((text.strip_suffix(end)?, shift))) else {
+        bail!("no size: {text}");
+    };
+    Ok(number.trim().parse::<u64>().with_context(|| format!("no size: {text}"))? << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::{Command, parse_size};
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Command::command().debug_assert();
+        let parse = |words: &[&str]| <Command as clap::Parser>::try_parse_from(words).map(drop);
+        assert!(parse(&["bench", "limit-once", "inflate", "x.gz", "--limit", "1MiB"]).is_ok());
+        assert!(parse(&["bench", "ingest-once", "x.gz", "store", "--memory-limit", "512MiB"]).is_ok());
+        assert!(parse(&["bench", "--quick"]).is_ok());
+    }
+
+    #[test]
+    fn sizes_are_whole_numbers_with_a_unit() {
+        assert_eq!(parse_size("512MiB").ok(), Some(512 << 20));
+        assert_eq!(parse_size("7").ok(), Some(7));
+        assert!(parse_size("1.5GiB").is_err());
+        assert!(parse_size("much").is_err());
+    }
+}
