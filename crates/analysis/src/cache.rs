@@ -1,95 +1,89 @@
-//! Where stores of traces that were opened directly are kept.
+//! Stores of traces that were opened directly: found again by what the files are, never by trust.
 //!
-//! A cached store is named by a key of everything it depends on: the files by path, size and time of change, and the
-//! versions of tables and rules. It is written beside its place and moved there whole, so that a store with a name is
-//! always complete.
+//! ```text
+//! <cache>/lock                     taken for moments: whoever makes, moves or removes anything below holds it
+//! <cache>/index/<hash>.json        the files of one question, as they were last seen, and the store that answers it
+//! <cache>/stores/<key>/            a store; its `lock` is held by every process that has it open
+//! <cache>/stores/<key>/entry.json  which files it was made from, with their digests
+//! <cache>/stores/.filling-<key>/   a store that is being filled; its `lock` is held by the process that fills it
+//! ```
+//! A store is written to disk first and then moved to its place whole, so that a store with a name is always complete.
+//! Locks are those of the system, which lets go of them when a process ends, however it ends. Names in `stores` that
+//! begin with a dot are temporaries; those of dead processes are swept at the next start.
 
-use std::collections::BTreeMap;
-use std::fs;
+mod content;
+mod entry;
+mod fill;
+mod find;
+mod guard;
+mod inputs;
+mod limit;
+mod manage;
+mod moment;
+mod remove;
+
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
-use tempfile::TempDir;
-use twox_hash::XxHash3_128;
+pub(crate) use fill::{Filling, Place, Published};
+pub(crate) use find::CachedStore;
+pub(crate) use inputs::{Inputs, Setup};
+pub use manage::Clear;
 
 use crate::error::AnalysisError;
-use crate::settings::Settings;
 
-/// A place for a store: there already, or to be filled.
-pub(crate) enum Place {
-    /// A complete store.
-    Ready(PathBuf),
-    /// A temporary folder beside the place where the store belongs.
-    ToFill(Filling),
+/// The folder of cached stores, and how large it may grow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    root: PathBuf,
+    limit_bytes: u64,
 }
 
-/// A store that is being filled.
-pub(crate) struct Filling {
-    folder: TempDir,
-    place: PathBuf,
-}
-
-impl Filling {
-    /// Where to write.
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+impl Cache {
+    /// The user's cache: `$STEPSCOPE_CACHE`, else `$XDG_CACHE_HOME/stepscope`, else `~/.cache/stepscope`. It is kept
+    /// below `$STEPSCOPE_CACHE_LIMIT`, else 20 GB.
+    pub fn from_environment() -> Result<Self, AnalysisError> {
+        let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = || from("HOME").map(|home| home.join(".cache"));
+        let shared = || from("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("stepscope");
+        let limit_bytes = match std::env::var("STEPSCOPE_CACHE_LIMIT") {
+            Ok(text) if !text.trim().is_empty() => limit::parse(&text)?,
+            _ => limit::DEFAULT_BYTES,
+        };
+        Ok(Self::at(&from("STEPSCOPE_CACHE").unwrap_or_else(shared), limit_bytes))
     }
 
-    /// Moves the store to its place. If somebody else was faster, theirs stays and ours goes.
-    pub(crate) fn finish(self) -> Result<PathBuf, AnalysisError> {
-        match fs::rename(self.folder.path(), &self.place) {
-            Ok(()) => {
-                // The folder has moved, so there is nothing left to remove.
-                let _ = self.folder.keep();
-                Ok(self.place)
-            }
-            Err(_) if self.place.is_dir() => Ok(self.place),
-            Err(source) => Err(AnalysisError::Cache { path: self.place, source }),
-        }
+    /// A cache in a folder; it is made when something is first kept in it.
+    #[must_use]
+    pub fn at(root: &Path, limit_bytes: u64) -> Self {
+        Self { root: root.to_owned(), limit_bytes }
     }
-}
 
-/// The place of the store for `paths`.
-pub(crate) fn place(paths: &[PathBuf], settings: &Settings) -> Result<Place, AnalysisError> {
-    let folder = cache_folder().join("stores");
-    let fail = |source| AnalysisError::Cache { path: folder.clone(), source };
-    fs::create_dir_all(&folder).map_err(fail)?;
-    let place = folder.join(key(paths, settings)?);
-    if place.is_dir() {
-        return Ok(Place::Ready(place));
+    /// The folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
     }
-    let folder = tempfile::Builder::new().prefix(".filling-").tempdir_in(&folder).map_err(fail)?;
-    Ok(Place::ToFill(Filling { folder, place }))
-}
 
-/// `$XDG_CACHE_HOME/stepscope`, else `~/.cache/stepscope`, else a folder for temporary files.
-fn cache_folder() -> PathBuf {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || from("HOME").map(|home| home.join(".cache"));
-    from("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("stepscope")
-}
-
-fn key(paths: &[PathBuf], settings: &Settings) -> Result<String, AnalysisError> {
-    let mut files = BTreeMap::new();
-    for path in paths {
-        describe(path, &mut files).map_err(|source| AnalysisError::Cache { path: path.clone(), source })?;
+    /// Bytes that the stores may take together.
+    #[must_use]
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
     }
-    let description = format!("{SCHEMA_VERSION} {DERIVATION_VERSION} {} {files:?}", settings.separate_runs);
-    Ok(format!("{:032x}", XxHash3_128::oneshot(description.as_bytes())))
-}
 
-/// Size and time of change of every file at or below a path.
-fn describe(path: &Path, files: &mut BTreeMap<PathBuf, (u64, u128)>) -> std::io::Result<()> {
-    let path = fs::canonicalize(path)?;
-    let metadata = fs::metadata(&path)?;
-    if metadata.is_dir() {
-        for entry in fs::read_dir(&path)? {
-            describe(&entry?.path(), files)?;
-        }
-        return Ok(());
+    fn stores_dir(&self) -> PathBuf {
+        self.root.join("stores")
     }
-    let changed = metadata.modified()?.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    files.insert(path, (metadata.len(), changed));
-    Ok(())
+
+    fn index_dir(&self) -> PathBuf {
+        self.root.join("index")
+    }
+
+    fn store_dir(&self, key: &str) -> PathBuf {
+        self.stores_dir().join(key)
+    }
+
+    fn fail(&self) -> impl Fn(std::io::Error) -> AnalysisError {
+        let path = self.root.clone();
+        move |source| AnalysisError::cache(&path, source)
+    }
 }

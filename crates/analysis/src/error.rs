@@ -1,7 +1,9 @@
 //! Why there is no answer.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use stepscope_engine::EngineError;
 use stepscope_ingest::IngestError;
@@ -71,25 +73,78 @@ pub enum AnalysisError {
         /// The folder.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
+    },
+    /// `STEPSCOPE_CACHE_LIMIT` is no size.
+    #[error("STEPSCOPE_CACHE_LIMIT is no size: {value}")]
+    CacheLimit {
+        /// What it says.
+        value: String,
+    },
+    /// The cache has no such store.
+    #[error("nothing in the cache has that path or key: {what}")]
+    NotCached {
+        /// What was asked for.
+        what: String,
+    },
+    /// There is no room for the store.
+    #[error("the disk is full")]
+    DiskFull {
+        /// Where it was being written.
+        path: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// Somebody wrote to a trace while it was read, and the user asked to refuse what is not whole.
+    #[error("the file changed while it was read; the job may still be writing it")]
+    Changed {
+        /// The file.
+        path: PathBuf,
     },
     /// A query of our own gave something else than it should: a bug.
     #[error("an answer of the engine has not the expected form: {0}")]
     Shape(String),
 }
 
+/// What to do about a full disk, by what was being written there.
+pub(crate) const CACHE_FULL: &str = "free some space, clear the cache with `stepscope cache clear --all`, put it \
+    elsewhere with STEPSCOPE_CACHE, or name a place with `--store DIR`";
+pub(crate) const TEMPORARY_FULL: &str = "free some space, or name a roomier folder for temporary files with TMPDIR";
+pub(crate) const STORE_FULL: &str = "free some space, or put the store elsewhere with `--store DIR`";
+
 impl AnalysisError {
+    /// Wraps what the file system said about the cache.
+    pub(crate) fn cache(path: &Path, source: io::Error) -> Self {
+        Self::Cache { path: path.to_owned(), source }.at_place(path, CACHE_FULL)
+    }
+
+    /// Says plainly that the disk is full if that is at the bottom of it; a writer of tables wraps it in words of its own.
+    pub(crate) fn at_place(self, path: &Path, hint: &'static str) -> Self {
+        if is_disk_full(&self) { Self::DiskFull { path: path.to_owned(), hint } } else { self }
+    }
+
+    /// Whether the store itself is broken, so that reading the trace again helps.
+    pub(crate) fn is_broken_store(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::EmptyStore { .. } | Self::Engine(EngineError::Store(_)))
+    }
+
     /// How a command ends that fails with it.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             Self::Ingest(IngestError::Cancelled) => Exit::Interrupted,
             Self::Ingest(IngestError::Arrow(_)) | Self::Shape(_) => Exit::Bug,
-            Self::Ingest(_) | Self::Store(_) | Self::NotFound { .. } | Self::EmptyStore { .. } | Self::Cache { .. } => {
-                Exit::Unreadable
-            }
+            Self::Ingest(_)
+            | Self::Store(_)
+            | Self::NotFound { .. }
+            | Self::EmptyStore { .. }
+            | Self::Cache { .. }
+            | Self::DiskFull { .. }
+            | Self::Changed { .. } => Exit::Unreadable,
             Self::Engine(error) => engine_exit(error),
             Self::NoStore
+            | Self::CacheLimit { .. }
+            | Self::NotCached { .. }
             | Self::StoreAmongTraces { .. }
             | Self::SeveralRuns { .. }
             | Self::SeveralSources { .. }
@@ -105,10 +160,24 @@ impl AnalysisError {
             Self::NotFound { path }
             | Self::StoreAmongTraces { path }
             | Self::EmptyStore { path }
+            | Self::DiskFull { path, .. }
+            | Self::Changed { path }
             | Self::Cache { path, .. } => Some(path.display().to_string()),
             _ => None,
         }
     }
+}
+
+fn is_disk_full(error: &dyn Error) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        // Not every layer keeps the cause apart from its words.
+        if error.to_string().contains("No space left on device") {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 fn engine_exit(error: &EngineError) -> Exit {
@@ -134,7 +203,15 @@ impl Hint for AnalysisError {
             Self::EmptyStore { .. } => "fill it with `stepscope ingest PATH --store DIR`".into(),
             Self::SeveralRuns { .. } => "give the folder of one run, in a store `STORE/runs/NAME`".into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),
-            Self::Cache { .. } => "`--no-cache` works without one; `--store DIR` keeps the result where you say".into(),
+            Self::Cache { .. } => {
+                "`--no-cache` works without one, `--store DIR` keeps the result where you say, and STEPSCOPE_CACHE names \
+                 another folder for the cache"
+                    .into()
+            }
+            Self::CacheLimit { .. } => "for example STEPSCOPE_CACHE_LIMIT=5GB".into(),
+            Self::NotCached { .. } => "`stepscope cache` lists what there is".into(),
+            Self::DiskFull { hint, .. } => (*hint).into(),
+            Self::Changed { .. } => "wait until the job has written its trace, or leave out `--strict`".into(),
             Self::Shape(_) => return None,
         })
     }

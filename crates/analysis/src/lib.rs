@@ -11,6 +11,7 @@ mod settings;
 mod views;
 mod workspace;
 
+pub use cache::{Cache, Clear};
 pub use error::AnalysisError;
 pub use settings::Settings;
 pub use stepscope_engine::CancelFlag;

@@ -9,10 +9,10 @@ use stepscope_ingest::{Ingested, Options, Progress};
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Report, SourceRecord};
 use stepscope_store::Store;
-use tempfile::TempDir;
+use stepscope_store::owned::{self, OwnedFolder};
 
-use crate::cache::{self, Place};
-use crate::error::AnalysisError;
+use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
+use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::settings::Settings;
 use crate::{metrics, views};
 
@@ -22,22 +22,47 @@ pub struct Workspace {
     sources: Vec<SourceRecord>,
     engine: Engine,
     settings: Settings,
-    /// A store that goes away with the workspace.
-    _temporary: Option<TempDir>,
+    /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
+    _held: Held,
 }
+
+/// What keeps a store where it is.
+enum Held {
+    /// Nothing: it is the user's own.
+    Nothing,
+    /// A store of the cache, which nobody removes meanwhile.
+    Cached { store: CachedStore },
+    /// A store that was filled for the cache but not kept there.
+    Unkept { _filling: Filling },
+    /// A temporary store.
+    Temporary { _folder: OwnedFolder },
+}
+
+/// How the folders of temporary stores begin.
+const TEMPORARY_PREFIX: &str = "stepscope-";
 
 impl Workspace {
     /// Ingests traces and folders into the store of the settings; one row a source.
     pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
-        let store = Store::create(settings.store.as_deref().ok_or(AnalysisError::NoStore)?)?;
-        let ingested = ingest(paths, &store, settings, progress)?;
+        let root = settings.store.as_deref().ok_or(AnalysisError::NoStore)?;
+        let ingested = ingest_into_store(paths, root, settings, progress)?;
         tell_damage(ingested.iter().map(|source| &source.record), progress);
         Ok(views::ingest::report(&ingested))
     }
 
-    /// Opens a store, a run of a store, or traces; traces are ingested first unless the cache has them.
+    /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
     pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
-        let workspace = Self::open_anything(paths, settings, progress)?;
+        Self::open_with(paths, settings, &Cache::from_environment()?, progress)
+    }
+
+    /// Like [`Self::open`], with a cache of one's own.
+    pub fn open_with(
+        paths: &[PathBuf],
+        settings: &Settings,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, AnalysisError> {
+        let workspace = Self::open_anything(paths, settings, cache, progress)?;
         tell_damage(&workspace.sources, progress);
         Ok(workspace)
     }
@@ -96,7 +121,12 @@ impl Workspace {
         json!({ "name": self.run, "sources": sources })
     }
 
-    fn open_anything(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+    fn open_anything(
+        paths: &[PathBuf],
+        settings: &Settings,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, AnalysisError> {
         if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
             return Err(AnalysisError::NotFound { path: missing.clone() });
         }
@@ -104,53 +134,107 @@ impl Workspace {
             if let [_, _, ..] = paths {
                 return Err(AnalysisError::StoreAmongTraces { path: root });
             }
-            return Self::open_run(&Store::open(&root)?, run, settings, None);
+            return Self::open_run(&Store::open(&root)?, run, settings, Held::Nothing);
         }
         if let Some(root) = &settings.store {
-            let store = Store::create(root)?;
-            let runs = run_names(&ingest(paths, &store, settings, progress)?);
-            return Self::open_run(&store, one_of(runs)?, settings, None);
+            let runs = run_names(&ingest_into_store(paths, root, settings, progress)?);
+            return Self::open_run(&Store::open(root)?, one_of(runs)?, settings, Held::Nothing);
         }
-        if settings.no_cache || paths.iter().any(|path| path.as_os_str() == "-") {
-            let fail = |source| AnalysisError::Cache { path: std::env::temp_dir(), source };
-            let folder = TempDir::with_prefix("stepscope-").map_err(fail)?;
-            let store = Store::create(folder.path())?;
-            ingest(paths, &store, settings, progress)?;
-            return Self::open_run(&store, None, settings, Some(folder));
+        match inputs(paths)? {
+            Some(inputs) if !settings.no_cache => Self::open_cached(paths, &inputs, settings, cache, progress),
+            inputs => Self::open_temporary(paths, inputs.as_ref(), settings, progress),
         }
-        let root = match cache::place(paths, settings)? {
-            // A cached store does not say whether its traces were whole, so a strict user gets a fresh look.
-            Place::Ready(root) if !settings.strict => root,
-            Place::Ready(_) => {
-                let strict = Settings { no_cache: true, ..settings.clone() };
-                return Self::open_anything(paths, &strict, progress);
-            }
-            Place::ToFill(filling) => {
-                ingest(paths, &Store::create(filling.path())?, settings, progress)?;
-                filling.finish()?
-            }
-        };
-        Self::open_run(&Store::open(&root)?, None, settings, None)
     }
 
-    fn open_run(
-        store: &Store,
-        run: Option<String>,
+    /// Ingests into a folder that goes away with the workspace.
+    fn open_temporary(
+        paths: &[PathBuf],
+        inputs: Option<&Inputs>,
         settings: &Settings,
-        temporary: Option<TempDir>,
+        progress: &dyn Progress,
     ) -> Result<Self, AnalysisError> {
+        let parent = std::env::temp_dir();
+        owned::sweep(&parent, TEMPORARY_PREFIX);
+        let fail = |source| AnalysisError::Cache { path: parent.clone(), source }.at_place(&parent, TEMPORARY_FULL);
+        let folder = OwnedFolder::create(&parent, TEMPORARY_PREFIX).map_err(fail)?;
+        let ingested = ingest(paths, folder.path(), settings, progress);
+        ingested.map_err(|error| error.at_place(&parent, TEMPORARY_FULL))?;
+        if let Some(inputs) = inputs {
+            tell_change(paths, inputs, settings, progress)?;
+        }
+        Self::open_run(&Store::open(folder.path())?, None, settings, Held::Temporary { _folder: folder })
+    }
+
+    /// Opens the store that the cache has for the traces, or fills it.
+    fn open_cached(
+        paths: &[PathBuf],
+        inputs: &Inputs,
+        settings: &Settings,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, AnalysisError> {
+        let setup = Setup::of(settings);
+        let filling = match cache.place(inputs, &setup, progress)? {
+            Place::ToFill(filling) => filling,
+            Place::Ready(store) => match Self::open_kept(store, settings) {
+                // A strict user shall hear what is broken, and where, from the trace itself.
+                Ok(workspace) if settings.strict && workspace.is_damaged() => {
+                    return Self::open_temporary(paths, Some(inputs), settings, progress);
+                }
+                Err(error) if error.is_broken_store() => {
+                    progress.notice("the cache holds a damaged store of this trace; reading the trace again");
+                    cache.discard(inputs, &setup)?;
+                    match cache.place(inputs, &setup, progress)? {
+                        Place::ToFill(filling) => filling,
+                        // Somebody has the damaged store open, so it could not be removed.
+                        Place::Ready(_) => return Self::open_temporary(paths, Some(inputs), settings, progress),
+                    }
+                }
+                result => return result,
+            },
+        };
+        let ingested = ingest(paths, filling.path(), settings, progress)
+            .map_err(|error| error.at_place(cache.root(), CACHE_FULL))?;
+        if tell_change(paths, inputs, settings, progress)? {
+            return Self::open_unkept(filling.detach()?, settings);
+        }
+        let sources: Vec<&SourceRecord> = ingested.iter().map(|source| &source.record).collect();
+        match filling.publish(&sources)? {
+            Published::Kept(store) => Self::open_kept(store, settings),
+            Published::Unkept(filling) => Self::open_unkept(filling, settings),
+        }
+    }
+
+    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Self, AnalysisError> {
+        Self::open_run(&Store::open(store.root())?, None, settings, Held::Cached { store })
+    }
+
+    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Self, AnalysisError> {
+        Self::open_run(&Store::open(filling.path())?, None, settings, Held::Unkept { _filling: filling })
+    }
+
+    fn open_run(store: &Store, run: Option<String>, settings: &Settings, held: Held) -> Result<Self, AnalysisError> {
         let run = match run {
             Some(run) => run,
             None => {
                 one_of(store.runs()?)?.ok_or_else(|| AnalysisError::EmptyStore { path: store.root().to_owned() })?
             }
         };
-        let sources = store.sources(&run)?;
+        let mut sources = store.sources(&run)?;
+        if let Held::Cached { store } = &held {
+            for source in &mut sources {
+                store.rename(source);
+            }
+        }
         let default = EngineOptions::default();
         let memory_limit_bytes = settings.memory_limit_bytes.map_or(default.memory_limit_bytes, |bytes| bytes as usize);
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
-        Ok(Self { run, sources, engine, settings: settings.clone(), _temporary: temporary })
+        Ok(Self { run, sources, engine, settings: settings.clone(), _held: held })
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.sources.iter().any(|source| source.damage_notice().is_some())
     }
 
     fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
@@ -175,12 +259,64 @@ impl Workspace {
 
 fn ingest(
     paths: &[PathBuf],
-    store: &Store,
+    root: &Path,
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Vec<Ingested>, AnalysisError> {
+    let store = Store::create(root)?;
     let options = Options { separate_runs: settings.separate_runs, strict: settings.strict, ..Options::default() };
-    Ok(stepscope_ingest::ingest(paths, store, &options, progress)?)
+    Ok(stepscope_ingest::ingest(paths, &store, &options, progress)?)
+}
+
+/// Ingests into a store of the user.
+fn ingest_into_store(
+    paths: &[PathBuf],
+    root: &Path,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Vec<Ingested>, AnalysisError> {
+    let before = inputs(paths).ok().flatten();
+    let ingested = ingest(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
+    if let Some(before) = before {
+        tell_change(paths, &before, settings, progress)?;
+    }
+    Ok(ingested)
+}
+
+/// The files behind the paths; `None` if they cannot be read twice.
+fn inputs(paths: &[PathBuf]) -> Result<Option<Inputs>, AnalysisError> {
+    if paths.iter().any(|path| path.as_os_str() == "-") {
+        return Ok(None);
+    }
+    let fail = |source| {
+        let path = paths.first().cloned().unwrap_or_default();
+        AnalysisError::Ingest(stepscope_ingest::IngestError::Open { path, source })
+    };
+    Inputs::look(paths).map_err(fail)
+}
+
+/// Whether a file is not what it was when reading began: then what was read is neither the old file nor the new one.
+/// A strict user is refused.
+fn tell_change(
+    paths: &[PathBuf],
+    before: &Inputs,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<bool, AnalysisError> {
+    let after = inputs(paths).ok().flatten();
+    let changed = match &after {
+        Some(after) => before.difference(after),
+        None => paths.first().cloned(),
+    };
+    let Some(path) = changed else { return Ok(false) };
+    if settings.strict {
+        return Err(AnalysisError::Changed { path });
+    }
+    let path = path.display();
+    progress.notice(&format!(
+        "{path}: the file changed while it was read; the job may still be writing it, so the answer is not kept"
+    ));
+    Ok(true)
 }
 
 /// Says what is broken, also when it was found out long ago: a cached answer is no better than a fresh one.

@@ -1,5 +1,6 @@
 //! The commands: one file each, and the list of them.
 
+mod cache;
 mod completions;
 mod health;
 mod ingest;
@@ -26,13 +27,14 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 7] = [
+static COMMANDS: [&Command; 8] = [
     &ingest::COMMAND,
     &sql::COMMAND,
     &metrics::COMMAND,
     &health::COMMAND,
     &tracks::COMMAND,
     &schema::COMMAND,
+    &cache::COMMAND,
     &completions::COMMAND,
 ];
 

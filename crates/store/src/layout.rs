@@ -104,6 +104,6 @@ fn file_name(id: SourceId, extension: &str) -> String {
 }
 
 /// FNV-1a: part of the layout, so it must never change with a library or a compiler.
-fn stable_hash(bytes: &[u8]) -> u64 {
+pub(crate) fn stable_hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -10,10 +10,12 @@ mod disk;
 mod encoding;
 mod error;
 pub mod layout;
+pub mod owned;
 mod schema;
 mod source;
 mod store;
 mod summary;
+mod verify;
 mod writer;
 
 pub use error::StoreError;

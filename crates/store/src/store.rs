@@ -7,6 +7,7 @@ use stepscope_model::{SourceId, SourceRecord, Table};
 use crate::disk;
 use crate::error::StoreError;
 use crate::layout;
+use crate::owned;
 use crate::source;
 use crate::summary::{self, RunSummary};
 
@@ -17,9 +18,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes a store, or opens the one that is there.
+    /// Makes a store, or opens the one that is there and clears away what killed writers left in it.
     pub fn create(root: &Path) -> Result<Self, StoreError> {
         disk::create_folders(&layout::runs_dir(root))?;
+        owned::sweep(&layout::runs_dir(root), layout::TEMPORARY_PREFIX);
         let store = Self { root: root.to_owned() };
         store.check_versions()?;
         Ok(store)

@@ -14,12 +14,12 @@ use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use stepscope_model::{SourceId, SourceRecord, Table, tables::TABLES};
-use tempfile::TempDir;
 
 use crate::disk;
 use crate::encoding;
 use crate::error::StoreError;
 use crate::layout;
+use crate::owned::OwnedFolder;
 use crate::schema;
 use crate::source;
 use crate::store::Store;
@@ -31,7 +31,7 @@ pub struct SourceWriter {
     root: PathBuf,
     run: String,
     id: SourceId,
-    temporary_dir: TempDir,
+    temporary_dir: OwnedFolder,
     tables: BTreeMap<&'static str, TableWriter>,
 }
 
@@ -40,9 +40,7 @@ impl SourceWriter {
     pub fn begin(store: &Store, run_name: &str, id: SourceId) -> Result<Self, StoreError> {
         let runs_dir = layout::runs_dir(store.root());
         disk::create_folders(&runs_dir)?;
-        let temporary_dir = tempfile::Builder::new()
-            .prefix(layout::TEMPORARY_PREFIX)
-            .tempdir_in(&runs_dir)
+        let temporary_dir = OwnedFolder::create(&runs_dir, layout::TEMPORARY_PREFIX)
             .map_err(StoreError::io("create a temporary folder", &runs_dir))?;
         let run = layout::run_folder_name(run_name);
         Ok(Self { root: store.root().to_owned(), run, id, temporary_dir, tables: BTreeMap::new() })

@@ -48,7 +48,9 @@ impl Place {
         for name in ["HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"] {
             command.env(name, self.folder.path());
         }
-        command.env_remove("NO_COLOR").env_remove("COLUMNS");
+        for name in ["NO_COLOR", "COLUMNS", "STEPSCOPE_CACHE", "STEPSCOPE_CACHE_LIMIT"] {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -1,6 +1,6 @@
 use crate::command::Place;
 
-const COMMANDS: [&str; 7] = ["ingest", "sql", "metrics", "health", "tracks", "schema", "completions"];
+const COMMANDS: [&str; 8] = ["ingest", "sql", "metrics", "health", "tracks", "schema", "cache", "completions"];
 
 #[test]
 fn the_first_screen() {
@@ -18,6 +18,7 @@ fn the_first_screen() {
       health       What could be read, what could not, and what was linked
       tracks       The threads, streams and lanes of a trace
       schema       The tables, views and columns that SQL knows
+      cache        List, check and clear what is kept of traces
       completions  Print a completion script for a shell
 
     Options:

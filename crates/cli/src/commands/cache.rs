@@ -1,0 +1,136 @@
+//! `stepscope cache`: the stores of traces that were opened directly; lists, checks and clears them.
+
+use clap::{ArgMatches, Args, Subcommand};
+use stepscope_analysis::{Cache, Clear};
+use stepscope_model::{Cell, Exit, Part, Report, Unit};
+
+use super::{Command, parsed};
+use crate::Context;
+use crate::failure::Failure;
+use crate::options::OutputOptions;
+use crate::output::{self, Answer};
+
+pub(super) static COMMAND: Command = Command {
+    name: "cache",
+    options: |command| {
+        Options::augment_args(command).about("List, check and clear what is kept of traces").after_help(
+            "\
+What is read from a trace is kept, and found again as long as the trace has the same name and
+content. It lies in $STEPSCOPE_CACHE, else in $XDG_CACHE_HOME/stepscope, else in
+~/.cache/stepscope. Past $STEPSCOPE_CACHE_LIMIT (20GB), what was used longest ago goes.
+
+Examples:
+  stepscope cache
+  stepscope cache verify                       exit code 3 if a store is broken
+  stepscope cache clear trace.json.gz
+  stepscope cache clear --all",
+        )
+    },
+    run,
+};
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Options {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the stores, the last used first; the same as no word at all
+    List(Plain),
+    /// Check that every store is whole
+    Verify(Plain),
+    /// Remove stores that no stepscope has open
+    Clear(ClearOptions),
+}
+
+#[derive(Args)]
+struct Plain {
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+#[derive(Args)]
+struct ClearOptions {
+    /// A trace or folder whose stores to remove, or the key of a store or its beginning
+    #[arg(value_name = "PATH|KEY", required_unless_present = "all")]
+    named: Option<String>,
+    /// Remove every store
+    #[arg(long, conflicts_with = "named")]
+    all: bool,
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let options: Options = parsed(matches)?;
+    let cache = Cache::from_environment()?;
+    match options.action {
+        None => list(&cache, &options.output, context),
+        Some(Action::List(plain)) => list(&cache, &plain.output, context),
+        Some(Action::Verify(plain)) => {
+            let (report, is_whole) = cache.verify()?;
+            let sentence = if is_whole { "Every store is whole." } else { "Some stores are broken." };
+            let hint = "`stepscope cache clear KEY` removes one; its trace is read again when it is next opened.";
+            let sentences = if is_whole { sentence.to_owned() } else { format!("{sentence} {hint}") };
+            write(&cache, report, sentences, &plain.output, context)?;
+            Ok(if is_whole { Exit::Done } else { Exit::Unreadable })
+        }
+        Some(Action::Clear(ClearOptions { named, output, .. })) => {
+            let report = cache.clear(&named.map_or(Clear::All, Clear::Named))?;
+            let states = output::rows(&report).map(|table| table.rows.iter().filter_map(|row| row.get(1)));
+            let removed = states.map_or(0, |states| states.filter(|state| **state == removed_state()).count());
+            let sentence = match removed {
+                1 => "Removed 1 store.".to_owned(),
+                count => format!("Removed {count} stores."),
+            };
+            write(&cache, report, sentence, &output, context)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn removed_state() -> Cell {
+    Cell::Text("removed".to_owned())
+}
+
+fn list(cache: &Cache, output: &OutputOptions, context: Context) -> Result<Exit, Failure> {
+    let report = cache.list()?;
+    let count = output::rows(&report).map_or(0, |table| table.rows.len());
+    let info = cache.info();
+    let bytes = |name: &str| {
+        let size = Cell::Int(info[name].as_i64().unwrap_or(i64::MAX));
+        stepscope_report::text::value(&size, Unit::Bytes)
+    };
+    let stores = if count == 1 { "1 store".to_owned() } else { format!("{count} stores") };
+    let path = cache.root().display();
+    let sentence = format!("{stores}, {} of at most {}, in {path}.", bytes("size_bytes"), bytes("limit_bytes"));
+    write(cache, report, sentence, output, context)?;
+    Ok(Exit::Done)
+}
+
+/// A sentence for people above the rows; a list of texts inside a row reads better without brackets.
+fn write(
+    cache: &Cache,
+    report: Report,
+    sentence: String,
+    output: &OutputOptions,
+    context: Context,
+) -> Result<(), Failure> {
+    let mut for_people = report.clone();
+    for part in &mut for_people.parts {
+        let Part::Table(table) = part else { continue };
+        for cell in table.rows.iter_mut().flatten() {
+            let Cell::Json(list) = cell else { continue };
+            let texts = list.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+            *cell = Cell::Text(texts.collect::<Vec<_>>().join(", "));
+        }
+    }
+    for_people.parts.insert(0, Part::Text(sentence));
+    let before = vec![("cache", cache.info())];
+    output::write(Answer { for_people: Some(for_people), before, ..Answer::new(report) }, output, context)
+}

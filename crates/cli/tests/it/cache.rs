@@ -1,0 +1,264 @@
+//! The cache with real processes: several at once, killed ones, and a full disk.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use stepscope_testkit::Random;
+
+use crate::command::{Ended, Place, ended, names};
+
+const COUNT: [&str; 5] = ["sql", "big.json", "SELECT count(*) AS n FROM spans", "-f", "csv"];
+
+/// A trace that takes a while: every event on its own line.
+fn big_trace(events: usize) -> String {
+    let mut text = String::from("{\"traceEvents\": [\n");
+    for number in 0..events {
+        let comma = if number == 0 { "" } else { ",\n" };
+        write!(
+            text,
+            "{comma}{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::op_{}\", \"pid\": 7, \"tid\": {}, \"ts\": {}, \
+             \"dur\": 3, \"args\": {{\"External id\": {number}, \"Sequence number\": {number}}}}}",
+            number % 97,
+            number % 5,
+            number * 4
+        )
+        .unwrap();
+    }
+    text.push_str("\n]}\n");
+    text
+}
+
+fn with_big_trace(events: usize) -> Place {
+    let place = Place::new();
+    std::fs::write(place.path("big.json"), big_trace(events)).unwrap();
+    place
+}
+
+fn spawn(place: &Place, arguments: &[&str]) -> Child {
+    place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn hidden_below(folder: &Path) -> Vec<PathBuf> {
+    let mut hidden = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                hidden.push(entry.path());
+            }
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    hidden
+}
+
+/// How long one undisturbed run takes, so that kills fall into all of it.
+fn duration_of(place: &Place, arguments: &[&str]) -> Duration {
+    let begin = Instant::now();
+    place.stdout(arguments);
+    begin.elapsed()
+}
+
+/// `STEPSCOPE_TEST_KILLS` asks for more than CI has time for.
+fn kills() -> usize {
+    std::env::var("STEPSCOPE_TEST_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(10)
+}
+
+#[test]
+fn killed_processes_leave_nothing_that_the_next_start_does_not_sweep() {
+    const EVENTS: usize = 60_000;
+    let place = with_big_trace(EVENTS);
+    let cache = place.path("stepscope");
+    let full = duration_of(&place, &COUNT);
+    let mut random = Random::new(full.as_nanos() as u64);
+    for kill in 0..kills() {
+        std::fs::remove_dir_all(&cache).unwrap();
+        let mut child = spawn(&place, &COUNT);
+        std::thread::sleep(Duration::from_micros(random.below(full.as_micros() as usize) as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ended = place.run(&COUNT);
+        assert_eq!((ended.code, ended.stdout), (0, format!("n\n{EVENTS}\n")), "kill {kill}: {}", ended.stderr);
+        assert!(hidden_below(&cache).is_empty(), "kill {kill}: {:?}", hidden_below(&cache));
+        assert_eq!(names(&cache.join("stores")).len(), 1, "kill {kill}");
+        place.stdout(&["cache", "verify"]);
+    }
+}
+
+#[test]
+fn killed_ingests_leave_a_store_whole() {
+    const EVENTS: usize = 60_000;
+    let place = with_big_trace(EVENTS);
+    let ingest = ["ingest", "big.json", "--store", "a.stepscope"];
+    let full = duration_of(&place, &ingest);
+    let mut random = Random::new(full.as_nanos() as u64);
+    let table = "SELECT count(*) AS n FROM spans";
+    for kill in 0..kills() {
+        if kill % 2 == 0 {
+            // Every other time the source is replaced, not made.
+            std::fs::remove_dir_all(place.path("a.stepscope")).unwrap();
+        }
+        std::fs::write(place.path("big.json"), big_trace(EVENTS + kill + 1)).unwrap();
+        let mut child = spawn(&place, &ingest);
+        std::thread::sleep(Duration::from_micros(random.below(full.as_micros() as usize) as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Either there is no store yet, or it answers with what it had before or with everything.
+        let asked = place.run(&["sql", "a.stepscope", table, "-f", "csv"]);
+        let whole = [EVENTS, EVENTS + kill, EVENTS + kill + 1].map(|count| format!("n\n{count}\n"));
+        assert!(asked.code != 0 || whole.contains(&asked.stdout), "kill {kill}: {asked:?}");
+        assert!([0, 3].contains(&asked.code), "kill {kill}: {asked:?}");
+        place.stdout(&ingest);
+        let store = place.path("a.stepscope");
+        assert!(hidden_below(&store).is_empty(), "kill {kill}: {:?}", hidden_below(&store));
+        assert_eq!(place.stdout(&["sql", "a.stepscope", table, "-f", "csv"]), whole[2], "kill {kill}");
+    }
+}
+
+#[test]
+fn a_temporary_store_of_a_killed_process_is_swept() {
+    let place = with_big_trace(60_000);
+    std::fs::create_dir(place.path("tmp")).unwrap();
+    let arguments = [&COUNT[..], &["--no-cache"]].concat();
+    let mut child = place.command(&arguments).env("TMPDIR", place.path("tmp")).spawn().unwrap();
+    let begin = Instant::now();
+    while names(&place.path("tmp")).is_empty() && begin.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names(&place.path("tmp")).len(), 1, "the kill came too late for this test");
+    let ended = ended(place.command(&arguments).env("TMPDIR", place.path("tmp")).output().unwrap());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(names(&place.path("tmp")).is_empty(), "{:?}", names(&place.path("tmp")));
+}
+
+#[test]
+fn processes_that_open_one_trace_at_once_share_one_store() {
+    let place = with_big_trace(60_000);
+    let children: Vec<Child> = (0..4).map(|_| spawn(&place, &COUNT)).collect();
+    let answers: Vec<Ended> = children.into_iter().map(|child| ended(child.wait_with_output().unwrap())).collect();
+    for answer in &answers {
+        assert_eq!((answer.code, answer.stdout.as_str()), (0, "n\n60000\n"), "{}", answer.stderr);
+    }
+    assert_eq!(names(&place.path("stepscope/stores")).len(), 1);
+    assert!(hidden_below(&place.path("stepscope")).is_empty());
+}
+
+#[test]
+fn a_waiting_process_says_so_and_takes_over_from_a_dead_one() {
+    let place = Place::new();
+    // What a process that is alive looks like: it holds the lock of the folder it fills.
+    place.stdout(&["health", "trace.json"]);
+    let stores = place.path("stepscope/stores");
+    let key = names(&stores).remove(0);
+    std::fs::rename(stores.join(&key), stores.join(format!(".filling-{key}"))).unwrap();
+    let live = std::fs::File::open(stores.join(format!(".filling-{key}/lock"))).unwrap();
+    live.lock_shared().unwrap();
+    let child = spawn(&place, &["health", "trace.json"]);
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert_eq!(names(&stores), [format!(".filling-{key}")], "a living process is left alone");
+    drop(live);
+    let ended = ended(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("another stepscope is reading this trace; waiting"), "{}", ended.stderr);
+    assert_eq!(names(&stores), [key]);
+}
+
+#[test]
+fn a_full_disk_is_named_and_nothing_is_left() {
+    let place = with_big_trace(60_000);
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    // So small that it is full at the first file, in a table, or at one of the last.
+    for size in ["size=8k", "size=24k", "size=48k"] {
+        let mounted = on_disk(&disk, &["mount", "-t", "tmpfs", "-o", size, "tmpfs"]);
+        if !mounted.as_ref().is_ok_and(|output| output.status.success()) {
+            println!("skipped: a small disk cannot be mounted here: {mounted:?}");
+            return;
+        }
+        // Nothing may panic while the disk is mounted, or it stays.
+        let cached = place.command(&COUNT).env("STEPSCOPE_CACHE", disk.join("cache")).output();
+        let left_by_cache = std::fs::read_dir(disk.join("cache/stores")).map(Iterator::count);
+        let stored = place.command(&[&COUNT[..], &["--store", "disk/a.stepscope"]].concat()).output();
+        let left_in_store = hidden_below(&disk.join("a.stepscope"));
+        let again = place.command(&["sql", "disk/a.stepscope", "SELECT 1 AS one"]).output();
+        let temporary = place.command(&[&COUNT[..], &["--no-cache"]].concat()).env("TMPDIR", &disk).output();
+        let left: Vec<String> = std::fs::read_dir(&disk)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        on_disk(&disk, &["umount"]).unwrap();
+
+        for (output, words) in [(cached, "STEPSCOPE_CACHE"), (stored, "--store"), (temporary, "TMPDIR")] {
+            let ended = ended(output.unwrap());
+            assert_eq!(ended.code, 3, "{size}: {ended:?}");
+            assert!(ended.stderr.starts_with("error: the disk is full\n  --> "), "{size}: {}", ended.stderr);
+            assert!(ended.stderr.contains(words), "{size}: {}", ended.stderr);
+        }
+        assert_eq!(left_by_cache.unwrap(), 0, "{size}");
+        assert!(left_in_store.is_empty(), "{size}: {left_in_store:?}");
+        assert!(!left.iter().any(|name| name.starts_with("stepscope-")), "{size}: {left:?}");
+        assert_eq!(ended(again.unwrap()).code, 3, "{size}: a store without a source is none");
+    }
+}
+
+fn on_disk(disk: &Path, command: &[&str]) -> std::io::Result<Output> {
+    Command::new(command[0]).args(&command[1..]).arg(disk).output()
+}
+
+#[test]
+fn the_command_lists_verifies_and_clears() {
+    let place = Place::new();
+    let empty = place.stdout(&["cache"]);
+    assert!(empty.starts_with("0 stores, 0 B of at most "), "{empty}");
+    place.stdout(&["health", "trace.json"]);
+    let document = place.json(&["cache"]);
+    assert_eq!(document["schema"], "stepscope.cache/1");
+    assert_eq!(document["cache"]["limit_bytes"], 20_000_000_000_u64);
+    let row = &document["rows"][0];
+    assert_eq!(row["events_in"], 6);
+    assert!(row["paths"][0].as_str().unwrap().ends_with("/trace.json"), "{row}");
+    assert!(row["size_bytes"].as_u64().unwrap() > 1_000, "{row}");
+    assert!(row["last_used"].as_str().unwrap().ends_with('Z'), "{row}");
+    let table = place.stdout(&["cache", "list"]);
+    assert!(table.starts_with("1 store, ") && table.contains("/trace.json"), "{table}");
+
+    assert_eq!(place.json(&["cache", "verify"])["rows"][0]["state"], "whole");
+    let key = row["key"].as_str().unwrap();
+    let record = place.path(&format!("stepscope/stores/{key}/runs/trace/sources/0.0.json"));
+    std::fs::write(record, "{").unwrap();
+    let broken = place.run(&["cache", "verify"]);
+    assert_eq!(broken.code, 3, "{broken:?}");
+    assert!(broken.stdout.contains("broken") && broken.stdout.contains("corrupt source record"), "{}", broken.stdout);
+
+    assert_eq!(place.run(&["cache", "clear"]).code, 2);
+    let unknown = place.run(&["cache", "clear", "nope.json"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
+    assert!(unknown.stderr.contains("nothing in the cache has that path or key"), "{}", unknown.stderr);
+    assert!(place.stdout(&["cache", "clear", "trace.json"]).starts_with("Removed 1 store.\n"));
+    assert!(place.stdout(&["cache", "clear", "--all"]).starts_with("Removed 0 stores."));
+}
+
+#[test]
+fn the_environment_says_where_and_how_large() {
+    let place = Place::new();
+    let run = |name: &str, value: &str, arguments: &[&str]| {
+        ended(place.command(arguments).env(name, value).output().unwrap())
+    };
+    let elsewhere = place.path("elsewhere");
+    assert_eq!(run("STEPSCOPE_CACHE", elsewhere.to_str().unwrap(), &["health", "trace.json"]).code, 0);
+    assert_eq!(names(&elsewhere), ["index", "lock", "stores"]);
+    let limited = run("STEPSCOPE_CACHE_LIMIT", "5GB", &["cache", "-f", "json"]);
+    assert!(limited.stdout.contains("\"limit_bytes\": 5000000000"), "{limited:?}");
+    let wrong = run("STEPSCOPE_CACHE_LIMIT", "much", &["health", "trace.json"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.stderr.contains("STEPSCOPE_CACHE_LIMIT=5GB"), "{}", wrong.stderr);
+}

@@ -1,0 +1,181 @@
+//! Temporary folders that tell whether their owner lives.
+//!
+//! A process that is killed cannot clean up, so the next one does it. Every temporary folder holds a file that its
+//! owner keeps locked. The system lets go of the lock when the owner ends, however it ends, so a folder whose lock is
+//! free belongs to nobody.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use crate::layout;
+
+/// The file whose lock says that a folder is in use.
+const LOCK_FILE: &str = "lock";
+
+/// Age at which a folder of another machine counts as left behind even though its lock could not be trusted: some
+/// network file systems keep locks to one machine.
+const FOREIGN_AGE: Duration = Duration::from_hours(24);
+
+/// Folders of other machines that one sweep looks at: thousands of ranks may be writing to one store.
+const FOREIGN_LOOKS: usize = 64;
+
+/// Folders that a creator tries before it gives up; a sweep can be faster than the lock of a new folder.
+const ATTEMPTS: usize = 8;
+
+/// A temporary folder that is known to be in use as long as this lives, and that goes away with it.
+#[derive(Debug)]
+pub struct OwnedFolder {
+    // Removed first, let go of second.
+    folder: TempDir,
+    _lock: File,
+}
+
+impl OwnedFolder {
+    /// Makes a folder with a name of its own that begins with `prefix`.
+    pub fn create(parent: &Path, prefix: &str) -> io::Result<Self> {
+        let prefix = own_prefix(prefix);
+        for _ in 0..ATTEMPTS {
+            let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)?;
+            match hold(folder.path()) {
+                Ok(lock) => return Ok(Self { folder, _lock: lock }),
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "new folders are swept away faster than they are made"))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes the temporary folders in `parent` that begin with `prefix` and whose owner is gone. What cannot be removed
+/// stays for the next time: nobody is waiting for this.
+pub fn sweep(parent: &Path, prefix: &str) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    let own = own_prefix(prefix);
+    let found = entries.flatten().map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    let (ours, foreign): (Vec<_>, Vec<_>) =
+        found.filter(|(name, _)| name.starts_with(prefix)).partition(|(name, _)| name.starts_with(&own));
+    let foreign = foreign.into_iter().take(FOREIGN_LOOKS).filter(|(_, path)| is_old(path));
+    for (_, path) in ours.into_iter().chain(foreign) {
+        let is_dead = match try_claim(&path) {
+            Claim::Free(_) => true,
+            // Not locked yet, or made by something else.
+            Claim::NoLock => is_old(&path),
+            Claim::Held => false,
+        };
+        if is_dead {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// What the lock of a folder says.
+#[derive(Debug)]
+pub enum Claim {
+    /// Nobody uses the folder, and nobody can begin to while this is alive.
+    Free(File),
+    /// Somebody uses it.
+    Held,
+    /// The folder has no lock file, or does not exist.
+    NoLock,
+}
+
+/// Marks a folder as in use until the file that is given back is closed. Several may hold a folder.
+pub fn hold(folder: &Path) -> io::Result<File> {
+    let path = lock_file(folder);
+    let writable = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+    let file = match writable {
+        // A folder that can only be read can still be held.
+        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+            File::open(&path)?
+        }
+        other => other?,
+    };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        // Some network file systems have no locks. Work goes on there, and `try_claim` never finds a folder free.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Takes a folder that nobody uses.
+#[must_use]
+pub fn try_claim(folder: &Path) -> Claim {
+    let Ok(file) = File::open(lock_file(folder)) else { return Claim::NoLock };
+    match file.try_lock() {
+        Ok(()) => Claim::Free(file),
+        // A lock that cannot be asked for might be somebody's.
+        Err(_) => Claim::Held,
+    }
+}
+
+/// The file that [`hold`] locks.
+#[must_use]
+pub fn lock_file(folder: &Path) -> PathBuf {
+    folder.join(LOCK_FILE)
+}
+
+/// The beginning of the names that this machine gives: locks of other machines may not reach here.
+fn own_prefix(prefix: &str) -> String {
+    let host = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{prefix}{:08x}-", layout::stable_hash(&host) as u32)
+}
+
+fn is_old(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    changed.and_then(|changed| SystemTime::now().duration_since(changed).ok()).is_some_and(|age| age > FOREIGN_AGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_takes_what_nobody_holds() {
+        let parent = tempfile::tempdir().unwrap();
+        let live = OwnedFolder::create(parent.path(), ".tmp-").unwrap();
+        let dead = parent.path().join(format!("{}dead", own_prefix(".tmp-")));
+        let foreign = parent.path().join(".tmp-0-fresh");
+        let new = parent.path().join(format!("{}lockless", own_prefix(".tmp-")));
+        for folder in [&dead, &foreign, &new] {
+            fs::create_dir(folder).unwrap();
+        }
+        drop(hold(&dead).unwrap());
+        drop(hold(&foreign).unwrap());
+        sweep(parent.path(), ".tmp-");
+        assert!(live.path().is_dir() && !dead.exists());
+        assert!(foreign.is_dir(), "locks of another machine need not reach here");
+        assert!(new.is_dir(), "its owner may be about to lock it");
+        let long_ago = SystemTime::now() - 2 * FOREIGN_AGE;
+        for folder in [&foreign, &new] {
+            File::open(folder).unwrap().set_modified(long_ago).unwrap();
+        }
+        sweep(parent.path(), ".tmp-");
+        assert!(!foreign.exists() && !new.exists());
+        let path = live.path().to_owned();
+        drop(live);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_is_claimed_when_the_last_one_lets_go() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(try_claim(folder.path()), Claim::NoLock));
+        let (first, second) = (hold(folder.path()).unwrap(), hold(folder.path()).unwrap());
+        drop(first);
+        assert!(matches!(try_claim(folder.path()), Claim::Held));
+        drop(second);
+        let claim = try_claim(folder.path());
+        assert!(matches!(claim, Claim::Free(_)));
+        assert_eq!(hold(folder.path()).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+}
