@@ -53,6 +53,19 @@ fn one_member_and_several() {
 }
 
 #[test]
+fn the_first_byte_of_gzip_alone_is_none() {
+    let plain = [b"\x1f".as_slice(), &trace(10)].concat();
+    for capacity in [1, 2, 100] {
+        let (dump, summary) = read(std::io::BufReader::with_capacity(capacity, plain.as_slice()));
+        assert_eq!((dump.events.len(), summary.unwrap().bytes_plain), (10, plain.len() as u64), "{capacity}");
+    }
+    assert_eq!(
+        read(&b"\x1f"[..]).1.unwrap_err().to_string(),
+        "not a trace that Stepscope reads: it looks like binary data"
+    );
+}
+
+#[test]
 fn trailing_bytes_are_ignored() {
     let plain = trace(10);
     for tail in [&b"\0\0\0"[..], b"garbage", b"\x1f", b"\x1fgarbage", &vec![0; 100_000]] {

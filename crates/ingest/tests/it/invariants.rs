@@ -10,9 +10,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use stepscope_formats::FormatError;
 use stepscope_ingest::{IngestError, Ingested, Options, Progress, ingest};
-use stepscope_model::tables::{
-    COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TABLES, TRACKS,
-};
+use stepscope_model::tables::{COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TABLES, TRACKS};
 use stepscope_model::warning::is_loss;
 use stepscope_model::{SourceRecord, Table};
 use stepscope_store::Store;
@@ -38,11 +36,13 @@ pub(crate) fn check_ingest(bytes: &[u8]) {
 /// Ingests a trace into a new store; `None` if it is not a trace.
 fn ingest_into(root: &Path, trace: &Path) -> Option<SourceRecord> {
     let store = Store::create(root).unwrap();
-    match ingest(&[trace.to_owned()], &store, &Options::default(), &Silent) {
+    // The full table of names takes longer to compile than a small trace to ingest.
+    let options = Options { communication_names: "nccl\n!ncclNot".to_owned(), ..Options::default() };
+    match ingest(&[trace.to_owned()], &store, &options, &Silent) {
         Ok(ingested) => {
             let [Ingested { record, .. }] = &ingested[..] else { panic!("one file became {} sources", ingested.len()) };
             let stored = store.sources(&record.run).unwrap();
-            assert_eq!(stored, [record.clone()], "the record in the store");
+            assert_eq!(stored, std::slice::from_ref(record), "the record in the store");
             Some(record.clone())
         }
         Err(IngestError::Format { source: FormatError::Io(error), .. }) => panic!("{error}"),
@@ -134,7 +134,9 @@ impl Checked {
         let files = self.store.table_files(&self.record.run, table).unwrap();
         let batches: Vec<RecordBatch> = files
             .iter()
-            .flat_map(|file| ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap().build().unwrap())
+            .flat_map(|file| {
+                ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap().build().unwrap()
+            })
             .map(Result::unwrap)
             .collect();
         let batch = batches.first().map(|first| concat_batches(&first.schema(), &batches).unwrap());
@@ -156,9 +158,6 @@ impl Checked {
         for track in rows.required("track_id") {
             assert!((0..self.tracks as i64).contains(&track), "track {track}");
         }
-        let times = rows.required(if rows.table.name == "spans" { "start_ns" } else { "ts_ns" });
-        let keys: Vec<_> = rows.required("track_id").into_iter().zip(times).collect();
-        assert!(keys.is_sorted(), "{} are sorted by track and time", rows.table.name);
         if rows.table.columns().any(|column| column.name == "args") {
             for args in rows.texts("args").iter().flatten() {
                 check_json(args);
@@ -188,6 +187,8 @@ impl Checked {
                 correlation: correlations[id],
             });
         }
+        let keys: Vec<_> = self.spans.iter().map(|span| (span.track, span.start)).collect();
+        assert!(keys.is_sorted(), "spans are sorted by track and start");
         let longest_first = |pair: &[Span]| {
             (pair[0].track, pair[0].start) != (pair[1].track, pair[1].start) || pair[0].end >= pair[1].end
         };
