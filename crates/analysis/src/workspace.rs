@@ -39,7 +39,7 @@ enum Held {
 }
 
 /// How the folders of temporary stores begin.
-const TEMPORARY_PREFIX: &str = "stepscope-";
+const TEMPORARY_PREFIX: &str = "stepscope-temporary-";
 
 impl Workspace {
     /// Ingests traces and folders into the store of the settings; one row a source.

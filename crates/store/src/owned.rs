@@ -23,8 +23,11 @@ const FOREIGN_AGE: Duration = Duration::from_hours(24);
 /// Folders of other machines that one sweep looks at: thousands of ranks may be writing to one store.
 const FOREIGN_LOOKS: usize = 64;
 
+/// Hexadecimal digits that stand for a machine in a name.
+const TAG_DIGITS: usize = 8;
+
 /// Folders that a creator tries before it gives up; a sweep can be faster than the lock of a new folder.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 64;
 
 /// A temporary folder that is known to be in use as long as this lives, and that goes away with it.
 #[derive(Debug)]
@@ -41,7 +44,9 @@ impl OwnedFolder {
         for _ in 0..ATTEMPTS {
             let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)?;
             match hold(folder.path()) {
-                Ok(lock) => return Ok(Self { folder, _lock: lock }),
+                Ok(lock) if lock_file(folder.path()).exists() => return Ok(Self { folder, _lock: lock }),
+                // A sweep was faster.
+                Ok(_) => {}
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound) => {}
                 Err(error) => return Err(error),
             }
@@ -63,16 +68,13 @@ pub fn sweep(parent: &Path, prefix: &str) {
     let own = own_prefix(prefix);
     let found = entries.flatten().map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
     let (ours, foreign): (Vec<_>, Vec<_>) =
-        found.filter(|(name, _)| name.starts_with(prefix)).partition(|(name, _)| name.starts_with(&own));
+        found.filter(|(name, _)| is_ours(name, prefix)).partition(|(name, _)| name.starts_with(&own));
     let foreign = foreign.into_iter().take(FOREIGN_LOOKS).filter(|(_, path)| is_old(path));
     for (_, path) in ours.into_iter().chain(foreign) {
-        let is_dead = match try_claim(&path) {
-            Claim::Free(_) => true,
-            // Not locked yet, or made by something else.
-            Claim::NoLock => is_old(&path),
-            Claim::Held => false,
-        };
-        if is_dead {
+        // A folder without a lock is being made or being removed, or its owner died doing so. Whoever makes one finds
+        // ours there, or that the folder is gone when we let go of it, and makes another one.
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(lock_file(&path));
+        if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -127,7 +129,13 @@ pub fn lock_file(folder: &Path) -> PathBuf {
 /// The beginning of the names that this machine gives: locks of other machines may not reach here.
 fn own_prefix(prefix: &str) -> String {
     let host = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{prefix}{:08x}-", layout::stable_hash(&host) as u32)
+    format!("{prefix}{:0TAG_DIGITS$x}-", layout::stable_hash(&host) as u32)
+}
+
+/// Whether a name has the form that [`own_prefix`] gives on some machine: what merely begins alike is not ours to remove.
+fn is_ours(name: &str, prefix: &str) -> bool {
+    let tag = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-')).map(|(tag, _)| tag);
+    tag.is_some_and(|tag| tag.len() == TAG_DIGITS && tag.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_old(path: &Path) -> bool {
@@ -144,9 +152,10 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let live = OwnedFolder::create(parent.path(), ".tmp-").unwrap();
         let dead = parent.path().join(format!("{}dead", own_prefix(".tmp-")));
-        let foreign = parent.path().join(".tmp-0-fresh");
+        let foreign = parent.path().join(".tmp-00000000-fresh");
+        let not_ours = parent.path().join(".tmp-bench");
         let new = parent.path().join(format!("{}lockless", own_prefix(".tmp-")));
-        for folder in [&dead, &foreign, &new] {
+        for folder in [&dead, &foreign, &new, &not_ours] {
             fs::create_dir(folder).unwrap();
         }
         drop(hold(&dead).unwrap());
@@ -154,13 +163,14 @@ mod tests {
         sweep(parent.path(), ".tmp-");
         assert!(live.path().is_dir() && !dead.exists());
         assert!(foreign.is_dir(), "locks of another machine need not reach here");
-        assert!(new.is_dir(), "its owner may be about to lock it");
+        assert!(!new.exists(), "its owner died before it could lock it, or makes another one");
         let long_ago = SystemTime::now() - 2 * FOREIGN_AGE;
-        for folder in [&foreign, &new] {
+        for folder in [&foreign, &not_ours] {
             File::open(folder).unwrap().set_modified(long_ago).unwrap();
         }
         sweep(parent.path(), ".tmp-");
-        assert!(!foreign.exists() && !new.exists());
+        assert!(!foreign.exists());
+        assert!(not_ours.is_dir(), "a name that begins alike is somebody else's");
         let path = live.path().to_owned();
         drop(live);
         assert!(!path.exists());
@@ -177,5 +187,28 @@ mod tests {
         let claim = try_claim(folder.path());
         assert!(matches!(claim, Claim::Free(_)));
         assert_eq!(hold(folder.path()).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn sweeps_never_take_what_is_being_made() {
+        let parent = tempfile::tempdir().unwrap();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let sweeper = scope.spawn(|| {
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    sweep(parent.path(), ".tmp-");
+                }
+            });
+            for _ in 0..500 {
+                let folder = OwnedFolder::create(parent.path(), ".tmp-").unwrap();
+                fs::write(folder.path().join("table"), "rows").unwrap();
+                std::thread::yield_now();
+                assert!(folder.path().join("table").exists());
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            sweeper.join().unwrap();
+        });
+        sweep(parent.path(), ".tmp-");
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 }
