@@ -65,8 +65,12 @@ impl ArgSplitter {
         }
         for &(cell, _) in &self.cells {
             match cell {
-                Cell { column: SpanArgColumn::correlation, value: CellValue::Int(id) } => split.correlation = Some(id),
-                Cell { column: SpanArgColumn::external_id, value: CellValue::Int(id) } => split.external_id = Some(id),
+                Cell { column: SpanArgColumn::correlation, value: CellValue::Int(id) } => {
+                    split.correlation = Some(linking_id(id, &mut self.wide_ids, strings));
+                }
+                Cell { column: SpanArgColumn::external_id, value: CellValue::Int(id) } => {
+                    split.external_id = Some(linking_id(id, &mut self.wide_ids, strings));
+                }
                 _ => {}
             }
             cells.push(cell);
@@ -127,20 +131,32 @@ impl ArgSplitter {
         append_json(&mut self.rest, key, value);
     }
 
-    /// An id beyond 64 signed bits gets a stand-in at the far end of the range, so that equal ids stay equal and
-    /// different ones different; its digits stay in the JSON rest.
+    /// An id beyond 64 signed bits; its digits stay in the JSON rest.
     fn wide_id(&mut self, value: &Value<'_>, strings: &mut Strings) -> Option<i64> {
-        let Value::Number(digits) = value else { return None };
-        if !value.is_integer() {
-            return None;
+        match value {
+            Value::Number(digits) if value.is_integer() => Some(stand_in(digits, &mut self.wide_ids, strings)),
+            _ => None,
         }
-        let text = strings.intern(digits);
-        let index = self.wide_ids.iter().position(|&known| known == text).unwrap_or_else(|| {
-            self.wide_ids.push(text);
-            self.wide_ids.len() - 1
-        });
-        Some(i64::MIN + index as i64)
     }
+}
+
+/// Ids below this are stand-ins.
+const STAND_INS_END: i64 = i64::MIN + (1 << 32);
+
+/// An id as links compare it: itself, unless it lies where the stand-ins do.
+fn linking_id(id: i64, wide_ids: &mut Vec<TextId>, strings: &mut Strings) -> i64 {
+    if id < STAND_INS_END { stand_in(&id.to_string(), wide_ids, strings) } else { id }
+}
+
+/// An id beyond 64 signed bits gets a stand-in at the far end of the range, so that equal ids stay equal and different
+/// ones different.
+fn stand_in(digits: &str, wide_ids: &mut Vec<TextId>, strings: &mut Strings) -> i64 {
+    let text = strings.intern(digits);
+    let index = wide_ids.iter().position(|&known| known == text).unwrap_or_else(|| {
+        wide_ids.push(text);
+        wide_ids.len() - 1
+    });
+    i64::MIN + index as i64
 }
 
 /// Entries whose key is not in `known`, as JSON text.

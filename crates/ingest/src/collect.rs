@@ -11,7 +11,7 @@ use crate::header::Header;
 use crate::identity::canonical;
 use crate::names::Names;
 use crate::pair::{End, OpenSpans};
-use crate::record::{Args, Cell, CellValue, Counter, Flag, Flow, MemoryEvent, Span, TrackId};
+use crate::record::{Args, Cell, CellValue, Counter, Flag, Flow, MemoryEvent, Span, TrackId, is_in_range};
 use crate::strings::{Strings, TextId};
 use crate::tracks::Tracks;
 
@@ -93,7 +93,7 @@ impl<'a> Collector<'a> {
         if dur < 0 {
             return self.drop_event(event, NEGATIVE_DURATION, "", Some(describe(&event.dur)));
         }
-        let Some(end) = start.checked_add(dur) else {
+        let Some(end) = start.checked_add(dur).filter(|&end| is_in_range(end)) else {
             return self.drop_event(event, BAD_TIME, "", Some("the end is out of range".to_owned()));
         };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
@@ -310,7 +310,7 @@ impl TraceSink for Collector<'_> {
 
 fn nanoseconds(value: &Value<'_>) -> Option<i64> {
     match value {
-        Value::Number(text) => microseconds_to_ns(text),
+        Value::Number(text) => microseconds_to_ns(text).filter(|&time| is_in_range(time)),
         _ => None,
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn rank_in_name(path: &Path) -> Option<u32> {
             let starts_a_word = !name[..at].ends_with(|c: char| c.is_ascii_alphabetic());
             let rest = name[at + word.len()..].trim_start_matches(['-', '_']);
             let digits = &rest[..rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
-            if starts_a_word { digits.parse().ok() } else { None }
+            if starts_a_word { digits.parse().ok().filter(|&rank: &u32| i32::try_from(rank).is_ok()) } else { None }
         })
     })
 }

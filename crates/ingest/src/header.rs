@@ -40,7 +40,8 @@ impl Header {
 
     /// The rank, if the header has one that can be a rank.
     pub(crate) fn rank_number(&self) -> Option<u32> {
-        self.rank.as_u64().and_then(|rank| u32::try_from(rank).ok())
+        // Ranks are a column of 32 signed bits.
+        self.rank.as_i64().and_then(|rank| i32::try_from(rank).ok()).and_then(|rank| u32::try_from(rank).ok())
     }
 }
 

@@ -145,7 +145,7 @@ fn same_stream_overlaps(records: &Records) -> Tally {
         for &(start, end) in &*intervals {
             if let Some(last_end) = last_end.filter(|&last_end| start < last_end) {
                 overlaps.events += 1;
-                overlaps.time_ns += end.min(last_end) - start;
+                overlaps.time_ns = overlaps.time_ns.saturating_add(end.min(last_end) - start);
             }
             last_end = Some(last_end.map_or(end, |last_end| last_end.max(end)));
         }

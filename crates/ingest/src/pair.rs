@@ -7,7 +7,7 @@ use stepscope_model::warning::{BAD_TIME, OPEN_END, PAIRED_END, UNMATCHED_END};
 use crate::args::join_json;
 use crate::collect::Records;
 use crate::counts::Place;
-use crate::record::{Args, Flag, Span, TrackId};
+use crate::record::{Args, Flag, Span, TrackId, is_in_range};
 
 /// The end of a span whose beginning came in another event.
 #[derive(Clone, Debug)]
@@ -147,7 +147,10 @@ pub(crate) fn shift_times(records: &mut Records) {
         let place = Place { position: Some(position), offset_bytes: None };
         counts.drop_event(BAD_TIME, "", place, Some("with the base time it is out of range".to_owned()));
     };
-    let shift = |time: &mut i64| time.checked_add(base).map(|shifted| *time = shifted).is_some();
+    let shift = |time: &mut i64| {
+        let shifted = time.checked_add(base).filter(|&shifted| is_in_range(shifted));
+        shifted.map(|shifted| *time = shifted).is_some()
+    };
     records.spans.retain_mut(|span| {
         let fits = shift(&mut span.start) && shift(&mut span.end);
         if !fits {

@@ -5,6 +5,11 @@ use stepscope_model::{Kind, Phase};
 
 use crate::strings::TextId;
 
+/// Whether a time can be kept: 146 years around the epoch, so that the difference of any two fits too.
+pub(crate) fn is_in_range(time: i64) -> bool {
+    (-i64::MAX / 2..=i64::MAX / 2).contains(&time)
+}
+
 /// Number of a track in this source.
 pub(crate) type TrackId = u32;
 

@@ -90,7 +90,8 @@ fn marks(records: &mut Records) -> (&'static str, Vec<Mark>) {
     if optimizer.len() < 3 {
         return ("", Vec::new());
     }
-    optimizer.sort_by_key(|mark| mark.start);
+    // By their ends, so that one inside another makes no step that ends before it starts.
+    optimizer.sort_by_key(|mark| mark.end);
     let between = optimizer.windows(2).enumerate();
     let marks = between.map(|(index, pair)| Mark {
         start: pair[0].end,
