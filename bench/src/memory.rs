@@ -33,13 +33,11 @@ struct Pair<'a> {
     problems: &'a dyn Fn(&Fingerprint) -> Vec<String>,
     /// The first answers with a hash of every column.
     first: Option<Fingerprint>,
-    is_limited: bool,
 }
 
 impl Pair<'_> {
     fn run(&mut self, with_limit: bool, with_hashes: bool) -> Result<Run> {
         let report = child::ingest(self.scratch, &self.trace.path, with_limit.then_some(self.limit), with_hashes)?;
-        self.is_limited &= report.is_limited;
         let mut problems = (self.problems)(&report.fingerprint);
         if with_hashes {
             match &self.first {
@@ -48,15 +46,6 @@ impl Pair<'_> {
             }
         }
         Ok(ingest_run(&report, problems))
-    }
-
-    /// A figure about a limit that was not applied meets nothing.
-    fn bar(&self, plan: &Plan, bar: Bar) -> Option<Bar> {
-        plan.bar(bar).filter(|_| self.is_limited)
-    }
-
-    fn note(&self) -> &'static str {
-        if self.is_limited { "" } else { "memory limit: not there yet" }
     }
 }
 
@@ -68,7 +57,7 @@ fn long(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     warm(&short.path)?;
     let problems = |found: &Fingerprint| expected.problems(CONTROL.name, copies, found);
     let limit = plan.memory_limit_bytes;
-    let mut pair = Pair { scratch, trace: &trace, limit, problems: &problems, first: None, is_limited: true };
+    let mut pair = Pair { scratch, trace: &trace, limit, problems: &problems, first: None };
     let name = format!("control × {copies}");
     let mut limited = Series::new(&format!("{name}: limited"));
     let mut default = Series::new(&format!("{name}: default"));
@@ -91,11 +80,9 @@ fn long(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     });
     let rows = vec![
         Row::memory(format!("{name}, limit {limit_text}: peak RSS"), &limited)
-            .with_bar(pair.bar(plan, Bar::AtMost(PEAK_MIB)))
-            .with_note(pair.note()),
+            .with_bar(plan.bar(Bar::AtMost(PEAK_MIB))),
         Row::ratio(format!("{name}: limit {limit_text} ÷ default"), &limited, &default)
-            .with_bar(pair.bar(plan, Bar::AtMost(1.6)))
-            .with_note(pair.note()),
+            .with_bar(plan.bar(Bar::AtMost(1.6))),
         Row::memory(format!("{name}, default limit: peak RSS"), &default),
         per_event.with_bar(plan.bar(Bar::AtMost(1.25))),
     ];
@@ -108,7 +95,7 @@ fn strings(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     warm(&trace.path)?;
     let problems = |found: &Fingerprint| distinct::problems(units, found);
     let limit = plan.memory_limit_bytes;
-    let mut pair = Pair { scratch, trace: &trace, limit, problems: &problems, first: None, is_limited: true };
+    let mut pair = Pair { scratch, trace: &trace, limit, problems: &problems, first: None };
     let name = format!("distinct strings, {} MB", trace.bytes / 1_000_000);
     eprintln!("{name}");
     let mut limited = Series::new("distinct: limited");
@@ -117,9 +104,8 @@ fn strings(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     default.repeat(|| pair.run(false, true));
     let rows = vec![
         Row::memory(format!("{name}, limit {} MiB: peak RSS", limit >> 20), &limited)
-            .with_bar(pair.bar(plan, Bar::AtMost(PEAK_MIB)))
-            .with_note(pair.note()),
-        Row::ratio(format!("{name}: limit ÷ default"), &limited, &default).with_note(pair.note()),
+            .with_bar(plan.bar(Bar::AtMost(PEAK_MIB))),
+        Row::ratio(format!("{name}: limit ÷ default"), &limited, &default),
     ];
     Ok((rows, vec![limited, default]))
 }

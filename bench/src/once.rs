@@ -25,8 +25,6 @@ pub(crate) struct IngestReport {
     pub(crate) cpu_s: f64,
     /// Most memory that the process held until then.
     pub(crate) peak_rss_bytes: u64,
-    /// Whether the memory limit that was asked for could be passed on.
-    pub(crate) is_limited: bool,
     /// Bytes of the run's folder.
     pub(crate) run_bytes: u64,
     /// The answers.
@@ -55,7 +53,8 @@ pub(crate) enum Limit {
 
 /// Ingests one trace into a new store and says what it took.
 pub(crate) fn ingest_once(trace: &Path, root: &Path, limit: Option<u64>, with_hashes: bool) -> Result<IngestReport> {
-    let (options, is_limited) = options(limit);
+    let mut options = Options::default();
+    options.memory_limit_bytes = limit.unwrap_or(options.memory_limit_bytes);
     let begin = Instant::now();
     let store = Store::create(root)?;
     ingest(&[trace.to_owned()], &store, &options, &Silent)?;
@@ -63,7 +62,7 @@ pub(crate) fn ingest_once(trace: &Path, root: &Path, limit: Option<u64>, with_ha
     let (cpu_s, peak_rss_bytes) = (processor_seconds()?, peak_rss_bytes()?);
     let reading = fingerprint::read(root, with_hashes)?;
     let (run_bytes, fingerprint) = (reading.run_bytes, reading.fingerprint);
-    Ok(IngestReport { wall_s, cpu_s, peak_rss_bytes, is_limited, run_bytes, fingerprint })
+    Ok(IngestReport { wall_s, cpu_s, peak_rss_bytes, run_bytes, fingerprint })
 }
 
 /// Runs one bare limit.
@@ -88,12 +87,6 @@ pub(crate) fn limit_once(limit: Limit, path: &Path) -> Result<LimitReport> {
         }
     };
     Ok(LimitReport { wall_s, count })
-}
-
-/// The one place that knows how ingest is told about memory.
-fn options(memory_limit: Option<u64>) -> (Options, bool) {
-    // TODO(#3): pass the limit on as soon as `Options` has a field for it.
-    (Options::default(), memory_limit.is_none())
 }
 
 /// Hears nothing and stops nothing.

@@ -14,10 +14,16 @@ pub struct Settings {
     pub separate_runs: bool,
     /// Refuse traces that are broken or lost events.
     pub strict: bool,
-    /// Memory that a query may take.
+    /// Memory that an ingest or a query may take; without it, the smaller of 2 GiB and a quarter of what there is.
     pub memory_limit_bytes: Option<u64>,
     /// Threads that a query may take.
     pub threads: Option<usize>,
     /// Time that a query may take.
     pub time_limit: Option<Duration>,
+}
+
+impl Settings {
+    pub(crate) fn memory_limit_bytes(&self) -> u64 {
+        self.memory_limit_bytes.unwrap_or_else(stepscope_ingest::default_memory_limit_bytes)
+    }
 }

@@ -227,7 +227,7 @@ impl Workspace {
             }
         }
         let default = EngineOptions::default();
-        let memory_limit_bytes = settings.memory_limit_bytes.map_or(default.memory_limit_bytes, |bytes| bytes as usize);
+        let memory_limit_bytes = settings.memory_limit_bytes() as usize;
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
         Ok(Self { run, sources, engine, settings: settings.clone(), _held: held })
@@ -264,7 +264,12 @@ fn ingest(
     progress: &dyn Progress,
 ) -> Result<Vec<Ingested>, AnalysisError> {
     let store = Store::create(root)?;
-    let options = Options { separate_runs: settings.separate_runs, strict: settings.strict, ..Options::default() };
+    let options = Options {
+        separate_runs: settings.separate_runs,
+        strict: settings.strict,
+        memory_limit_bytes: settings.memory_limit_bytes(),
+        ..Options::default()
+    };
     Ok(stepscope_ingest::ingest(paths, &store, &options, progress)?)
 }
 

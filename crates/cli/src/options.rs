@@ -120,7 +120,7 @@ pub(crate) struct ReadingOptions {
     /// Threads that a query may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Memory that a query may use, for example 512MiB or 2GiB
+    /// Memory to use for reading and for a query, for example 512MiB or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) memory_limit: Option<u64>,
     /// Time that one query may take, for example 30s or 5m

@@ -7,7 +7,7 @@ use stepscope_formats::Value;
 use stepscope_model::args::{ArgForm, SPAN_ARGS, SpanArg, SpanArgColumn};
 
 use crate::record::{Cell, CellValue};
-use crate::strings::{Strings, TextId};
+use crate::strings::{Strings, Text};
 
 /// Entries of an `args` object, in the order of the file.
 pub(crate) type Entries<'a> = &'a [(Cow<'a, str>, Value<'a>)];
@@ -19,10 +19,12 @@ pub(crate) struct ArgSplitter {
     /// Keys of the last event and where they went. Profilers write events of a kind one after the other, with the same
     /// keys in the same order, so that most keys are found by one comparison.
     last_keys: Vec<(String, Option<Target>)>,
-    /// Cells of the current event, with the rank of the name that gave them: the newest generation's name wins.
-    cells: Vec<(Cell, usize)>,
+    /// Cells of the current event.
+    cells: Vec<Cell>,
+    /// For each of them the rank of the name that gave it: the newest generation's name wins.
+    ranks: Vec<usize>,
     rest: Vec<u8>,
-    wide_ids: Vec<TextId>,
+    wide_ids: HashMap<String, i64>,
 }
 
 /// Where an argument goes: its column, and the rank of this one of its names.
@@ -32,51 +34,77 @@ struct Target {
     rank: usize,
 }
 
-/// The arguments of one event: its typed ones are in the cells.
+/// What the arguments of one event say, beside the cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SplitArgs {
-    /// The others, as JSON text.
-    pub rest: Option<TextId>,
+    /// Arguments without a column, as JSON text.
+    pub rest: Option<Text>,
     pub correlation: Option<i64>,
     pub external_id: Option<i64>,
+    pub is_module: bool,
+    pub names_collective: bool,
 }
 
 impl ArgSplitter {
     pub(crate) fn new() -> Self {
         let targets =
             |arg: &'static SpanArg| arg.keys.iter().enumerate().map(move |(rank, &key)| (key, Target { arg, rank }));
-        let by_key = SPAN_ARGS.iter().flat_map(targets).collect();
-        Self { by_key, last_keys: Vec::new(), cells: Vec::new(), rest: Vec::new(), wide_ids: Vec::new() }
+        Self {
+            by_key: SPAN_ARGS.iter().flat_map(targets).collect(),
+            last_keys: Vec::new(),
+            cells: Vec::new(),
+            ranks: Vec::new(),
+            rest: Vec::new(),
+            wide_ids: HashMap::new(),
+        }
     }
 
-    /// Appends the typed arguments of an event to `cells`.
-    pub(crate) fn split(&mut self, entries: Entries<'_>, strings: &mut Strings, cells: &mut Vec<Cell>) -> SplitArgs {
+    /// Takes the arguments of an event; its cells are then in `cells`. Texts without a number go `behind`.
+    pub(crate) fn split(&mut self, entries: Entries<'_>, strings: &mut Strings, behind: &mut Vec<u8>) -> SplitArgs {
         self.cells.clear();
+        self.ranks.clear();
         self.rest.clear();
         let mut split = SplitArgs::default();
         for (index, (key, value)) in entries.iter().enumerate() {
             let target = self.target(index, key);
-            let typed = target.and_then(|target| cell_value(target.arg.form, value, strings));
+            let typed = target.and_then(|target| cell_value(target.arg.form, value, strings, behind));
             if let (Some(Target { arg, rank }), Some(value)) = (target, typed) {
                 self.put(Cell { column: arg.column, value }, rank);
             } else {
-                self.put_rest(entries, index, target, strings, &mut split);
+                self.put_rest(entries, index, target, &mut split);
             }
         }
-        for &(cell, _) in &self.cells {
-            match cell {
-                Cell { column: SpanArgColumn::correlation, value: CellValue::Int(id) } => {
-                    split.correlation = Some(linking_id(id, &mut self.wide_ids, strings));
+        for &cell in &self.cells {
+            match (cell.column, cell.value) {
+                (SpanArgColumn::correlation, CellValue::Int(id)) => {
+                    split.correlation = Some(linking_id(id, &mut self.wide_ids));
                 }
-                Cell { column: SpanArgColumn::external_id, value: CellValue::Int(id) } => {
-                    split.external_id = Some(linking_id(id, &mut self.wide_ids, strings));
+                (SpanArgColumn::external_id, CellValue::Int(id)) => {
+                    split.external_id = Some(linking_id(id, &mut self.wide_ids));
+                }
+                (SpanArgColumn::python_module_id, _) => split.is_module = true,
+                (SpanArgColumn::collective_name, CellValue::Text(name)) => {
+                    split.names_collective = !strings.resolve(name, behind).is_empty();
                 }
                 _ => {}
             }
-            cells.push(cell);
         }
-        split.rest = finish_json(&mut self.rest, strings);
+        split.rest = finish_json(&mut self.rest, strings, behind);
         split
+    }
+
+    /// The typed arguments of the last event.
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// Adds what is known from elsewhere, unless the event says it itself.
+    pub(crate) fn add_if_missing(&mut self, column: SpanArgColumn, value: Option<i64>) {
+        if let Some(value) = value
+            && !self.cells.iter().any(|cell| cell.column == column)
+        {
+            self.cells.push(Cell { column, value: CellValue::Int(value) });
+        }
     }
 
     fn target(&mut self, index: usize, key: &str) -> Option<Target> {
@@ -100,31 +128,35 @@ impl ArgSplitter {
 
     /// A later entry of a column replaces an earlier one, unless that had the newer name.
     fn put(&mut self, cell: Cell, rank: usize) {
-        match self.cells.iter_mut().find(|(known, _)| known.column == cell.column) {
-            Some((_, known_rank)) if *known_rank < rank => {}
-            Some(known) => *known = (cell, rank),
-            None => self.cells.push((cell, rank)),
+        match self.cells.iter().position(|known| known.column == cell.column) {
+            Some(index) if self.ranks[index] < rank => {}
+            Some(index) => {
+                self.cells[index] = cell;
+                self.ranks[index] = rank;
+            }
+            None => {
+                self.cells.push(cell);
+                self.ranks.push(rank);
+            }
         }
     }
 
     /// An argument without a column, or one that does not fit it. The last entry of a key wins.
-    fn put_rest(
-        &mut self,
-        entries: Entries<'_>,
-        index: usize,
-        target: Option<Target>,
-        strings: &mut Strings,
-        split: &mut SplitArgs,
-    ) {
+    fn put_rest(&mut self, entries: Entries<'_>, index: usize, target: Option<Target>, split: &mut SplitArgs) {
         let (key, value) = &entries[index];
         if entries[index + 1..].iter().any(|(later, _)| later == key) {
             return;
         }
         if let Some(Target { arg, rank }) = target {
-            self.cells.retain(|(cell, known_rank)| cell.column != arg.column || *known_rank != rank);
+            if let Some(known) = self.cells.iter().position(|cell| cell.column == arg.column)
+                && self.ranks[known] == rank
+            {
+                self.cells.remove(known);
+                self.ranks.remove(known);
+            }
             match arg.column {
-                SpanArgColumn::correlation => split.correlation = self.wide_id(value, strings),
-                SpanArgColumn::external_id => split.external_id = self.wide_id(value, strings),
+                SpanArgColumn::correlation => split.correlation = self.wide_id(value),
+                SpanArgColumn::external_id => split.external_id = self.wide_id(value),
                 _ => {}
             }
         }
@@ -132,9 +164,9 @@ impl ArgSplitter {
     }
 
     /// An id beyond 64 signed bits; its digits stay in the JSON rest.
-    fn wide_id(&mut self, value: &Value<'_>, strings: &mut Strings) -> Option<i64> {
+    fn wide_id(&mut self, value: &Value<'_>) -> Option<i64> {
         match value {
-            Value::Number(digits) if value.is_integer() => Some(stand_in(digits, &mut self.wide_ids, strings)),
+            Value::Number(digits) if value.is_integer() => Some(stand_in(digits, &mut self.wide_ids)),
             _ => None,
         }
     }
@@ -144,28 +176,29 @@ impl ArgSplitter {
 const STAND_INS_END: i64 = i64::MIN + (1 << 32);
 
 /// An id as links compare it: itself, unless it lies where the stand-ins do.
-fn linking_id(id: i64, wide_ids: &mut Vec<TextId>, strings: &mut Strings) -> i64 {
-    if id < STAND_INS_END { stand_in(&id.to_string(), wide_ids, strings) } else { id }
+fn linking_id(id: i64, wide_ids: &mut HashMap<String, i64>) -> i64 {
+    if id < STAND_INS_END { stand_in(&id.to_string(), wide_ids) } else { id }
 }
 
 /// An id beyond 64 signed bits gets a stand-in at the far end of the range, so that equal ids stay equal and different
 /// ones different.
-fn stand_in(digits: &str, wide_ids: &mut Vec<TextId>, strings: &mut Strings) -> i64 {
-    let text = strings.intern(digits);
-    let index = wide_ids.iter().position(|&known| known == text).unwrap_or_else(|| {
-        wide_ids.push(text);
-        wide_ids.len() - 1
-    });
-    i64::MIN + index as i64
+fn stand_in(digits: &str, wide_ids: &mut HashMap<String, i64>) -> i64 {
+    let next = i64::MIN + wide_ids.len() as i64;
+    *wide_ids.entry_ref(digits).or_insert(next)
 }
 
 /// Entries whose key is not in `known`, as JSON text.
-pub(crate) fn rest_json(entries: Entries<'_>, known: &[&str], strings: &mut Strings) -> Option<TextId> {
+pub(crate) fn rest_json(
+    entries: Entries<'_>,
+    known: &[&str],
+    strings: &mut Strings,
+    behind: &mut Vec<u8>,
+) -> Option<Text> {
     let mut json = Vec::new();
     for (key, value) in entries.iter().filter(|(key, _)| !known.contains(&&**key)) {
         append_json(&mut json, key, value);
     }
-    finish_json(&mut json, strings)
+    finish_json(&mut json, strings, behind)
 }
 
 /// The last value of `key`.
@@ -176,23 +209,19 @@ where
     entries.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
 }
 
-/// The value of a typed column among the cells of an event.
-pub(crate) fn find_cell(cells: &[Cell], column: SpanArgColumn) -> Option<CellValue> {
-    cells.iter().find(|cell| cell.column == column).map(|cell| cell.value)
-}
-
 /// Joins the JSON rests of the two ends of a span.
 pub(crate) fn join_json(first: &str, second: &str) -> String {
     format!("{},{}", &first[..first.len() - 1], &second[1..])
 }
 
-fn cell_value(form: ArgForm, value: &Value<'_>, strings: &mut Strings) -> Option<CellValue> {
+#[inline]
+fn cell_value(form: ArgForm, value: &Value<'_>, strings: &mut Strings, behind: &mut Vec<u8>) -> Option<CellValue> {
     Some(match (form, value) {
         (ArgForm::Int, value) => CellValue::Int(value.as_i64()?),
         (ArgForm::Float, value) => CellValue::Float(value.as_f64().filter(|number| number.is_finite())?),
-        (ArgForm::Text, Value::Text(text)) => CellValue::Text(strings.intern(text)),
-        (ArgForm::List, Value::Json(text)) if text.starts_with('[') => CellValue::Text(strings.intern(text)),
-        (ArgForm::Digits, Value::Number(text)) if value.is_integer() => CellValue::Text(strings.intern(text)),
+        (ArgForm::Text, Value::Text(text)) => CellValue::Text(strings.text(text, behind)),
+        (ArgForm::List, Value::Json(text)) if text.starts_with('[') => CellValue::Text(strings.text(text, behind)),
+        (ArgForm::Digits, Value::Number(text)) if value.is_integer() => CellValue::Text(strings.text(text, behind)),
         _ => return None,
     })
 }
@@ -215,10 +244,13 @@ fn append_string(json: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(json, text);
 }
 
-fn finish_json(json: &mut Vec<u8>, strings: &mut Strings) -> Option<TextId> {
+fn finish_json(json: &mut Vec<u8>, strings: &mut Strings, behind: &mut Vec<u8>) -> Option<Text> {
     if json.is_empty() {
         return None;
     }
     json.push(b'}');
-    Some(strings.intern(&String::from_utf8_lossy(json)))
+    Some(match std::str::from_utf8(json) {
+        Ok(text) => strings.text(text, behind),
+        Err(_) => strings.text(&String::from_utf8_lossy(json), behind),
+    })
 }

@@ -1,25 +1,33 @@
-//! Takes events from a reader and keeps them as records.
+//! Takes events from a reader and keeps them as records, sorted.
+
+use std::sync::Arc;
 
 use stepscope_formats::{Event, TraceSink, Value, Warning, microseconds_to_ns};
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
 
-use crate::args::{ArgSplitter, SplitArgs, find_cell, last, rest_json};
+use crate::args::{ArgSplitter, last, rest_json};
 use crate::counts::{Counts, Place, plain};
+use crate::error::IngestError;
 use crate::header::Header;
-use crate::identity::canonical;
-use crate::names::Names;
-use crate::pair::{End, OpenSpans};
-use crate::record::{Args, Cell, CellValue, Counter, Flag, Flow, MemoryEvent, Span, TrackId, is_in_range};
-use crate::strings::{Strings, TextId};
+use crate::identity::{canonical, integer};
+use crate::names::{NameFacts, Names};
+use crate::pair::Mark;
+use crate::record::{
+    CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanHead, SpanKey, SpanRecord, TrackId, is_in_range,
+};
+use crate::row::Field;
+use crate::scratch::Scratch;
+use crate::sorter::Sorter;
+use crate::strings::{Strings, Text};
 use crate::tracks::Tracks;
 
 /// Arguments of a memory event that have a column.
 const MEMORY_COLUMNS: [&str; 7] =
     ["Bytes", "Addr", "Device Type", "Device Id", "Total Allocated", "Total Reserved", "Ev Idx"];
 
-/// The records of one source, as they come in.
+/// The records of one source, as they come in. Times are as recorded: the base time may come last.
 #[derive(Debug)]
 pub(crate) struct Records {
     pub strings: Strings,
@@ -27,46 +35,86 @@ pub(crate) struct Records {
     pub tracks: Tracks,
     pub header: Header,
     pub counts: Counts,
-    pub spans: Vec<Span>,
-    pub cells: Vec<Cell>,
-    pub flows: Vec<Flow>,
-    pub counters: Vec<Counter>,
-    pub memory: Vec<MemoryEvent>,
+    pub spans: Sorter<SpanKey>,
+    pub flows: Sorter<MomentKey>,
+    pub counters: Sorter<MomentKey>,
+    pub memory: Sorter<MomentKey>,
+    /// Start of the first and end of the last complete event.
+    pub time_range: Option<(i64, i64)>,
+    /// The first and the last time of all.
+    pub times: Option<(i64, i64)>,
 }
 
 impl Records {
-    /// The typed arguments of a span.
-    pub(crate) fn cells_of(&self, args: Args) -> &[Cell] {
-        let first = args.first_cell as usize;
-        &self.cells[first..first + usize::from(args.cells)]
+    /// Adds a span.
+    pub(crate) fn push_span(
+        &mut self,
+        key: SpanKey,
+        put: impl FnOnce(&mut Vec<u8>),
+        is_complete_event: bool,
+    ) -> Result<(), IngestError> {
+        let (start, end) = (key.start, key.end());
+        if is_complete_event {
+            self.time_range =
+                Some(self.time_range.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+        }
+        self.see(start);
+        self.see(end);
+        self.tracks.list[key.track as usize].reaches(end);
+        self.spans.push_with(key, put)
+    }
+
+    fn see(&mut self, time: i64) {
+        self.times = Some(self.times.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
     }
 }
 
 /// Takes events from a reader and keeps them as records.
 pub(crate) struct Collector<'a> {
     pub records: Records,
-    pub open: OpenSpans,
+    /// Beginnings and ends that have to be paired.
+    pub marks: Sorter<MomentKey>,
+    /// What ended the collecting early.
+    pub error: Option<IngestError>,
     splitter: ArgSplitter,
+    categories: Vec<KnownCategory>,
+    /// Texts of the current event that have no number.
+    behind: Vec<u8>,
     on_progress: &'a mut dyn FnMut(u64) -> bool,
 }
 
+/// A category and what it stands for.
+struct KnownCategory {
+    category: String,
+    text: Text,
+    kind: Kind,
+}
+
+/// Categories that are remembered, the last one first. There are about ten in a trace.
+const KNOWN_CATEGORIES: usize = 16;
+
 impl<'a> Collector<'a> {
-    pub(crate) fn new(names: Names, on_progress: &'a mut dyn FnMut(u64) -> bool) -> Self {
+    pub(crate) fn new(names: Names, scratch: &Arc<Scratch>, on_progress: &'a mut dyn FnMut(u64) -> bool) -> Self {
+        let records = Records {
+            strings: Strings::new(scratch),
+            names,
+            tracks: Tracks::default(),
+            header: Header::default(),
+            counts: Counts::default(),
+            spans: Sorter::new(scratch),
+            flows: Sorter::new(scratch),
+            counters: Sorter::new(scratch),
+            memory: Sorter::new(scratch),
+            time_range: None,
+            times: None,
+        };
         Self {
-            records: Records {
-                strings: Strings::default(),
-                names,
-                tracks: Tracks::default(),
-                header: Header::default(),
-                counts: Counts::default(),
-                spans: Vec::new(),
-                cells: Vec::new(),
-                flows: Vec::new(),
-                counters: Vec::new(),
-                memory: Vec::new(),
-            },
-            open: OpenSpans::default(),
+            records,
+            marks: Sorter::new(scratch),
+            error: None,
             splitter: ArgSplitter::new(),
+            categories: Vec::new(),
+            behind: Vec::new(),
             on_progress,
         }
     }
@@ -82,96 +130,93 @@ impl<'a> Collector<'a> {
         if ts.is_none() {
             self.drop_event(event, BAD_TIME, &format!(":{}", phase.as_text()), Some(describe(&event.ts)));
         }
-        ts
+        ts.inspect(|&time| self.records.see(time))
     }
 
-    fn complete(&mut self, event: &Event<'_>) {
+    fn complete(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
         let (Some(start), Some(dur)) = (nanoseconds(&event.ts), nanoseconds(&event.dur)) else {
             let detail = format!("ts {}, dur {}", describe(&event.ts), describe(&event.dur));
-            return self.drop_event(event, BAD_TIME, "", Some(detail));
+            self.drop_event(event, BAD_TIME, "", Some(detail));
+            return Ok(());
         };
         if dur < 0 {
-            return self.drop_event(event, NEGATIVE_DURATION, "", Some(describe(&event.dur)));
+            self.drop_event(event, NEGATIVE_DURATION, "", Some(describe(&event.dur)));
+            return Ok(());
         }
         let Some(end) = start.checked_add(dur).filter(|&end| is_in_range(end)) else {
-            return self.drop_event(event, BAD_TIME, "", Some("the end is out of range".to_owned()));
+            self.drop_event(event, BAD_TIME, "", Some("the end is out of range".to_owned()));
+            return Ok(());
         };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
-        let mut span = self.span(event, Phase::Complete, track, start, end);
-        span.kind = self.kind(event, span.name);
-        if span.kind.is_device() {
-            self.place_on_device(&mut span);
+        let (mut head, kind) = self.head(event, Phase::Complete);
+        head.kind = if kind == Kind::Op && head.facts.has(NameFacts::PSEUDO_OP) { Kind::Annotation } else { kind };
+        if head.kind.is_device() {
+            self.place_on_device(track);
         }
-        self.records.spans.push(span);
+        self.push(track, start, end, event.position, head)
     }
 
-    fn span(&mut self, event: &Event<'_>, phase: Phase, track: TrackId, start: i64, end: i64) -> Span {
-        let category = self.text(&event.category);
+    fn push(&mut self, track: TrackId, start: i64, end: i64, position: u64, head: SpanHead) -> Result<(), IngestError> {
+        let key = SpanKey::new(track, start, end, position, &head);
+        let (cells, behind) = (self.splitter.cells(), &self.behind);
+        let put = |out: &mut Vec<u8>| SpanRecord::write(head, cells, behind, out);
+        self.records.push_span(key, put, head.phase == Phase::Complete)
+    }
+
+    /// What a span is, and the kind that its category stands for. Its arguments are then in the splitter.
+    fn head(&mut self, event: &Event<'_>, phase: Phase) -> (SpanHead, Kind) {
+        self.behind.clear();
+        let (category, kind) = self.category(&event.category);
         let name = self.text(&event.name);
-        let (args, split) = self.args(event);
-        let correlation = split.correlation.filter(|&id| id != 0);
-        let external_id = split.external_id;
-        let flag = matches!(phase, Phase::Instant | Phase::AsyncInstant).then_some(Flag::Instant);
-        let kind = Kind::Other;
-        Span {
-            track,
-            start,
-            end,
-            position: event.position,
+        let split = self.splitter.split(event.args, &mut self.records.strings, &mut self.behind);
+        let head = SpanHead {
+            kind: Kind::Other,
             phase,
-            flag,
-            kind,
+            flag: matches!(phase, Phase::Instant | Phase::AsyncInstant).then_some(Flag::Instant),
+            facts: self.facts(&event.name, name),
+            is_module: split.is_module,
+            names_collective: split.names_collective,
             category,
             name,
-            correlation,
-            external_id,
-            args,
-        }
+            rest: split.rest,
+            correlation: split.correlation.filter(|&id| id != 0),
+            external_id: split.external_id,
+            cells: 0,
+        };
+        (head, kind)
     }
 
-    fn args(&mut self, event: &Event<'_>) -> (Args, SplitArgs) {
-        let first_cell = self.records.cells.len() as u64;
-        let split = self.splitter.split(event.args, &mut self.records.strings, &mut self.records.cells);
-        let cells = (self.records.cells.len() as u64 - first_cell) as u8;
-        (Args { first_cell, cells, rest: split.rest }, split)
-    }
-
-    fn kind(&mut self, event: &Event<'_>, name: Option<TextId>) -> Kind {
-        let kind = event.category.as_text().map_or(Kind::Other, Kind::from_category);
-        if kind == Kind::Op && self.records.names.facts(name, &self.records.strings).pseudo_op {
-            Kind::Annotation
-        } else {
-            kind
+    fn facts(&mut self, name: &Value<'_>, text: Option<Text>) -> NameFacts {
+        let id = match text {
+            None => return NameFacts::default(),
+            Some(Text::Id(id)) => Some(id),
+            Some(Text::Behind { .. }) => None,
+        };
+        match name {
+            Value::Text(name) => self.records.names.facts(id, name),
+            other => self.records.names.facts(id, &plain(other)),
         }
     }
 
     /// Old recordings tell device and stream only through `pid` and `tid`.
-    fn place_on_device(&mut self, span: &mut Span) {
-        let records = &mut self.records;
-        let track = &mut records.tracks.list[span.track as usize];
+    fn place_on_device(&mut self, track: TrackId) {
+        let track = &mut self.records.tracks.list[track as usize];
         track.has_device_work = true;
-        for (column, fallback) in
-            [(SpanArgColumn::device_id, track.device_id), (SpanArgColumn::stream_id, track.stream_id)]
-        {
-            let first = span.args.first_cell as usize;
-            if let (None, Some(value)) = (find_cell(&records.cells[first..], column), fallback) {
-                records.cells.push(Cell { column, value: CellValue::Int(value) });
-                span.args.cells += 1;
-            }
-        }
+        self.splitter.add_if_missing(SpanArgColumn::device_id, track.device_id);
+        self.splitter.add_if_missing(SpanArgColumn::stream_id, track.stream_id);
     }
 
-    fn memory_event(&mut self, event: &Event<'_>) {
+    fn memory_event(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
         let Some(ts) = nanoseconds(&event.ts) else {
-            return self.drop_event(event, BAD_TIME, "", Some(describe(&event.ts)));
+            self.drop_event(event, BAD_TIME, "", Some(describe(&event.ts)));
+            return Ok(());
         };
+        self.records.see(ts);
         let integer = |key: &str| last(event.args, key).and_then(Value::as_i64);
         // An integer that does not fit its column stays readable in the JSON rest.
         let known: Vec<&str> = MEMORY_COLUMNS.into_iter().filter(|key| integer(key).is_some()).collect();
-        let record = MemoryEvent {
-            track: self.records.tracks.thread(event, &mut self.records.strings),
-            ts,
-            position: event.position,
+        self.behind.clear();
+        let head = MemoryHead {
             size_bytes: integer("Bytes"),
             address: integer("Addr"),
             device_type: integer("Device Type"),
@@ -179,85 +224,115 @@ impl<'a> Collector<'a> {
             total_allocated_bytes: integer("Total Allocated"),
             total_reserved_bytes: integer("Total Reserved"),
             event_index: integer("Ev Idx"),
-            args: rest_json(event.args, &known, &mut self.records.strings),
-            operator: None,
+            args: rest_json(event.args, &known, &mut self.records.strings, &mut self.behind),
         };
-        self.records.memory.push(record);
+        let track = self.records.tracks.thread(event, &mut self.records.strings);
+        let key = MomentKey { track, ts, position: event.position };
+        self.records.memory.push_with(key, |out| put_record(head, &self.behind, out))
     }
 
-    fn counter(&mut self, event: &Event<'_>) {
-        let Some(ts) = self.instant(event, Phase::Counter) else { return };
+    fn counter(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
+        let Some(ts) = self.instant(event, Phase::Counter) else { return Ok(()) };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
+        self.behind.clear();
         let name = self.text(&event.name);
+        let (strings, behind) = (&mut self.records.strings, &mut self.behind);
         let (series, value, args) = match event.args {
-            [(series, value)] if value.as_f64().is_some() => {
-                (Some(self.records.strings.intern(series)), value.as_f64(), None)
-            }
-            args => (None, None, rest_json(args, &[], &mut self.records.strings)),
+            [(series, value)] if value.as_f64().is_some() => (Some(strings.text(series, behind)), value.as_f64(), None),
+            args => (None, None, rest_json(args, &[], strings, behind)),
         };
-        self.records.counters.push(Counter { track, ts, position: event.position, name, series, value, args });
+        let value_bits = value.map(|value| value.to_bits().cast_signed());
+        let head = CounterHead { name, series, value_bits, args };
+        let key = MomentKey { track, ts, position: event.position };
+        self.records.counters.push_with(key, |out| put_record(head, &self.behind, out))
     }
 
-    fn flow(&mut self, event: &Event<'_>, phase: Phase) {
-        let Some(ts) = self.instant(event, phase) else { return };
+    fn flow(&mut self, event: &Event<'_>, phase: Phase) -> Result<(), IngestError> {
+        let Some(ts) = self.instant(event, phase) else { return Ok(()) };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
-        let category = self.text(&event.category);
+        self.behind.clear();
+        let (category, _) = self.category(&event.category);
         let name = self.text(&event.name);
         let id_text = canonical(&event.id);
-        let id = id_text.as_deref().and_then(integer_id);
-        let id_text = if id.is_some() { None } else { id_text.map(|text| self.records.strings.intern(&text)) };
-        self.records.flows.push(Flow {
-            track,
-            ts,
-            position: event.position,
-            phase,
-            category,
-            name,
-            id,
-            id_text,
-            span: None,
-        });
+        let id = id_text.as_deref().and_then(flow_id);
+        let id_text = if id.is_some() { None } else { id_text };
+        let id_text = id_text.map(|text| self.records.strings.text(&text, &mut self.behind));
+        let is_forward_backward = [&event.category, &event.name].iter().any(|value| value.as_text() == Some("fwdbwd"));
+        let head = FlowHead { phase, is_forward_backward, category, name, id, id_text };
+        let key = MomentKey { track, ts, position: event.position };
+        self.records.flows.push_with(key, |out| put_record(head, &self.behind, out))
     }
 
-    fn async_event(&mut self, event: &Event<'_>, phase: Phase) {
-        let Some(ts) = self.instant(event, phase) else { return };
-        let category = self.text(&event.category);
-        let id = canonical(&event.id).map(|text| self.records.strings.intern(&text));
+    fn async_event(&mut self, event: &Event<'_>, phase: Phase) -> Result<(), IngestError> {
+        let Some(ts) = self.instant(event, phase) else { return Ok(()) };
+        let strings = &mut self.records.strings;
+        let category = name_text(&event.category).map(|text| strings.intern(&text));
+        let id = canonical(&event.id).map(|text| strings.intern(&text));
         let track = self.records.tracks.lane(category, id);
-        match phase {
-            Phase::AsyncBegin => {
-                let span = self.span(event, phase, track, ts, ts);
-                self.open.begin(span);
-            }
-            Phase::AsyncEnd => self.end(event, track, ts),
-            _ => {
-                let span = self.span(event, phase, track, ts, ts);
-                self.records.spans.push(span);
-            }
-        }
+        self.mark(event, phase, track, ts)
     }
 
-    fn thread_mark(&mut self, event: &Event<'_>, phase: Phase) {
-        let Some(ts) = self.instant(event, phase) else { return };
+    fn thread_mark(&mut self, event: &Event<'_>, phase: Phase) -> Result<(), IngestError> {
+        let Some(ts) = self.instant(event, phase) else { return Ok(()) };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
-        if phase == Phase::End {
-            return self.end(event, track, ts);
+        self.mark(event, phase, track, ts)
+    }
+
+    /// An instant is a span of its own; beginnings and ends wait for each other.
+    fn mark(&mut self, event: &Event<'_>, phase: Phase, track: TrackId, ts: i64) -> Result<(), IngestError> {
+        let (head, _) = self.head(event, phase);
+        if matches!(phase, Phase::Instant | Phase::AsyncInstant) {
+            return self.push(track, ts, ts, event.position, head);
         }
-        let span = self.span(event, phase, track, ts, ts);
-        if phase == Phase::Begin { self.open.begin(span) } else { self.records.spans.push(span) }
+        self.records.tracks.list[track as usize].reaches(ts);
+        let mark = Mark { offset_bytes: event.offset_bytes, is_end: matches!(phase, Phase::End | Phase::AsyncEnd) };
+        let (cells, behind) = (self.splitter.cells(), &self.behind);
+        self.marks.push_with(MomentKey { track, ts, position: event.position }, |out| {
+            mark.put(out);
+            SpanRecord::write(head, cells, behind, out);
+        })
     }
 
-    fn end(&mut self, event: &Event<'_>, track: TrackId, ts: i64) {
-        let (args, _) = self.args(event);
-        self.open.end(End { track, ts, position: event.position, offset_bytes: event.offset_bytes, args });
+    fn category(&mut self, value: &Value<'_>) -> (Option<Text>, Kind) {
+        let Some(category) = name_text(value) else { return (None, Kind::Other) };
+        if let Some(index) = self.categories.iter().position(|known| known.category == category) {
+            self.categories.swap(0, index);
+            let known = &self.categories[0];
+            return (Some(known.text), known.kind);
+        }
+        let kind = value.as_text().map_or(Kind::Other, Kind::from_category);
+        let text = self.records.strings.text(&category, &mut self.behind);
+        if matches!(text, Text::Id(_)) && value.as_text().is_some() {
+            self.categories.truncate(KNOWN_CATEGORIES - 1);
+            self.categories.insert(0, KnownCategory { category: category.into_owned(), text, kind });
+        }
+        (Some(text), kind)
     }
 
-    /// A name or a category; a number in their place is kept as its text.
-    fn text(&mut self, value: &Value<'_>) -> Option<TextId> {
-        match value {
-            Value::Missing | Value::Null => None,
-            Value::Text(text) => Some(self.records.strings.intern(text)),
-            other => Some(self.records.strings.intern(&plain(other))),
+    fn text(&mut self, value: &Value<'_>) -> Option<Text> {
+        name_text(value).map(|text| self.records.strings.text(&text, &mut self.behind))
+    }
+
+    fn take(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
+        let counts = &mut self.records.counts;
+        counts.events_in += 1;
+        counts.count_kind(&event.phase, &event.category);
+        let Some(phase) = event.phase.as_text().and_then(Phase::from_text) else {
+            self.drop_event(event, UNSUPPORTED_PHASE, &plain(&event.phase), None);
+            return Ok(());
+        };
+        match phase {
+            Phase::Complete => self.complete(event),
+            Phase::Instant if event.name.as_text() == Some("[memory]") => self.memory_event(event),
+            Phase::Instant | Phase::Begin | Phase::End => self.thread_mark(event, phase),
+            Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => self.async_event(event, phase),
+            Phase::Counter => self.counter(event),
+            Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd => self.flow(event, phase),
+            Phase::Metadata => {
+                self.records.tracks.name(event, &mut self.records.strings);
+                self.drop_event(event, METADATA, "", None);
+                Ok(())
+            }
         }
     }
 }
@@ -270,24 +345,8 @@ impl TraceSink for Collector<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        let counts = &mut self.records.counts;
-        counts.events_in += 1;
-        counts.count_kind(&event.phase, &event.category);
-        let phase_text = event.phase.as_text();
-        let Some(phase) = phase_text.and_then(Phase::from_text) else {
-            return self.drop_event(event, UNSUPPORTED_PHASE, &plain(&event.phase), None);
-        };
-        match phase {
-            Phase::Complete => self.complete(event),
-            Phase::Instant if event.name.as_text() == Some("[memory]") => self.memory_event(event),
-            Phase::Instant | Phase::Begin | Phase::End => self.thread_mark(event, phase),
-            Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => self.async_event(event, phase),
-            Phase::Counter => self.counter(event),
-            Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd => self.flow(event, phase),
-            Phase::Metadata => {
-                self.records.tracks.name(event, &mut self.records.strings);
-                self.drop_event(event, METADATA, "", None);
-            }
+        if self.error.is_none() {
+            self.error = self.take(event).err();
         }
     }
 
@@ -304,7 +363,22 @@ impl TraceSink for Collector<'_> {
     }
 
     fn progress(&mut self, plain_bytes: u64) -> bool {
-        (self.on_progress)(plain_bytes)
+        self.error.is_none() && (self.on_progress)(plain_bytes)
+    }
+}
+
+/// Appends a record whose head is followed by texts that have no number.
+fn put_record(head: impl Field, behind: &[u8], out: &mut Vec<u8>) {
+    head.put(out);
+    out.extend_from_slice(behind);
+}
+
+/// A name or a category; a number in their place is kept as its text.
+fn name_text<'v>(value: &'v Value<'_>) -> Option<std::borrow::Cow<'v, str>> {
+    match value {
+        Value::Missing | Value::Null => None,
+        Value::Text(text) => Some(std::borrow::Cow::Borrowed(text)),
+        other => Some(plain(other)),
     }
 }
 
@@ -316,10 +390,10 @@ fn nanoseconds(value: &Value<'_>) -> Option<i64> {
 }
 
 /// The integer behind the id of an arrow; Chrome writes them in hexadecimal.
-fn integer_id(text: &str) -> Option<i64> {
+fn flow_id(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|id| id as i64),
-        None => crate::identity::integer(text),
+        None => integer(text),
     }
 }
 

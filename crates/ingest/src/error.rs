@@ -63,6 +63,14 @@ pub enum IngestError {
     /// A name table holds a pattern that is not one.
     #[error("a pattern of the communication names is wrong: {0}")]
     NameTable(#[from] regex::Error),
+    /// What does not fit into memory cannot be written beside the store, or read back.
+    #[error("cannot use a temporary file: {source}")]
+    Spill {
+        /// Where.
+        folder: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The store did not take it.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,6 +92,7 @@ impl IngestError {
             | Self::NoTraces { path }
             | Self::SameRankTwice { path, .. }
             | Self::TooManyEvents { path, .. } => Some(shown(path)),
+            Self::Spill { folder, .. } => Some(shown(folder)),
             Self::Damaged { location, .. } => Some(location.clone()),
             Self::NameTable(_) | Self::Store(_) | Self::Arrow(_) | Self::Cancelled => None,
         }
@@ -112,6 +121,10 @@ impl Hint for IngestError {
                 "{kept} events are complete and are kept without `--strict`; the job was probably killed while writing"
             )
             .into(),
+            Self::Spill { .. } => {
+                "a trace that is larger than `--memory-limit` needs room beside the store: free some, or allow more memory"
+                    .into()
+            }
             Self::TooManyEvents { .. } => "record fewer steps, or split the trace".into(),
             Self::NameTable(_) | Self::Arrow(_) | Self::Cancelled => return None,
         })

@@ -1,84 +1,141 @@
 //! From a backward operator to the forward one: by the profiler's arrows, else by autograd's sequence number.
 
-use hashbrown::HashMap;
+use std::sync::Arc;
+
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::DUPLICATE_FLOW_START;
 use stepscope_model::{Kind, Phase};
 
-use crate::args::find_cell;
-use crate::collect::Records;
-use crate::counts::Place;
-use crate::derived::{Derived, ForwardRule};
-use crate::record::{CellValue, SpanId, TrackId};
+use crate::counts::{Counts, Place};
+use crate::error::IngestError;
+use crate::record::{FlowHead, SpanId, TrackId};
+use crate::row::row;
+use crate::rules::ForwardRule;
+use crate::scratch::Scratch;
+use crate::sorter::{Sorted, Sorter};
+use crate::stream::Span;
 
-/// Fills in the forward operator of every backward operator that has one.
-pub(crate) fn link(records: &mut Records, derived: &mut [Derived]) {
-    by_flow(records, derived);
-    by_sequence_number(records, derived);
+row! {
+    /// An operator at one end of an arrow; of the ends with one id, beginnings come first, each in the order of the file.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    ArrowEnd { flow_id: i64, is_end: bool, position: u64, operator: SpanId, }
 }
 
-fn by_flow(records: &mut Records, derived: &mut [Derived]) {
-    let mut starts: HashMap<i64, SpanId> = HashMap::new();
-    let mut ends: Vec<(i64, SpanId)> = Vec::new();
-    for flow in &records.flows {
-        let is_forward_backward =
-            [flow.category, flow.name].into_iter().flatten().any(|id| records.strings.text(id) == "fwdbwd");
-        let (true, Some(id), Some(span)) = (is_forward_backward, flow.id, flow.span) else { continue };
-        let Some(operator) = operator_at(records, derived, span) else { continue };
-        if flow.phase == Phase::FlowEnd {
-            ends.push((id, operator));
-        } else if flow.phase == Phase::FlowStart && starts.insert(id, operator).is_some() {
-            let place = Place { position: Some(flow.position), offset_bytes: None };
-            records.counts.warn(DUPLICATE_FLOW_START, place, Some(format!("fwdbwd {id}")));
-        }
-    }
-    for (id, backward) in ends {
-        if let Some(&forward) = starts.get(&id)
-            && forward != backward
-        {
-            derived[backward as usize].forward = Some(forward);
-            derived[backward as usize].forward_rule = Some(ForwardRule::Flow);
-        }
+row! {
+    /// An operator with a sequence number; of those with one number, forward ones come first, by start.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    Numbered { number: i64, is_backward: bool, start: i64, id: SpanId, track: TrackId, }
+}
+
+row! {
+    /// The forward operator of a backward one. The first row of an operator counts.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    ForwardRow {
+        id: SpanId,
+        rule: ForwardRule,
+        /// Of several arrows the one that ends last in the file counts.
+        not_position: u64,
+        forward: SpanId,
     }
 }
 
-/// The operator that the innermost span at an arrow's end belongs to: a runtime call or a frame may lie inside it.
-fn operator_at(records: &Records, derived: &[Derived], span: SpanId) -> Option<SpanId> {
-    if records.spans[span as usize].kind == Kind::Op { Some(span) } else { derived[span as usize].parent_op }
+/// Everything that takes part, as it comes.
+#[derive(Debug)]
+pub(crate) struct ForwardInputs {
+    arrows: Sorter<ArrowEnd>,
+    numbered: Sorter<Numbered>,
+    scratch: Arc<Scratch>,
+}
+
+impl ForwardInputs {
+    pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
+        Self { arrows: Sorter::new(scratch), numbered: Sorter::new(scratch), scratch: Arc::clone(scratch) }
+    }
+
+    /// Takes the end of an arrow, and the operator that it is at.
+    pub(crate) fn add_flow(
+        &mut self,
+        position: u64,
+        flow: &FlowHead,
+        operator: Option<SpanId>,
+    ) -> Result<(), IngestError> {
+        let (true, Some(flow_id), Some(operator)) = (flow.is_forward_backward, flow.id, operator) else {
+            return Ok(());
+        };
+        match flow.phase {
+            Phase::FlowStart | Phase::FlowEnd => {
+                let is_end = flow.phase == Phase::FlowEnd;
+                self.arrows.push(ArrowEnd { flow_id, is_end, position, operator })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the next span.
+    pub(crate) fn add_span(&mut self, span: &Span<'_>) -> Result<(), IngestError> {
+        if span.record.head.kind != Kind::Op {
+            return Ok(());
+        }
+        let number = span.record.integer(SpanArgColumn::sequence_number).filter(|&number| number >= 0);
+        let Some(number) = number else { return Ok(()) };
+        let is_backward = span.record.integer(SpanArgColumn::forward_thread_id).is_some_and(|thread| thread != 0);
+        let (start, track) = (span.key.start, span.key.track);
+        self.numbered.push(Numbered { number, is_backward, start, id: span.id, track })
+    }
+
+    /// Links every backward operator that has a forward one.
+    pub(crate) fn link(self, counts: &mut Counts) -> Result<Sorted<ForwardRow>, IngestError> {
+        let mut rows = Sorter::new(&self.scratch);
+        by_arrow(self.arrows, &mut rows, counts)?;
+        by_number(self.numbered, &mut rows)?;
+        rows.finish()
+    }
+}
+
+fn by_arrow(arrows: Sorter<ArrowEnd>, rows: &mut Sorter<ForwardRow>, counts: &mut Counts) -> Result<(), IngestError> {
+    let arrows = arrows.finish()?;
+    let mut reader = arrows.reader()?;
+    let mut start: Option<ArrowEnd> = None;
+    while let Some(arrow) = reader.next_key()? {
+        let same = start.filter(|start| start.flow_id == arrow.flow_id);
+        if !arrow.is_end {
+            if same.is_some() {
+                let place = Place { position: Some(arrow.position), offset_bytes: None };
+                counts.warn(DUPLICATE_FLOW_START, place, Some(format!("fwdbwd {}", arrow.flow_id)));
+            }
+            start = Some(arrow);
+        } else if let Some(start) = same.filter(|start| start.operator != arrow.operator) {
+            rows.push(ForwardRow {
+                id: arrow.operator,
+                rule: ForwardRule::Flow,
+                not_position: !arrow.position,
+                forward: start.operator,
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// A backward operator names the forward thread in autograd's numbering, which is not the thread id of the trace. So a
 /// sequence number decides only if forward operators of one thread carry it; the innermost one that starts last wins.
-fn by_sequence_number(records: &Records, derived: &mut [Derived]) {
-    let integer = |span: usize, column| match find_cell(records.cells_of(records.spans[span].args), column) {
-        Some(CellValue::Int(value)) => Some(value),
-        _ => None,
-    };
-    let mut forward: HashMap<i64, Option<(TrackId, SpanId)>> = HashMap::new();
-    let mut backward: Vec<(SpanId, i64)> = Vec::new();
-    for (index, span) in records.spans.iter().enumerate().filter(|(_, span)| span.kind == Kind::Op) {
-        let Some(sequence) = integer(index, SpanArgColumn::sequence_number).filter(|&number| number >= 0) else {
-            continue;
-        };
-        let is_backward = integer(index, SpanArgColumn::forward_thread_id).is_some_and(|thread| thread != 0);
-        if is_backward {
-            backward.push((index as SpanId, sequence));
-            continue;
-        }
-        let latest = forward.entry(sequence).or_insert(Some((span.track, index as SpanId)));
-        match latest {
-            Some((track, _)) if *track != span.track => *latest = None,
-            Some((_, id)) if span.start >= records.spans[*id as usize].start => *id = index as SpanId,
-            _ => {}
+fn by_number(numbered: Sorter<Numbered>, rows: &mut Sorter<ForwardRow>) -> Result<(), IngestError> {
+    let numbered = numbered.finish()?;
+    let mut reader = numbered.reader()?;
+    let mut latest: Option<Numbered> = None;
+    let mut is_on_one_track = true;
+    while let Some(operator) = reader.next_key()? {
+        let same = latest.filter(|latest| latest.number == operator.number);
+        if !operator.is_backward {
+            is_on_one_track = same.is_none_or(|same| is_on_one_track && same.track == operator.track);
+            latest = Some(operator);
+        } else if let Some(forward) = same.filter(|same| is_on_one_track && same.start <= operator.start) {
+            rows.push(ForwardRow {
+                id: operator.id,
+                rule: ForwardRule::SequenceNumber,
+                not_position: 0,
+                forward: forward.id,
+            })?;
         }
     }
-    for (id, sequence) in backward {
-        let Some(Some((_, candidate))) = forward.get(&sequence).copied() else { continue };
-        let starts_before = records.spans[candidate as usize].start <= records.spans[id as usize].start;
-        let entry = &mut derived[id as usize];
-        if entry.forward.is_none() && starts_before {
-            entry.forward = Some(candidate);
-            entry.forward_rule = Some(ForwardRule::SequenceNumber);
-        }
-    }
+    Ok(())
 }

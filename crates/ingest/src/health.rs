@@ -1,17 +1,21 @@
 //! Trace health (metrics, section 17): how far the figures of a source can be trusted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use stepscope_model::Kind;
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::null_reason::NO_DEVICE_EVENTS;
+use stepscope_model::{Kind, Phase};
 
-use crate::args::find_cell;
-use crate::collect::Records;
-use crate::derived::{Derived, Link};
-use crate::link::LinkCounts;
-use crate::record::{CellValue, Span};
+use crate::counts::Counts;
+use crate::error::IngestError;
+use crate::link::{LinkRow, Links};
+use crate::row::row;
+use crate::rules::Link;
+use crate::scratch::Scratch;
+use crate::sorter::Sorter;
 use crate::steps::Steps;
+use crate::stream::Span;
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,12 +26,61 @@ pub(crate) enum Figure {
     Missing(&'static str),
 }
 
+row! {
+    /// The time of a device event on its stream.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    StreamTime { device: Option<i64>, stream: Option<i64>, start: i64, end: i64, }
+}
+
+/// What is seen of the spans for health, as they come.
+#[derive(Debug)]
+pub(crate) struct HealthInputs {
+    streams: Sorter<StreamTime>,
+    first_start: Option<i64>,
+    last_host_end: Option<i64>,
+}
+
+impl HealthInputs {
+    pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
+        Self { streams: Sorter::new(scratch), first_start: None, last_host_end: None }
+    }
+
+    /// Takes the next span.
+    pub(crate) fn add(&mut self, span: &Span<'_>) -> Result<(), IngestError> {
+        let head = &span.record.head;
+        if head.phase != Phase::Complete {
+            return Ok(());
+        }
+        let (start, end) = (span.key.start, span.key.end());
+        self.first_start = Some(self.first_start.map_or(start, |first| first.min(start)));
+        match head.kind {
+            Kind::Op | Kind::Annotation | Kind::Runtime | Kind::Python | Kind::Window => {
+                self.last_host_end = self.last_host_end.max(Some(end));
+                Ok(())
+            }
+            kind if kind.is_device() => {
+                let device = span.record.integer(SpanArgColumn::device_id);
+                let stream = span.record.integer(SpanArgColumn::stream_id);
+                self.streams.push(StreamTime { device, stream, start, end })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The figures, by name; a dot leads into a group.
+    pub(crate) fn figures(self, facts: &Facts<'_>) -> Result<BTreeMap<String, Figure>, IngestError> {
+        let host_ns = self.last_host_end.zip(self.first_start).map(|(last, first)| last - first);
+        let tallies = Tallies::of(facts.links, host_ns)?;
+        let overlaps = same_stream_overlaps(self.streams)?;
+        Ok(figures(facts, &tallies, overlaps, host_ns.is_some()))
+    }
+}
+
 /// What health is worked out from.
 pub(crate) struct Facts<'a> {
-    pub records: &'a Records,
-    pub derived: &'a [Derived],
+    pub counts: &'a Counts,
+    pub links: &'a Links,
     pub steps: &'a Steps,
-    pub links: LinkCounts,
     pub crossing: u64,
     pub notes: &'a [String],
 }
@@ -40,29 +93,54 @@ struct Tally {
 }
 
 impl Tally {
-    fn of<'a>(spans: impl Iterator<Item = &'a Span>) -> Self {
-        spans.fold(Self::default(), |tally, span| Self {
-            events: tally.events + 1,
-            time_ns: tally.time_ns.saturating_add(span.dur()),
-        })
+    fn add(&mut self, row: &LinkRow) {
+        self.events += 1;
+        self.time_ns = self.time_ns.saturating_add(row.end - row.start);
     }
 }
 
-/// The figures, by name; a dot leads into a group.
-pub(crate) fn figures(facts: &Facts<'_>) -> BTreeMap<String, Figure> {
-    let Facts { records, derived, steps, .. } = facts;
-    let device = || records.spans.iter().zip(derived.iter()).filter(|(span, _)| span.kind.is_device());
-    let tally = |keeps: &dyn Fn(&Derived) -> bool| {
-        Tally::of(device().filter(|(_, derived)| keeps(derived)).map(|(span, _)| span))
-    };
-    let all = tally(&|_| true);
-    let with_operator = tally(&|derived| derived.operator.is_some());
-    let with_span = tally(&|derived| derived.owner.is_some());
-    let unlinked = tally(&|derived| derived.launch.is_none());
-    let graph = tally(&|derived| derived.graph_launch.is_some());
-    let explained = tally(&|derived| derived.operator.is_some() || derived.graph_launch.is_some());
-    let overlaps = same_stream_overlaps(records);
-    let dropped = |code: &str| Figure::Count(records.counts.dropped.get(code).copied().unwrap_or(0) as i64);
+/// The device events, by what is known about them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tallies {
+    all: Tally,
+    with_operator: Tally,
+    with_span: Tally,
+    unlinked: Tally,
+    graph: Tally,
+    explained: Tally,
+    by_link: [Tally; Link::ALL.len()],
+    /// Longer than the whole host side: a sign of a counter that overflowed.
+    longer_than_trace: i64,
+}
+
+impl Tallies {
+    fn of(links: &Links, host_ns: Option<i64>) -> Result<Self, IngestError> {
+        let mut tallies = Self::default();
+        let mut reader = links.rows.reader()?;
+        while let Some(row) = reader.next_key()? {
+            tallies.all.add(&row);
+            tallies.by_link[row.link as usize].add(&row);
+            for (tally, is_so) in [
+                (&mut tallies.with_operator, row.operator.is_some()),
+                (&mut tallies.with_span, row.owner.is_some()),
+                (&mut tallies.unlinked, row.launch.is_none()),
+                (&mut tallies.graph, row.is_in_graph),
+                (&mut tallies.explained, row.operator.is_some() || row.is_in_graph),
+            ] {
+                if is_so {
+                    tally.add(&row);
+                }
+            }
+            tallies.longer_than_trace += i64::from(host_ns.is_some_and(|host_ns| row.end - row.start > host_ns));
+        }
+        Ok(tallies)
+    }
+}
+
+fn figures(facts: &Facts<'_>, tallies: &Tallies, overlaps: Tally, has_host: bool) -> BTreeMap<String, Figure> {
+    let Facts { counts, steps, links, .. } = facts;
+    let Tallies { all, with_operator, with_span, unlinked, graph, explained, .. } = *tallies;
+    let dropped = |code: &str| Figure::Count(counts.dropped.get(code).copied().unwrap_or(0) as i64);
     let share = |part: Tally| ratio(part.time_ns, all.time_ns);
     let mut figures = BTreeMap::new();
     let mut put = |name: &str, figure: Figure| {
@@ -70,16 +148,19 @@ pub(crate) fn figures(facts: &Facts<'_>) -> BTreeMap<String, Figure> {
     };
     put("dropped_bad_time", dropped("bad_time"));
     put("dropped_negative_duration", dropped("negative_duration"));
-    put("lost_events", Figure::Count(records.counts.lost() as i64));
+    put("lost_events", Figure::Count(counts.lost() as i64));
     put("crossing_spans", Figure::Count(facts.crossing as i64));
     put("overlapping_steps", Figure::Count(steps.overlapping as i64));
-    put("external_id_and_nesting_disagree", Figure::Count(facts.links.disagreements as i64));
-    put("runtime_correlation_shared", Figure::Count(facts.links.shared_correlations as i64));
-    put("device_longer_than_trace", device_longer_than_trace(records));
+    put("external_id_and_nesting_disagree", Figure::Count(links.counts.disagreements as i64));
+    put("runtime_correlation_shared", Figure::Count(links.counts.shared_correlations as i64));
+    put(
+        "device_longer_than_trace",
+        if has_host { Figure::Count(tallies.longer_than_trace) } else { Figure::Missing("no host events") },
+    );
     put("device_events", Figure::Count(all.events));
     put("device_time_ns", Figure::Count(all.time_ns));
     for link in Link::ALL {
-        let linked = tally(&|derived| derived.link == Some(link));
+        let linked = tallies.by_link[link as usize];
         if linked.events > 0 {
             put(&format!("device_links.{}", link.as_text()), Figure::Count(linked.events));
         }
@@ -94,14 +175,14 @@ pub(crate) fn figures(facts: &Facts<'_>) -> BTreeMap<String, Figure> {
     put("graph_device_time_ns", Figure::Count(graph.time_ns));
     put("same_stream_overlaps", Figure::Count(overlaps.events));
     put("same_stream_overlap_time_ns", Figure::Count(overlaps.time_ns));
-    put("device_before_launch", Figure::Count(device_before_launch(records, derived)));
+    put("device_before_launch", Figure::Count(links.counts.device_before_launch as i64));
     put("step_source", Figure::Word(steps.source.to_owned()));
     put("steps", Figure::Count(steps.list.len() as i64));
     put("incomplete_steps", Figure::Count(steps.list.iter().filter(|step| !step.is_complete).count() as i64));
-    for (code, count) in records.counts.dropped.iter().filter(|(code, _)| stepscope_model::warning::is_loss(code)) {
+    for (code, count) in counts.dropped.iter().filter(|(code, _)| stepscope_model::warning::is_loss(code)) {
         put(&format!("lost.{code}"), Figure::Count(*count as i64));
     }
-    for (code, count) in &records.counts.warnings {
+    for (code, count) in &counts.warnings {
         put(&format!("warnings.{code}"), Figure::Count(*count as i64));
     }
     put("grade", Figure::Word(grade(facts, &explained, &all).to_owned()));
@@ -119,7 +200,7 @@ fn grade(facts: &Facts<'_>, explained: &Tally, all: &Tally) -> &'static str {
     let explains = |percent: i128| i128::from(explained.time_ns) * 100 >= i128::from(all.time_ns) * percent;
     if is_cut || !explains(50) {
         "poor"
-    } else if facts.records.counts.lost() > 0 || !explains(95) {
+    } else if facts.counts.lost() > 0 || !explains(95) {
         "partial"
     } else {
         "good"
@@ -127,50 +208,21 @@ fn grade(facts: &Facts<'_>, explained: &Tally, all: &Tally) -> &'static str {
 }
 
 /// Events that start before another of their stream has ended, and the time they share.
-fn same_stream_overlaps(records: &Records) -> Tally {
-    type Stream = (Option<i64>, Option<i64>);
-    let mut streams: BTreeMap<Stream, Vec<(i64, i64)>> = BTreeMap::new();
-    for span in records.spans.iter().filter(|span| span.kind.is_device()) {
-        let id = |column| match find_cell(records.cells_of(span.args), column) {
-            Some(CellValue::Int(id)) => Some(id),
-            _ => None,
-        };
-        let key = (id(SpanArgColumn::device_id), id(SpanArgColumn::stream_id));
-        streams.entry(key).or_default().push((span.start, span.end));
-    }
+fn same_stream_overlaps(streams: Sorter<StreamTime>) -> Result<Tally, IngestError> {
+    let streams = streams.finish()?;
+    let mut reader = streams.reader()?;
     let mut overlaps = Tally::default();
-    for intervals in streams.values_mut() {
-        intervals.sort_unstable();
-        let mut last_end: Option<i64> = None;
-        for &(start, end) in &*intervals {
-            if let Some(last_end) = last_end.filter(|&last_end| start < last_end) {
+    let mut before: Option<StreamTime> = None;
+    while let Some(mut time) = reader.next_key()? {
+        let same = before.filter(|before| (before.device, before.stream) == (time.device, time.stream));
+        if let Some(before) = same {
+            if time.start < before.end {
                 overlaps.events += 1;
-                overlaps.time_ns = overlaps.time_ns.saturating_add(end.min(last_end) - start);
+                overlaps.time_ns = overlaps.time_ns.saturating_add(time.end.min(before.end) - time.start);
             }
-            last_end = Some(last_end.map_or(end, |last_end| last_end.max(end)));
+            time.end = time.end.max(before.end);
         }
+        before = Some(time);
     }
-    overlaps
-}
-
-/// Device events longer than the whole host side: a sign of a counter that overflowed.
-fn device_longer_than_trace(records: &Records) -> Figure {
-    let complete = || records.spans.iter().filter(|span| span.is_complete_event());
-    let on_host = |kind| matches!(kind, Kind::Op | Kind::Annotation | Kind::Runtime | Kind::Python | Kind::Window);
-    let first = complete().map(|span| span.start).min();
-    let last = complete().filter(|span| on_host(span.kind)).map(|span| span.end).max();
-    let (Some(first), Some(last)) = (first, last) else { return Figure::Missing("no host events") };
-    Figure::Count(complete().filter(|span| span.kind.is_device() && span.dur() > last - first).count() as i64)
-}
-
-/// Launches whose earliest device event starts before the call: the two clocks disagree.
-fn device_before_launch(records: &Records, derived: &[Derived]) -> i64 {
-    let mut earliest: BTreeMap<u32, i64> = BTreeMap::new();
-    for (span, derived) in records.spans.iter().zip(derived) {
-        if let Some(launch) = derived.launch {
-            let start = earliest.entry(launch).or_insert(span.start);
-            *start = (*start).min(span.start);
-        }
-    }
-    earliest.iter().filter(|&(&launch, &start)| start < records.spans[launch as usize].start).count() as i64
+    Ok(overlaps)
 }

@@ -4,35 +4,50 @@
 //! launched a kernel and for which operator, the steps, what is communication, forward and backward. A source is
 //! ingested with no knowledge of other ranks.
 //!
-//! The way of a trace: `discover` finds files, `run` decides ranks and windows, `source` drives one file through
-//! `collect` (events to records), `pair` (beginnings and ends), `order`, `nest`, `points`, `link`, `forward`, `steps`
-//! and `health`, and `write` puts the result into tables.
+//! The way of a trace: `discover` finds files and `run` decides ranks and windows. `source` drives one file: `collect`
+//! turns events into records that a `sorter` brings into order, `pair` joins beginnings and ends. `derive` walks over
+//! the spans once (`nest`, `points`) and joins what belongs together (`link`, `graph`, `forward`, `steps`, `health`);
+//! `write` walks over them a second time and puts everything into tables.
+//!
+//! Memory is bounded by a limit, not by the trace: whatever grows with the trace is in a `sorter`, a `late` column or
+//! the bounded table of `strings`, and moves to files beside the store past the limit.
 
 mod args;
 mod collect;
 mod counts;
-mod derived;
+mod derive;
 mod discover;
 mod error;
 mod forward;
+mod graph;
 mod header;
 mod health;
 mod identity;
+mod late;
 mod link;
+mod memory;
 mod names;
 mod nest;
-mod order;
 mod pair;
 mod points;
 mod record;
+mod row;
 mod rows;
+mod rules;
 mod run;
+mod run_file;
+mod scratch;
+mod shift;
+mod sorter;
 mod source;
 mod steps;
+mod stream;
 mod strings;
 mod tracks;
+mod watch;
 mod write;
 
 pub use error::IngestError;
+pub use memory::default_memory_limit_bytes;
 pub use names::COMMUNICATION_NAMES;
 pub use run::{Ingested, Options, Progress, ingest};

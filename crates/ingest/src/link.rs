@@ -1,13 +1,97 @@
 //! From a device event to the call that launched it, and on to the operator (metrics, section 4).
+//!
+//! Calls and events are sorted by correlation and joined; events whose call, or who themselves, name an operator by
+//! External id are sorted by it and joined with the operators. Both sides come from files if they are large.
 
-use hashbrown::HashMap;
+use std::sync::Arc;
+
 use stepscope_model::Kind;
 use stepscope_model::args::SpanArgColumn;
 
-use crate::args::find_cell;
-use crate::collect::Records;
-use crate::derived::{CommRule, Derived, Link};
-use crate::record::{CellValue, Span, SpanId};
+use crate::error::IngestError;
+use crate::graph::{GraphEvent, GraphPlace, number_launches};
+use crate::names::NameFacts;
+use crate::nest::Nested;
+use crate::record::{SpanId, TrackId};
+use crate::row::row;
+use crate::rules::{CommRule, Link};
+use crate::scratch::Scratch;
+use crate::sorter::{Reader, Sorted, Sorter};
+use crate::stream::Span;
+
+row! {
+    /// A runtime call that may have launched something.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    Call {
+        correlation: i64,
+        start: i64,
+        position: u64,
+        id: SpanId,
+        track: TrackId,
+        /// 0 for none.
+        external_id: i64,
+        /// First span above it that is no call, and the operator that this is or belongs to.
+        above: Option<SpanId>,
+        above_operator: Option<SpanId>,
+        module: Option<SpanId>,
+        above_communicates: bool,
+        can_launch: bool,
+        launches_graph: bool,
+    }
+}
+
+row! {
+    /// An event on a device.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    DeviceEvent {
+        /// 0 for none.
+        correlation: i64,
+        id: SpanId,
+        start: i64,
+        end: i64,
+        position: u64,
+        /// 0 for none.
+        external_id: i64,
+        graph_node: Option<i64>,
+        signs: CommSigns,
+    }
+}
+
+row! {
+    /// What a device event says itself about whether it is communication.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    CommSigns { is_kernel: bool, names_collective: bool, has_name: bool, }
+}
+
+row! {
+    /// An operator or an annotation, by its External id.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    Owner { external_id: i64, id: SpanId, track: TrackId, operator: Option<SpanId>, communicates: bool, }
+}
+
+row! {
+    /// What is known of a device event in the end.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    LinkRow {
+        id: SpanId,
+        start: i64,
+        end: i64,
+        launch: Option<SpanId>,
+        launch_start: i64,
+        owner: Option<SpanId>,
+        operator: Option<SpanId>,
+        module: Option<SpanId>,
+        link: Link,
+        comm_rule: Option<CommRule>,
+        is_in_graph: bool,
+    }
+}
+
+row! {
+    /// A device event that names its operator by an id.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    Lookup { external_id: i64, row: LinkRow, launch_track: TrackId, signs: CommSigns, }
+}
 
 /// What linking found out about the source as a whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,176 +100,275 @@ pub(crate) struct LinkCounts {
     pub disagreements: u64,
     /// Correlations that more than one runtime call carries.
     pub shared_correlations: u64,
+    /// Launches whose earliest device event starts before the call: the two clocks disagree.
+    pub device_before_launch: u64,
 }
 
-/// Fills in launch, owner, operator, link, module, graph and communication rule of every device event.
-pub(crate) fn link(records: &mut Records, derived: &mut [Derived]) -> LinkCounts {
-    let calls = calls_by_correlation(records);
-    let spans_by_id = spans_by_external_id(records);
-    let mut counts = LinkCounts {
-        shared_correlations: calls.chunk_by(|a, b| a.0 == b.0).filter(|calls| calls.len() > 1).count() as u64,
-        ..LinkCounts::default()
-    };
-    for index in 0..records.spans.len() {
-        if !records.spans[index].kind.is_device() {
-            continue;
+/// The device events of a source and what they belong to, in the order of the table.
+pub(crate) struct Links {
+    pub rows: Sorted<LinkRow>,
+    pub graph_places: Sorted<GraphPlace>,
+    pub counts: LinkCounts,
+}
+
+/// Everything that takes part in linking, as it comes.
+#[derive(Debug)]
+pub(crate) struct LinkInputs {
+    calls: Sorter<Call>,
+    events: Sorter<DeviceEvent>,
+    owners: Sorter<Owner>,
+    scratch: Arc<Scratch>,
+}
+
+impl LinkInputs {
+    pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
+        Self {
+            calls: Sorter::new(scratch),
+            events: Sorter::new(scratch),
+            owners: Sorter::new(scratch),
+            scratch: Arc::clone(scratch),
         }
-        let launch = launch_of(records, &calls, index);
-        let event = &records.spans[index];
-        let by_id = owner_by_id(records, &spans_by_id, event, launch);
-        let by_nesting = launch.and_then(|launch| first_span_above(records, derived, launch));
-        let owner = by_id.or(by_nesting);
-        let link = match (by_id, by_nesting, launch) {
-            (Some(_), ..) => Link::ExternalId,
-            (None, Some(_), _) => Link::Nesting,
-            (None, None, Some(_)) => Link::LaunchOutsideAnySpan,
-            (None, None, None) => Link::NoLaunchCall,
+    }
+
+    /// Takes the next span.
+    pub(crate) fn add(&mut self, span: &Span<'_>, nested: &Nested) -> Result<(), IngestError> {
+        let Span { id, key, record } = span;
+        let head = &record.head;
+        let external_id = head.external_id.unwrap_or(0);
+        match head.kind {
+            Kind::Runtime => {
+                let Some(correlation) = head.correlation else { return Ok(()) };
+                self.calls.push(Call {
+                    correlation,
+                    start: key.start,
+                    position: key.position,
+                    id: *id,
+                    track: key.track,
+                    external_id,
+                    above: nested.above.map(|above| above.id),
+                    above_operator: nested.above.and_then(|above| above.operator),
+                    module: nested.module,
+                    above_communicates: nested
+                        .above
+                        .is_some_and(|above| above.facts.has(NameFacts::COMMUNICATION_OWNER)),
+                    can_launch: head.facts.has(NameFacts::LAUNCH),
+                    launches_graph: head.facts.has(NameFacts::GRAPH_LAUNCH),
+                })
+            }
+            Kind::Op | Kind::Annotation if external_id != 0 => {
+                let operator = if head.kind == Kind::Op { Some(*id) } else { nested.parent_op };
+                let communicates = head.facts.has(NameFacts::COMMUNICATION_OWNER);
+                self.owners.push(Owner { external_id, id: *id, track: key.track, operator, communicates })
+            }
+            kind if kind.is_device() => self.events.push(DeviceEvent {
+                correlation: head.correlation.unwrap_or(0),
+                id: *id,
+                start: key.start,
+                end: key.end(),
+                position: key.position,
+                external_id,
+                graph_node: record.integer(SpanArgColumn::graph_node_id),
+                signs: CommSigns {
+                    is_kernel: kind == Kind::Kernel,
+                    names_collective: head.names_collective,
+                    has_name: head.facts.has(NameFacts::COMMUNICATION_KERNEL),
+                },
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Links every device event.
+    pub(crate) fn link(self) -> Result<Links, IngestError> {
+        let mut linker = Linker {
+            rows: Sorter::new(&self.scratch),
+            lookups: Sorter::new(&self.scratch),
+            graph_events: Sorter::new(&self.scratch),
+            counts: LinkCounts::default(),
         };
-        if by_id.is_some()
-            && launch.is_some()
-            && operator_of(records, derived, by_id) != operator_of(records, derived, by_nesting)
-        {
-            counts.disagreements += 1;
+        let calls = self.calls.finish()?;
+        let events = self.events.finish()?;
+        linker.join_calls(&calls, &events)?;
+        drop((calls, events));
+        linker.join_owners(self.owners, &self.scratch)?;
+        let graph_places = number_launches(linker.graph_events, &self.scratch)?;
+        Ok(Links { rows: linker.rows.finish()?, graph_places, counts: linker.counts })
+    }
+}
+
+struct Linker {
+    rows: Sorter<LinkRow>,
+    lookups: Sorter<Lookup>,
+    graph_events: Sorter<GraphEvent>,
+    counts: LinkCounts,
+}
+
+impl Linker {
+    fn join_calls(&mut self, calls: &Sorted<Call>, events: &Sorted<DeviceEvent>) -> Result<(), IngestError> {
+        let mut groups = CallGroups::new(calls)?;
+        let mut events = events.reader()?;
+        let mut earliest = Earliest::default();
+        while let Some(event) = events.next_key()? {
+            if event.correlation != 0 && groups.correlation() != Some(event.correlation) {
+                self.counts.device_before_launch += earliest.finish();
+                self.counts.shared_correlations += groups.advance_to(event.correlation)?;
+            }
+            let launch = groups.launch_of(&event);
+            if let Some(launch) = launch {
+                earliest.0.push((launch.id, launch.start, event.start));
+            }
+            self.take(&event, launch)?;
         }
-        let operator = operator_of(records, derived, owner);
-        let module = launch.and_then(|launch| derived[launch as usize].module);
-        let comm_rule = communication_rule(records, index, owner);
-        let entry = &mut derived[index];
-        entry.launch = launch;
-        entry.owner = owner;
-        entry.operator = operator;
-        entry.link = Some(link);
-        entry.module = module;
-        entry.comm_rule = comm_rule;
+        self.counts.device_before_launch += earliest.finish();
+        self.counts.shared_correlations += groups.advance_to(i64::MAX)?;
+        Ok(())
     }
-    number_graph_launches(records, derived);
-    counts
-}
 
-/// Runtime calls with their correlation, sorted by it.
-fn calls_by_correlation(records: &Records) -> Vec<(i64, SpanId)> {
-    let call = |(id, span): (usize, &Span)| match span.kind {
-        Kind::Runtime => span.correlation.map(|correlation| (correlation, id as SpanId)),
-        _ => None,
-    };
-    let mut calls: Vec<(i64, SpanId)> = records.spans.iter().enumerate().filter_map(call).collect();
-    calls.sort_unstable();
-    calls
-}
-
-/// Operators and annotations by External id; `None` for an id that several carry.
-fn spans_by_external_id(records: &Records) -> HashMap<i64, Option<SpanId>> {
-    let mut spans: HashMap<i64, Option<SpanId>> = HashMap::new();
-    for (id, span) in records.spans.iter().enumerate() {
-        if let (Kind::Op | Kind::Annotation, Some(external_id)) = (span.kind, span.external_id) {
-            spans.entry(external_id).and_modify(|known| *known = None).or_insert(Some(id as SpanId));
+    fn take(&mut self, event: &DeviceEvent, launch: Option<&Call>) -> Result<(), IngestError> {
+        let owner = launch.and_then(|launch| launch.above);
+        let row = LinkRow {
+            id: event.id,
+            start: event.start,
+            end: event.end,
+            launch: launch.map(|launch| launch.id),
+            launch_start: launch.map_or(0, |launch| launch.start),
+            owner,
+            operator: launch.and_then(|launch| launch.above_operator),
+            module: launch.and_then(|launch| launch.module),
+            link: match (owner, launch) {
+                (Some(_), _) => Link::Nesting,
+                (None, Some(_)) => Link::LaunchOutsideAnySpan,
+                (None, None) => Link::NoLaunchCall,
+            },
+            comm_rule: event.signs.rule(launch.is_some_and(|launch| launch.above_communicates)),
+            is_in_graph: launch.is_some_and(|launch| launch.launches_graph),
+        };
+        if let Some(launch) = launch.filter(|launch| launch.launches_graph) {
+            self.graph_events.push(GraphEvent {
+                launch_start: launch.start,
+                launch_position: launch.position,
+                start: event.start,
+                position: event.position,
+                id: event.id,
+                launch: launch.id,
+                node: event.graph_node,
+            })?;
         }
+        // Recordings of 2022 to 2024 write the correlation into External id, so an id that equals it says nothing.
+        let of_launch = launch.map_or(0, |launch| launch.external_id);
+        let external_id = if of_launch == 0 { event.external_id } else { of_launch };
+        if external_id == 0 || external_id == event.correlation {
+            return self.rows.push(row);
+        }
+        let launch_track = launch.map_or(0, |launch| launch.track);
+        self.lookups.push(Lookup { external_id, row, launch_track, signs: event.signs })
     }
-    spans.remove(&0);
-    spans
-}
 
-/// The runtime call with the event's correlation. If several share it: those that can launch, of these the ones that
-/// start no later than the event, of these the latest.
-fn launch_of(records: &mut Records, calls: &[(i64, SpanId)], event: usize) -> Option<SpanId> {
-    let event_start = records.spans[event].start;
-    let correlation = records.spans[event].correlation?;
-    let first = calls.partition_point(|call| call.0 < correlation);
-    let count = calls[first..].iter().take_while(|call| call.0 == correlation).count();
-    if let [(_, only)] = calls[first..first + count] {
-        return Some(only);
+    fn join_owners(&mut self, owners: Sorter<Owner>, scratch: &Arc<Scratch>) -> Result<(), IngestError> {
+        let lookups = std::mem::replace(&mut self.lookups, Sorter::new(scratch)).finish()?;
+        let owners = owners.finish()?;
+        let (mut lookups, mut owners) = (lookups.reader()?, owners.reader()?);
+        let mut next = owners.next_key()?;
+        let mut current: Option<(i64, Option<Owner>)> = None;
+        while let Some(lookup) = lookups.next_key()? {
+            // An id that several carry says nothing.
+            while let Some(owner) = next.filter(|owner| owner.external_id <= lookup.external_id) {
+                let is_known = current.is_some_and(|(id, _)| id == owner.external_id);
+                current = Some((owner.external_id, (!is_known).then_some(owner)));
+                next = owners.next_key()?;
+            }
+            let owner = current.filter(|(id, _)| *id == lookup.external_id).and_then(|(_, owner)| owner);
+            let owner = owner.filter(|owner| lookup.row.launch.is_none() || owner.track == lookup.launch_track);
+            let row = owner.map_or(lookup.row, |owner| self.owned(&lookup, &owner));
+            self.rows.push(row)?;
+        }
+        Ok(())
     }
-    let Records { spans, names, strings, .. } = records;
-    let mut left: Vec<SpanId> = calls[first..first + count].iter().map(|call| call.1).collect();
-    keep_if_any(&mut left, |id| names.facts(spans[id as usize].name, strings).launch);
-    keep_if_any(&mut left, |id| spans[id as usize].start <= event_start);
-    left.into_iter().max_by_key(|&id| (spans[id as usize].start, spans[id as usize].position))
-}
 
-fn keep_if_any(ids: &mut Vec<SpanId>, mut keeps: impl FnMut(SpanId) -> bool) {
-    let kept: Vec<SpanId> = ids.iter().copied().filter(|&id| keeps(id)).collect();
-    if !kept.is_empty() {
-        *ids = kept;
-    }
-}
-
-/// Recordings of 2022 to 2024 write the correlation into External id, so an id that equals it says nothing.
-fn owner_by_id(
-    records: &Records,
-    spans_by_id: &HashMap<i64, Option<SpanId>>,
-    event: &Span,
-    launch: Option<SpanId>,
-) -> Option<SpanId> {
-    let launch = launch.map(|id| &records.spans[id as usize]);
-    let external_id =
-        launch.and_then(|call| call.external_id).filter(|&id| id != 0).or(event.external_id).filter(|&id| id != 0)?;
-    let correlation = launch.map_or(event.correlation, |call| call.correlation);
-    if Some(external_id) == correlation {
-        return None;
-    }
-    let owner = spans_by_id.get(&external_id).copied().flatten()?;
-    let on_same_thread = launch.is_none_or(|call| call.track == records.spans[owner as usize].track);
-    on_same_thread.then_some(owner)
-}
-
-fn first_span_above(records: &Records, derived: &[Derived], call: SpanId) -> Option<SpanId> {
-    let mut above = derived[call as usize].parent;
-    while let Some(id) = above.filter(|&id| records.spans[id as usize].kind == Kind::Runtime) {
-        above = derived[id as usize].parent;
-    }
-    above
-}
-
-fn operator_of(records: &Records, derived: &[Derived], owner: Option<SpanId>) -> Option<SpanId> {
-    let owner = owner?;
-    if records.spans[owner as usize].kind == Kind::Op { Some(owner) } else { derived[owner as usize].parent_op }
-}
-
-/// What is communication (metrics, section 9): metadata, then the span that launched it, then the kernel's name.
-fn communication_rule(records: &mut Records, event: usize, owner: Option<SpanId>) -> Option<CommRule> {
-    let span = &records.spans[event];
-    if span.kind != Kind::Kernel {
-        return None;
-    }
-    let collective = find_cell(records.cells_of(span.args), SpanArgColumn::collective_name);
-    if matches!(collective, Some(CellValue::Text(name)) if !records.strings.text(name).is_empty()) {
-        return Some(CommRule::CollectiveName);
-    }
-    let name = span.name;
-    let owner_name = owner.and_then(|owner| records.spans[owner as usize].name);
-    let Records { names, strings, .. } = records;
-    if names.facts(owner_name, strings).communication_owner {
-        Some(CommRule::Owner)
-    } else if names.facts(name, strings).communication_kernel {
-        Some(CommRule::Name)
-    } else {
-        None
+    fn owned(&mut self, lookup: &Lookup, owner: &Owner) -> LinkRow {
+        let by_nesting = &lookup.row;
+        self.counts.disagreements += u64::from(by_nesting.launch.is_some() && owner.operator != by_nesting.operator);
+        let comm_rule = lookup.signs.rule(owner.communicates);
+        LinkRow { owner: Some(owner.id), operator: owner.operator, link: Link::ExternalId, comm_rule, ..*by_nesting }
     }
 }
 
-/// Numbers the graph launches by start, and the events of each by node or by start.
-fn number_graph_launches(records: &mut Records, derived: &mut [Derived]) {
-    let Records { spans, names, strings, .. } = records;
-    let mut events: Vec<(SpanId, SpanId)> = Vec::new();
-    for (id, entry) in derived.iter().enumerate() {
-        if let Some(launch) = entry.launch
-            && names.facts(spans[launch as usize].name, strings).graph_launch
-        {
-            events.push((launch, id as SpanId));
+impl CommSigns {
+    /// What is communication (metrics, section 9): metadata, then the span that launched it, then the kernel's name.
+    fn rule(self, owner_communicates: bool) -> Option<CommRule> {
+        if !self.is_kernel {
+            None
+        } else if self.names_collective {
+            Some(CommRule::CollectiveName)
+        } else if owner_communicates {
+            Some(CommRule::Owner)
+        } else {
+            self.has_name.then_some(CommRule::Name)
         }
     }
-    events.sort_unstable_by_key(|&(launch, event)| {
-        let (launch_span, event_span) = (&spans[launch as usize], &spans[event as usize]);
-        (launch_span.start, launch_span.position, event_span.start, event_span.position)
-    });
-    for (ordinal, launch) in events.chunk_by(|a, b| a.0 == b.0).enumerate() {
-        for (place, &(_, event)) in launch.iter().enumerate() {
-            let node = find_cell(records.cells_of(records.spans[event as usize].args), SpanArgColumn::graph_node_id);
-            derived[event as usize].graph_launch = Some(ordinal as u32);
-            derived[event as usize].graph_node = match node {
-                Some(CellValue::Int(node)) => Some(node),
-                _ => Some(place as i64),
-            };
+}
+
+/// Reads calls by correlation.
+struct CallGroups<'a> {
+    reader: Reader<'a, Call>,
+    next: Option<Call>,
+    /// Calls of one correlation, in the order of their starts.
+    group: Vec<Call>,
+}
+
+impl<'a> CallGroups<'a> {
+    fn new(calls: &'a Sorted<Call>) -> Result<Self, IngestError> {
+        let mut reader = calls.reader()?;
+        let next = reader.next_key()?;
+        Ok(Self { reader, next, group: Vec::new() })
+    }
+
+    fn correlation(&self) -> Option<i64> {
+        self.group.first().map(|call| call.correlation)
+    }
+
+    /// Goes to the group of `correlation`, or the first one behind it. Gives how many of the groups on the way have
+    /// several calls.
+    fn advance_to(&mut self, correlation: i64) -> Result<u64, IngestError> {
+        let mut shared = 0;
+        while self.correlation().is_none_or(|reached| reached < correlation) {
+            self.group.clear();
+            let Some(first) = self.next else { break };
+            while let Some(call) = self.next.filter(|call| call.correlation == first.correlation) {
+                self.group.push(call);
+                self.next = self.reader.next_key()?;
+            }
+            shared += u64::from(self.group.len() > 1);
+            if self.group.iter().any(|call| call.can_launch) {
+                self.group.retain(|call| call.can_launch);
+            }
         }
+        Ok(shared)
+    }
+
+    /// The call that launched an event. If several share its correlation: of those that can launch, the latest one that
+    /// starts no later than the event, else the latest.
+    fn launch_of(&self, event: &DeviceEvent) -> Option<&Call> {
+        if event.correlation == 0 || self.correlation() != Some(event.correlation) {
+            return None;
+        }
+        let not_later = self.group.partition_point(|call| call.start <= event.start);
+        not_later.checked_sub(1).map_or(self.group.last(), |index| self.group.get(index))
+    }
+}
+
+/// Device events of one correlation, by launch: launch, its start, start of the event.
+#[derive(Default)]
+struct Earliest(Vec<(SpanId, i64, i64)>);
+
+impl Earliest {
+    /// Empties itself and gives how many launches come after their first event.
+    fn finish(&mut self) -> u64 {
+        self.0.sort_unstable();
+        // Sorted by start, the first event of a launch comes first.
+        let launches = self.0.chunk_by(|a, b| a.0 == b.0);
+        let late = launches.filter(|events| events[0].2 < events[0].1).count();
+        self.0.clear();
+        late as u64
     }
 }

@@ -3,31 +3,52 @@
 use regex::{Regex, RegexSet, RegexSetBuilder};
 
 use crate::error::IngestError;
-use crate::strings::{Strings, TextId};
+use crate::row::Field;
+use crate::strings::TextId;
 
 /// The names of communication kernels that come with Stepscope (metrics, section 9).
 pub const COMMUNICATION_NAMES: &str = include_str!("communication.txt");
 
-/// What a name says.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is the answer of one rule")]
-pub(crate) struct NameFacts {
+/// What a name says: one bit for the answer of each rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NameFacts(u8);
+
+impl NameFacts {
     /// An operator with this name is an annotation.
-    pub pseudo_op: bool,
+    pub(crate) const PSEUDO_OP: Self = Self(1);
     /// `ProfilerStep#N`.
-    pub profiler_step: bool,
+    pub(crate) const PROFILER_STEP: Self = Self(1 << 1);
     /// A step of `vLLM` or `SGLang`.
-    pub serving_step: bool,
+    pub(crate) const SERVING_STEP: Self = Self(1 << 2);
     /// `Optimizer.step…`.
-    pub optimizer_step: bool,
+    pub(crate) const OPTIMIZER_STEP: Self = Self(1 << 3);
     /// A call that can launch device work.
-    pub launch: bool,
+    pub(crate) const LAUNCH: Self = Self(1 << 4);
     /// A call that launches a CUDA or HIP graph.
-    pub graph_launch: bool,
+    pub(crate) const GRAPH_LAUNCH: Self = Self(1 << 5);
     /// A span that issues collectives.
-    pub communication_owner: bool,
+    pub(crate) const COMMUNICATION_OWNER: Self = Self(1 << 6);
     /// A kernel that moves data between devices.
-    pub communication_kernel: bool,
+    pub(crate) const COMMUNICATION_KERNEL: Self = Self(1 << 7);
+
+    /// Whether it says `fact`.
+    pub(crate) fn has(self, fact: Self) -> bool {
+        self.0 & fact.0 != 0
+    }
+}
+
+impl Field for NameFacts {
+    const BYTES: usize = 1;
+
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        out.push(self.0);
+    }
+
+    #[inline]
+    fn take(bytes: &mut &[u8]) -> Self {
+        Self(u8::take(bytes))
+    }
 }
 
 /// Looks at each name once.
@@ -38,6 +59,7 @@ pub(crate) struct Names {
     serving_step: Regex,
     communication: RegexSet,
     not_communication: RegexSet,
+    /// By the number of the text.
     seen: Vec<Option<NameFacts>>,
 }
 
@@ -58,33 +80,40 @@ impl Names {
         })
     }
 
-    /// What the name says; nothing for an event without one.
-    pub(crate) fn facts(&mut self, name: Option<TextId>, strings: &Strings) -> NameFacts {
-        let Some(name) = name else { return NameFacts::default() };
-        if self.seen.len() <= name.index() {
-            self.seen.resize(name.index() + 1, None);
+    /// What `text`, the name with the number `id` if it has one, says.
+    #[inline]
+    pub(crate) fn facts(&mut self, id: Option<TextId>, text: &str) -> NameFacts {
+        let Some(index) = id.map(TextId::index) else { return self.look_at(text) };
+        if let Some(Some(facts)) = self.seen.get(index) {
+            return *facts;
         }
-        if let Some(facts) = self.seen[name.index()] {
-            return facts;
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, None);
         }
-        let facts = self.look_at(strings.text(name));
-        self.seen[name.index()] = Some(facts);
+        let facts = self.look_at(text);
+        self.seen[index] = Some(facts);
         facts
     }
 
     fn look_at(&self, name: &str) -> NameFacts {
         let lower = name.to_ascii_lowercase();
-        NameFacts {
-            pseudo_op: self.pseudo_op.is_match(name),
-            profiler_step: self.profiler_step.is_match(name),
-            serving_step: self.serving_step.is_match(name),
-            optimizer_step: name.starts_with("Optimizer.step"),
-            launch: ["launch", "memcpy", "memset"].iter().any(|word| lower.contains(word)),
-            graph_launch: lower.contains("graphlaunch"),
-            communication_owner: name == "record_param_comms"
-                || ["nccl:", "xccl:", "hccl:"].iter().any(|prefix| name.starts_with(prefix)),
-            communication_kernel: self.communication.is_match(name) && !self.not_communication.is_match(name),
-        }
+        let issues_collectives =
+            name == "record_param_comms" || ["nccl:", "xccl:", "hccl:"].iter().any(|prefix| name.starts_with(prefix));
+        let answers = [
+            (NameFacts::PSEUDO_OP, self.pseudo_op.is_match(name)),
+            (NameFacts::PROFILER_STEP, self.profiler_step.is_match(name)),
+            (NameFacts::SERVING_STEP, self.serving_step.is_match(name)),
+            (NameFacts::OPTIMIZER_STEP, name.starts_with("Optimizer.step")),
+            (NameFacts::LAUNCH, ["launch", "memcpy", "memset"].iter().any(|word| lower.contains(word))),
+            (NameFacts::GRAPH_LAUNCH, lower.contains("graphlaunch")),
+            (NameFacts::COMMUNICATION_OWNER, issues_collectives),
+            (
+                NameFacts::COMMUNICATION_KERNEL,
+                self.communication.is_match(name) && !self.not_communication.is_match(name),
+            ),
+        ];
+        let bits = answers.iter().filter(|(_, is_so)| *is_so).map(|(fact, _)| fact.0);
+        NameFacts(bits.fold(0, |all, bit| all | bit))
     }
 }
 
@@ -96,10 +125,9 @@ fn any_case<'a>(patterns: impl Iterator<Item = &'a str>) -> Result<RegexSet, reg
 mod tests {
     use super::*;
 
-    fn facts(name: &str) -> NameFacts {
-        let mut strings = Strings::default();
-        let id = strings.intern(name);
-        Names::new(COMMUNICATION_NAMES).unwrap().facts(Some(id), &strings)
+    #[track_caller]
+    fn says(name: &str, fact: NameFacts) -> bool {
+        Names::new(COMMUNICATION_NAMES).unwrap().facts(None, name).has(fact)
     }
 
     #[test]
@@ -115,12 +143,12 @@ mod tests {
             "nccl:all_reduce",
             "gloo:broadcast",
         ] {
-            assert!(facts(name).pseudo_op, "{name}");
+            assert!(says(name, NameFacts::PSEUDO_OP), "{name}");
         }
         for name in
             ["ProfilerStep#", "ProfilerStep#1x", "aten::add", "OptimizerX", "MyDataParallel.forward", "nccl_all_reduce"]
         {
-            assert!(!facts(name).pseudo_op, "{name}");
+            assert!(!says(name, NameFacts::PSEUDO_OP), "{name}");
         }
     }
 
@@ -147,23 +175,26 @@ mod tests {
             "mori::EpDispatchIntraNode",
             "pplx_kernels::all_to_all",
         ] {
-            assert!(facts(name).communication_kernel, "{name}");
+            assert!(says(name, NameFacts::COMMUNICATION_KERNEL), "{name}");
         }
         for name in ["void deep_ep::layout::get_dispatch_layout", "volta_sgemm_128x64_nn", "dispatch_kernel", "xnccl"] {
-            assert!(!facts(name).communication_kernel, "{name}");
+            assert!(!says(name, NameFacts::COMMUNICATION_KERNEL), "{name}");
         }
     }
 
     #[test]
     fn owners_launches_and_marks() {
-        assert!(facts("record_param_comms").communication_owner);
-        assert!(facts("nccl:all_reduce").communication_owner && !facts("gloo:all_reduce").communication_owner);
+        assert!(says("record_param_comms", NameFacts::COMMUNICATION_OWNER));
         assert!(
-            facts("cudaLaunchKernel").launch
-                && facts("hipMemcpyAsync").launch
-                && !facts("cudaStreamSynchronize").launch
+            says("nccl:all_reduce", NameFacts::COMMUNICATION_OWNER)
+                && !says("gloo:all_reduce", NameFacts::COMMUNICATION_OWNER)
         );
-        assert!(facts("hipGraphLaunch").graph_launch && !facts("cudaLaunchKernel").graph_launch);
-        assert!(facts("execute_context_0(0)_generation_4(4)").serving_step);
+        assert!(
+            says("cudaLaunchKernel", NameFacts::LAUNCH)
+                && says("hipMemcpyAsync", NameFacts::LAUNCH)
+                && !says("cudaStreamSynchronize", NameFacts::LAUNCH)
+        );
+        assert!(says("hipGraphLaunch", NameFacts::GRAPH_LAUNCH) && !says("cudaLaunchKernel", NameFacts::GRAPH_LAUNCH));
+        assert!(says("execute_context_0(0)_generation_4(4)", NameFacts::SERVING_STEP));
     }
 }

@@ -2,64 +2,63 @@
 
 use stepscope_model::Kind;
 
-use crate::collect::Records;
-use crate::order::by_track;
 use crate::record::{SpanId, TrackId};
 
-/// Binds each end of an arrow to the innermost span at its time, and each memory event to the innermost operator.
-pub(crate) fn bind(records: &mut Records) {
-    let mut flows: Vec<u32> = (0..records.flows.len() as u32).collect();
-    flows.sort_unstable_by_key(|&index| {
-        let flow = &records.flows[index as usize];
-        (flow.track, flow.ts, flow.position)
-    });
-    let times = flows.iter().map(|&index| (records.flows[index as usize].track, records.flows[index as usize].ts));
-    let found = innermost(records, times.collect(), |_| true);
-    for (index, span) in flows.into_iter().zip(found) {
-        records.flows[index as usize].span = span;
+/// The spans of the current track that may hold a moment to come.
+#[derive(Debug, Default)]
+pub(crate) struct Points {
+    track: TrackId,
+    spans: Vec<Holder>,
+    operators: Vec<Holder>,
+}
+
+/// A span that may hold a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holder {
+    pub id: SpanId,
+    pub end: i64,
+    /// The operator it is or belongs to: a runtime call or a frame may lie inside one.
+    pub operator: Option<SpanId>,
+}
+
+impl Points {
+    /// Takes the next span. Moments before its start must have been asked for.
+    pub(crate) fn push(&mut self, track: TrackId, start: i64, kind: Kind, holder: Holder) {
+        if track != self.track {
+            self.track = track;
+            self.spans.clear();
+            self.operators.clear();
+        }
+        // Spans that ended before this one starts cannot hold a later moment.
+        drop_ended(&mut self.spans, start);
+        self.spans.push(holder);
+        if kind == Kind::Op {
+            drop_ended(&mut self.operators, start);
+            self.operators.push(holder);
+        }
     }
 
-    let mut memory: Vec<u32> = (0..records.memory.len() as u32).collect();
-    memory.sort_unstable_by_key(|&index| {
-        let event = &records.memory[index as usize];
-        (event.track, event.ts, event.position)
-    });
-    let times = memory.iter().map(|&index| (records.memory[index as usize].track, records.memory[index as usize].ts));
-    let found = innermost(records, times.collect(), |kind| kind == Kind::Op);
-    for (index, span) in memory.into_iter().zip(found) {
-        records.memory[index as usize].operator = span;
+    /// The innermost span with start <= `time` < end.
+    pub(crate) fn span_at(&mut self, track: TrackId, time: i64) -> Option<Holder> {
+        innermost(&mut self.spans, track == self.track, time)
+    }
+
+    /// The innermost operator with start <= `time` < end.
+    pub(crate) fn operator_at(&mut self, track: TrackId, time: i64) -> Option<Holder> {
+        innermost(&mut self.operators, track == self.track, time)
     }
 }
 
-/// For moments sorted by (track, time): the innermost span of an accepted kind with start <= time < end.
-fn innermost(records: &Records, moments: Vec<(TrackId, i64)>, accepts: impl Fn(Kind) -> bool) -> Vec<Option<SpanId>> {
-    let mut found = Vec::with_capacity(moments.len());
-    let mut moments = moments.into_iter().peekable();
-    for (first, spans) in by_track(&records.spans) {
-        let track = spans[0].track;
-        // Moments on tracks without a span.
-        while moments.next_if(|&(of, _)| of < track).is_some() {
-            found.push(None);
-        }
-        let mut open: Vec<SpanId> = Vec::new();
-        let mut next = 0;
-        while let Some((_, time)) = moments.next_if(|&(of, _)| of == track) {
-            while next < spans.len() && spans[next].start <= time {
-                if accepts(spans[next].kind) {
-                    // Spans that ended before this one starts cannot hold a later moment.
-                    while open.last().is_some_and(|&id| records.spans[id as usize].end <= spans[next].start) {
-                        open.pop();
-                    }
-                    open.push((first + next) as SpanId);
-                }
-                next += 1;
-            }
-            while open.last().is_some_and(|&id| records.spans[id as usize].end <= time) {
-                open.pop();
-            }
-            found.push(open.last().copied());
-        }
+fn innermost(open: &mut Vec<Holder>, is_on_track: bool, time: i64) -> Option<Holder> {
+    if !is_on_track {
+        return None;
     }
-    found.extend(moments.map(|_| None));
-    found
+    drop_ended(open, time);
+    open.last().copied()
+}
+
+fn drop_ended(open: &mut Vec<Holder>, time: i64) {
+    while open.last().is_some_and(|holder| holder.end <= time) {
+        open.pop();
+    }
 }

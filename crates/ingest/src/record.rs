@@ -1,9 +1,13 @@
-//! Events as fixed-width records: what is left of an event once its texts are numbers.
+//! Events as records: what is left of an event once its texts are numbers.
 
-use stepscope_model::args::SpanArgColumn;
+use std::num::NonZeroU32;
+
+use stepscope_model::args::{ArgForm, SPAN_ARGS, SpanArgColumn};
 use stepscope_model::{Kind, Phase};
 
-use crate::strings::TextId;
+use crate::names::NameFacts;
+use crate::row::{Field, byte_fields, row};
+use crate::strings::Text;
 
 /// Whether a time can be kept: 146 years around the epoch, so that the difference of any two fits too.
 pub(crate) fn is_in_range(time: i64) -> bool {
@@ -13,35 +17,157 @@ pub(crate) fn is_in_range(time: i64) -> bool {
 /// Number of a track in this source.
 pub(crate) type TrackId = u32;
 
-/// Place of a span in the order of the table; equal to its index once the spans are sorted.
-pub(crate) type SpanId = u32;
+/// Number of a span in this source: its place in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SpanId(NonZeroU32);
 
-/// An event with a place in time.
-#[derive(Clone, Debug)]
-pub(crate) struct Span {
-    pub track: TrackId,
-    pub start: i64,
-    pub end: i64,
-    pub position: u64,
-    pub phase: Phase,
-    pub flag: Option<Flag>,
-    pub kind: Kind,
-    pub category: Option<TextId>,
-    pub name: Option<TextId>,
-    /// 0 in the trace means none.
-    pub correlation: Option<i64>,
-    pub external_id: Option<i64>,
-    pub args: Args,
-}
+impl SpanId {
+    /// Spans that one source may have.
+    pub(crate) const MAX_SPANS: u64 = u32::MAX as u64 - 1;
 
-impl Span {
-    pub(crate) fn dur(&self) -> i64 {
-        self.end - self.start
+    /// The id of the span at `index`, which is below `MAX_SPANS`.
+    pub(crate) fn new(index: u64) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(index as u32))
     }
 
-    /// Metrics are about complete events only (metrics, section 2).
-    pub(crate) fn is_complete_event(&self) -> bool {
-        self.phase == Phase::Complete
+    /// The number as the table has it.
+    pub(crate) fn index(self) -> u64 {
+        u64::from(self.0.get() - 1)
+    }
+}
+
+impl Field for SpanId {
+    const BYTES: usize = u32::BYTES;
+
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        self.0.get().put(out);
+    }
+
+    #[inline]
+    fn take(bytes: &mut &[u8]) -> Self {
+        Self(NonZeroU32::new(u32::take(bytes)).unwrap_or(NonZeroU32::MIN))
+    }
+}
+
+impl Field for Option<SpanId> {
+    const BYTES: usize = u32::BYTES;
+
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        self.map(|id| id.0).put(out);
+    }
+
+    #[inline]
+    fn take(bytes: &mut &[u8]) -> Self {
+        <Option<NonZeroU32> as Field>::take(bytes).map(SpanId)
+    }
+}
+
+row! {
+    /// The order of spans: by track, start, longest first. What follows decides who encloses whom when times are equal.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    SpanKey {
+        track: TrackId,
+        start: i64,
+        /// `!end`, so that of two that start together the longer one comes first.
+        not_end: i64,
+        /// A runtime call comes after the operator that issues it, a Python frame before the operator that it calls.
+        rank: u8,
+        /// Nested operators of equal extent were numbered from the outside in; those without a number come last.
+        external_id: i64,
+        position: u64,
+    }
+}
+
+impl SpanKey {
+    pub(crate) fn new(track: TrackId, start: i64, end: i64, position: u64, head: &SpanHead) -> Self {
+        let rank = match head.kind {
+            Kind::Python => 0,
+            Kind::Runtime => 2,
+            _ => 1,
+        };
+        let external_id = head.external_id.filter(|_| head.kind != Kind::Runtime).unwrap_or(i64::MAX);
+        Self { track, start, not_end: !end, rank, external_id, position }
+    }
+
+    pub(crate) fn end(&self) -> i64 {
+        !self.not_end
+    }
+
+    pub(crate) fn dur(&self) -> i64 {
+        self.end() - self.start
+    }
+
+    /// The same span, later by `base`.
+    pub(crate) fn later_by(self, base: i64) -> Self {
+        Self { start: self.start + base, not_end: !(self.end() + base), ..self }
+    }
+}
+
+row! {
+    /// What a span is, beside its key.
+    SpanHead {
+        kind: Kind,
+        phase: Phase,
+        flag: Option<Flag>,
+        facts: NameFacts,
+        /// It has a number of a Python module.
+        is_module: bool,
+        /// It names its collective.
+        names_collective: bool,
+        category: Option<Text>,
+        name: Option<Text>,
+        /// Arguments without a column, as JSON.
+        rest: Option<Text>,
+        /// As links compare it; 0 in the trace means none.
+        correlation: Option<i64>,
+        external_id: Option<i64>,
+        cells: u32,
+    }
+}
+
+/// A span as it lies in a sorter: its head, its typed arguments, and texts that the table of strings had no room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpanRecord<'a> {
+    pub head: SpanHead,
+    cells: &'a [u8],
+    pub texts: &'a [u8],
+}
+
+impl<'a> SpanRecord<'a> {
+    #[inline]
+    pub(crate) fn read(mut bytes: &'a [u8]) -> Self {
+        let head = SpanHead::take(&mut bytes);
+        let (cells, texts) = bytes.split_at((head.cells as usize * Cell::BYTES).min(bytes.len()));
+        Self { head, cells, texts }
+    }
+
+    /// Appends a record to `out`.
+    #[inline]
+    pub(crate) fn write(mut head: SpanHead, cells: &[Cell], texts: &[u8], out: &mut Vec<u8>) {
+        head.cells = cells.len() as u32;
+        head.put(out);
+        for &cell in cells {
+            cell.put(out);
+        }
+        out.extend_from_slice(texts);
+    }
+
+    /// The typed arguments.
+    #[inline]
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + 'a {
+        let mut left = self.cells;
+        std::iter::from_fn(move || (!left.is_empty()).then(|| Cell::take(&mut left)))
+    }
+
+    /// The integer in a typed column.
+    #[inline]
+    pub(crate) fn integer(&self, column: SpanArgColumn) -> Option<i64> {
+        self.cells().find(|cell| cell.column == column).and_then(|cell| match cell.value {
+            CellValue::Int(value) => Some(value),
+            _ => None,
+        })
     }
 }
 
@@ -63,16 +189,8 @@ impl Flag {
     }
 }
 
-/// Arguments of an event: the typed ones as cells in `Recording::cells`, the rest as JSON text.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Args {
-    pub first_cell: u64,
-    pub cells: u8,
-    pub rest: Option<TextId>,
-}
-
 /// The value of one typed argument.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
     pub column: SpanArgColumn,
     pub value: CellValue,
@@ -83,50 +201,95 @@ pub(crate) struct Cell {
 pub(crate) enum CellValue {
     Int(i64),
     Float(f64),
-    Text(TextId),
+    Text(Text),
 }
 
-/// One end of an arrow.
-#[derive(Clone, Debug)]
-pub(crate) struct Flow {
-    pub track: TrackId,
-    pub ts: i64,
-    pub position: u64,
-    pub phase: Phase,
-    pub category: Option<TextId>,
-    pub name: Option<TextId>,
-    pub id: Option<i64>,
-    pub id_text: Option<TextId>,
-    /// Innermost span of the track at that time; filled in once the spans are sorted.
-    pub span: Option<SpanId>,
+impl Field for Cell {
+    const BYTES: usize = 1 + 8;
+
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        (self.column as u8).put(out);
+        match self.value {
+            CellValue::Int(value) => value.put(out),
+            CellValue::Float(value) => value.to_bits().put(out),
+            CellValue::Text(text) => Some(text).put(out),
+        }
+    }
+
+    #[inline]
+    fn take(bytes: &mut &[u8]) -> Self {
+        let arg = &SPAN_ARGS[usize::from(u8::take(bytes)) % SPAN_ARGS.len()];
+        let value = match arg.form {
+            ArgForm::Int => CellValue::Int(i64::take(bytes)),
+            ArgForm::Float => CellValue::Float(f64::from_bits(u64::take(bytes))),
+            ArgForm::Text | ArgForm::List | ArgForm::Digits => {
+                CellValue::Text(<Option<Text> as Field>::take(bytes).unwrap_or_default())
+            }
+        };
+        Self { column: arg.column, value }
+    }
 }
 
-/// A change of a counter.
-#[derive(Clone, Debug)]
-pub(crate) struct Counter {
-    pub track: TrackId,
-    pub ts: i64,
-    pub position: u64,
-    pub name: Option<TextId>,
-    pub series: Option<TextId>,
-    pub value: Option<f64>,
-    pub args: Option<TextId>,
+row! {
+    /// A moment on a track.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    MomentKey { track: TrackId, ts: i64, position: u64, }
 }
 
-/// An allocation or a free.
-#[derive(Clone, Debug)]
-pub(crate) struct MemoryEvent {
-    pub track: TrackId,
-    pub ts: i64,
-    pub position: u64,
-    pub size_bytes: Option<i64>,
-    pub address: Option<i64>,
-    pub device_type: Option<i64>,
-    pub device_id: Option<i64>,
-    pub total_allocated_bytes: Option<i64>,
-    pub total_reserved_bytes: Option<i64>,
-    pub event_index: Option<i64>,
-    pub args: Option<TextId>,
-    /// Innermost operator of the thread at that time; filled in once the spans are sorted.
-    pub operator: Option<SpanId>,
+row! {
+    /// One end of an arrow, beside its key.
+    FlowHead {
+        phase: Phase,
+        is_forward_backward: bool,
+        category: Option<Text>,
+        name: Option<Text>,
+        id: Option<i64>,
+        id_text: Option<Text>,
+    }
+}
+
+row! {
+    /// A change of a counter, beside its key.
+    CounterHead { name: Option<Text>, series: Option<Text>, value_bits: Option<i64>, args: Option<Text>, }
+}
+
+row! {
+    /// An allocation or a free, beside its key.
+    MemoryHead {
+        size_bytes: Option<i64>,
+        address: Option<i64>,
+        device_type: Option<i64>,
+        device_id: Option<i64>,
+        total_allocated_bytes: Option<i64>,
+        total_reserved_bytes: Option<i64>,
+        event_index: Option<i64>,
+        args: Option<Text>,
+    }
+}
+
+byte_fields! {
+    Kind: Kind::ALL, |kind| kind as u8;
+    Phase: Phase::ALL, |phase| phase as u8;
+    Option<Flag>: [None, Some(Flag::Instant), Some(Flag::OpenEnd)], |flag| flag.map_or(0, |flag| flag as u8 + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stand_for_what_they_stood_for() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::ALL[kind as usize], kind);
+        }
+        for phase in Phase::ALL {
+            assert_eq!(Phase::ALL[phase as usize], phase);
+        }
+        for flag in [None, Some(Flag::Instant), Some(Flag::OpenEnd)] {
+            let mut bytes = Vec::new();
+            flag.put(&mut bytes);
+            assert_eq!(<Option<Flag> as Field>::take(&mut &bytes[..]), flag);
+        }
+    }
 }

@@ -5,34 +5,42 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use arrow::array::{
-    ArrayRef, BooleanBuilder, DictionaryArray, Float64Builder, Int32Array, Int32Builder, Int64Builder, StringArray,
+    ArrayRef, BooleanArray, BooleanBufferBuilder, DictionaryArray, Int32Array, PrimitiveArray, StringArray,
+    new_null_array,
 };
-use arrow::datatypes::{Int32Type, SchemaRef};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{ArrowNativeType, ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use hashbrown::HashMap;
-use stepscope_model::{ColumnType, Table};
+use stepscope_model::tables::SOURCE_COLUMNS;
+use stepscope_model::{ColumnType, SourceId, Table};
 use stepscope_store::{StoreError, TableWriter};
 
 use crate::error::IngestError;
-use crate::strings::{Strings, TextId};
+use crate::strings::{Strings, Text, TextId};
 
-/// Rows in one batch.
-const BATCH_ROWS: usize = 65_536;
+/// Rows in one batch, and bytes of its texts at most.
+const BATCH_ROWS: usize = 32_768;
+const BATCH_TEXT_BYTES: usize = 8 << 20;
 
-/// Takes the values of a table row by row, column by column, in the order of the table's columns.
+/// Takes the values of a table row by row. Every row begins with its source; the other columns come in the order of the
+/// table, and one that is passed over is null.
 pub(crate) struct Rows<'a> {
     encoder: Encoder,
+    id: SourceId,
     strings: &'a Strings,
+    schema: SchemaRef,
     columns: Vec<ColumnValues>,
     next: usize,
-    count: usize,
+    /// The current row in its batch.
+    row: usize,
+    text_bytes: usize,
 }
 
 /// Where batches become Parquet: at once, or for a long table on a thread of its own while the next rows are built.
 enum Encoder {
     Here(TableWriter),
     Thread {
-        schema: SchemaRef,
         batches: SyncSender<RecordBatch>,
         thread: JoinHandle<Result<(), StoreError>>,
     },
@@ -44,93 +52,138 @@ enum Encoder {
 const BATCHES_AHEAD: usize = 2;
 
 enum ColumnValues {
-    I32(Int32Builder),
-    I64(Int64Builder),
-    F64(Float64Builder),
-    Bool(BooleanBuilder),
+    I32(Sparse<i32>),
+    I64(Sparse<i64>),
+    F64(Sparse<f64>),
+    Bool(Sparse<bool>),
     Text(TextValues),
+}
+
+/// Values of a column of one batch. Nulls cost nothing until a value follows them.
+#[derive(Default)]
+struct Sparse<T> {
+    values: Vec<T>,
+    /// Which values are there; none of them is missing as long as this is not.
+    valid: Option<BooleanBufferBuilder>,
 }
 
 /// A text column of one batch: keys into the texts that the batch uses.
 #[derive(Default)]
 struct TextValues {
-    keys: Vec<Option<i32>>,
+    keys: Sparse<i32>,
+    /// The text of the row before: it is often the same.
+    last: Option<(TextId, i32)>,
     key_of_id: HashMap<TextId, i32>,
     /// The few words that are not texts of the source, with their keys; the last one used first.
     words: Vec<(String, i32)>,
-    texts: Vec<String>,
+    texts: Texts,
+}
+
+/// Texts one behind the other.
+#[derive(Default)]
+struct Texts {
+    bytes: String,
+    ends: Vec<usize>,
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn new(table: &'static Table, writer: TableWriter, strings: &'a Strings) -> Self {
-        let columns = table.columns().map(|column| ColumnValues::new(column.column_type)).collect();
-        Self { encoder: Encoder::Here(writer), strings, columns, next: 0, count: 0 }
+    pub(crate) fn new(table: &'static Table, writer: TableWriter, id: SourceId, strings: &'a Strings) -> Self {
+        let schema = Arc::clone(writer.schema());
+        let columns = table.columns().skip(SOURCE_COLUMNS.len()).map(|column| ColumnValues::new(column.column_type));
+        let columns = columns.collect();
+        Self { encoder: Encoder::Here(writer), id, strings, schema, columns, next: 0, row: 0, text_bytes: 0 }
     }
 
+    #[inline]
     pub(crate) fn i32(&mut self, value: impl Into<Option<i32>>) -> &mut Self {
-        if let ColumnValues::I32(column) = self.column() {
-            column.append_option(value.into());
+        let row = self.row;
+        if let (Some(value), ColumnValues::I32(column)) = (value.into(), self.column()) {
+            column.put(row, value);
         }
         self
     }
 
+    #[inline]
     pub(crate) fn i64(&mut self, value: impl Into<Option<i64>>) -> &mut Self {
-        if let ColumnValues::I64(column) = self.column() {
-            column.append_option(value.into());
+        let row = self.row;
+        if let (Some(value), ColumnValues::I64(column)) = (value.into(), self.column()) {
+            column.put(row, value);
         }
         self
     }
 
+    #[inline]
     pub(crate) fn f64(&mut self, value: impl Into<Option<f64>>) -> &mut Self {
-        if let ColumnValues::F64(column) = self.column() {
-            column.append_option(value.into());
+        let row = self.row;
+        if let (Some(value), ColumnValues::F64(column)) = (value.into(), self.column()) {
+            column.put(row, value);
         }
         self
     }
 
     pub(crate) fn bool(&mut self, value: bool) -> &mut Self {
+        let row = self.row;
         if let ColumnValues::Bool(column) = self.column() {
-            column.append_value(value);
+            column.put(row, value);
         }
         self
     }
 
-    /// A text of the source.
-    pub(crate) fn text(&mut self, id: impl Into<Option<TextId>>) -> &mut Self {
-        let (id, strings) = (id.into(), self.strings);
-        if let ColumnValues::Text(column) = self.column() {
-            column.append_id(id, strings);
-        }
+    /// A text of the source; `behind` are the texts behind its record.
+    #[inline]
+    pub(crate) fn text(&mut self, text: impl Into<Option<Text>>, behind: &[u8]) -> &mut Self {
+        let (row, strings) = (self.row, self.strings);
+        let added = match (text.into(), self.column()) {
+            (Some(text), ColumnValues::Text(column)) => column.put(row, text, behind, strings),
+            _ => 0,
+        };
+        self.text_bytes += added;
         self
+    }
+
+    /// A text that has a number.
+    pub(crate) fn text_id(&mut self, id: Option<TextId>) -> &mut Self {
+        self.text(id.map(Text::Id), &[])
     }
 
     /// A text that is not one of the source's.
+    #[inline]
     pub(crate) fn word<'w>(&mut self, word: impl Into<Option<&'w str>>) -> &mut Self {
-        let word = word.into();
-        if let ColumnValues::Text(column) = self.column() {
-            column.append_word(word);
+        let row = self.row;
+        if let (Some(word), ColumnValues::Text(column)) = (word.into(), self.column()) {
+            column.put_word(row, word);
         }
         self
     }
 
     /// Nothing, whatever the type of the column.
     pub(crate) fn null(&mut self) -> &mut Self {
-        match self.column() {
-            ColumnValues::I32(column) => column.append_null(),
-            ColumnValues::I64(column) => column.append_null(),
-            ColumnValues::F64(column) => column.append_null(),
-            ColumnValues::Bool(column) => column.append_null(),
-            ColumnValues::Text(column) => column.keys.push(None),
-        }
+        self.next += 1;
+        self
+    }
+
+    /// Goes to a column that is `ahead` of the current one, for this value only.
+    #[inline]
+    pub(crate) fn ahead(&mut self, ahead: usize, put: impl FnOnce(&mut Self)) {
+        let next = self.next;
+        self.next += ahead;
+        put(self);
+        self.next = next;
+    }
+
+    /// Passes over some columns.
+    pub(crate) fn skip(&mut self, columns: usize) -> &mut Self {
+        self.next += columns;
         self
     }
 
     /// Ends a row; writes a batch when one is full.
+    #[inline]
     pub(crate) fn end_row(&mut self) -> Result<(), IngestError> {
-        debug_assert_eq!(self.next, self.columns.len(), "a row needs a value for every column");
+        debug_assert_eq!(self.next, self.columns.len(), "a row passes every column");
         self.next = 0;
-        self.count += 1;
-        if self.count < BATCH_ROWS {
+        self.row += 1;
+        if self.row < BATCH_ROWS && self.text_bytes < BATCH_TEXT_BYTES {
             return Ok(());
         }
         self.flush()?;
@@ -138,39 +191,41 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes what is left and ends the table.
     pub(crate) fn finish(mut self) -> Result<(), IngestError> {
         self.flush()?;
         self.encoder.finish()
     }
 
+    #[inline]
     fn column(&mut self) -> &mut ColumnValues {
+        let index = self.next;
         self.next += 1;
-        &mut self.columns[self.next - 1]
+        &mut self.columns[index]
     }
 
     fn flush(&mut self) -> Result<(), IngestError> {
-        if self.count == 0 {
+        if self.row == 0 {
             return Ok(());
         }
-        let arrays = self.columns.iter_mut().map(ColumnValues::take).collect::<Result<Vec<_>, _>>()?;
-        self.count = 0;
-        self.encoder.write(arrays)
+        let rows = std::mem::take(&mut self.row);
+        self.text_bytes = 0;
+        let source = [self.id.rank, self.id.window];
+        let mut arrays: Vec<ArrayRef> =
+            source.iter().map(|&part| Arc::new(Int32Array::from_value(part as i32, rows)) as ArrayRef).collect();
+        for (field, column) in self.schema.fields().iter().skip(source.len()).zip(&mut self.columns) {
+            arrays.push(column.take(rows)?.unwrap_or_else(|| new_null_array(field.data_type(), rows)));
+        }
+        self.encoder.write(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
     }
 }
 
 impl Encoder {
-    fn write(&mut self, arrays: Vec<ArrayRef>) -> Result<(), IngestError> {
+    fn write(&mut self, batch: RecordBatch) -> Result<(), IngestError> {
         match self {
-            Self::Here(writer) => {
-                let schema = Arc::clone(writer.schema());
-                writer.write(&RecordBatch::try_new(schema, arrays)?)?;
-            }
-            Self::Thread { schema, batches, .. } => {
-                let batch = RecordBatch::try_new(Arc::clone(schema), arrays)?;
-                // A thread that is gone has failed; `finish` says why.
-                let _ = batches.send(batch);
-            }
+            Self::Here(writer) => writer.write(&batch)?,
+            // A thread that is gone has failed; `finish` says why.
+            Self::Thread { batches, .. } => drop(batches.send(batch)),
             Self::Gone => {}
         }
         Ok(())
@@ -179,7 +234,6 @@ impl Encoder {
     fn move_to_thread(&mut self) {
         let Self::Here(_) = self else { return };
         let Self::Here(mut writer) = std::mem::replace(self, Self::Gone) else { return };
-        let schema = Arc::clone(writer.schema());
         let (batches, receiver) = sync_channel::<RecordBatch>(BATCHES_AHEAD);
         let thread = thread::spawn(move || {
             for batch in receiver {
@@ -187,13 +241,13 @@ impl Encoder {
             }
             writer.finish().map(drop)
         });
-        *self = Self::Thread { schema, batches, thread };
+        *self = Self::Thread { batches, thread };
     }
 
     fn finish(self) -> Result<(), IngestError> {
         match self {
             Self::Here(writer) => writer.finish().map(drop)?,
-            Self::Thread { batches, thread, .. } => {
+            Self::Thread { batches, thread } => {
                 drop(batches);
                 match thread.join() {
                     Ok(outcome) => outcome?,
@@ -209,52 +263,125 @@ impl Encoder {
 impl ColumnValues {
     fn new(column_type: ColumnType) -> Self {
         match column_type {
-            ColumnType::I32 => Self::I32(Int32Builder::new()),
-            ColumnType::I64 => Self::I64(Int64Builder::new()),
-            ColumnType::F64 => Self::F64(Float64Builder::new()),
-            ColumnType::Bool => Self::Bool(BooleanBuilder::new()),
+            ColumnType::I32 => Self::I32(Sparse::default()),
+            ColumnType::I64 => Self::I64(Sparse::default()),
+            ColumnType::F64 => Self::F64(Sparse::default()),
+            ColumnType::Bool => Self::Bool(Sparse::default()),
             ColumnType::Text => Self::Text(TextValues::default()),
         }
     }
 
-    fn take(&mut self) -> Result<ArrayRef, IngestError> {
+    /// The values of a batch; `None` when there are none.
+    fn take(&mut self, rows: usize) -> Result<Option<ArrayRef>, IngestError> {
         Ok(match self {
-            Self::I32(column) => Arc::new(column.finish()),
-            Self::I64(column) => Arc::new(column.finish()),
-            Self::F64(column) => Arc::new(column.finish()),
-            Self::Bool(column) => Arc::new(column.finish()),
-            Self::Text(column) => Arc::new(std::mem::take(column).into_array()?),
+            Self::I32(column) => column.take_array::<Int32Type>(rows),
+            Self::I64(column) => column.take_array::<Int64Type>(rows),
+            Self::F64(column) => column.take_array::<Float64Type>(rows),
+            Self::Bool(column) => {
+                column.take(rows).map(|(values, nulls)| Arc::new(BooleanArray::new(values.into(), nulls)) as ArrayRef)
+            }
+            Self::Text(column) => column.take(rows)?,
         })
     }
 }
 
+impl<T: Copy + Default> Sparse<T> {
+    #[inline]
+    fn put(&mut self, row: usize, value: T) {
+        if self.values.len() < row {
+            self.fill(row);
+        }
+        self.values.push(value);
+        if let Some(valid) = &mut self.valid {
+            valid.append(true);
+        }
+    }
+
+    /// Nulls up to a row.
+    #[cold]
+    fn fill(&mut self, rows: usize) {
+        let filled = self.values.len();
+        let valid = self.valid.get_or_insert_with(|| {
+            let mut valid = BooleanBufferBuilder::new(BATCH_ROWS);
+            valid.append_n(filled, true);
+            valid
+        });
+        valid.append_n(rows - filled, false);
+        self.values.resize(rows, T::default());
+    }
+
+    fn take(&mut self, rows: usize) -> Option<(Vec<T>, Option<NullBuffer>)> {
+        if self.values.is_empty() {
+            return None;
+        }
+        if self.values.len() < rows {
+            self.fill(rows);
+        }
+        let nulls = self.valid.take().map(|mut valid| NullBuffer::new(valid.finish()));
+        Some((std::mem::replace(&mut self.values, Vec::with_capacity(BATCH_ROWS)), nulls))
+    }
+
+    fn take_array<P: ArrowPrimitiveType<Native = T>>(&mut self, rows: usize) -> Option<ArrayRef>
+    where
+        T: ArrowNativeType,
+    {
+        self.take(rows).map(|(values, nulls)| Arc::new(PrimitiveArray::<P>::new(values.into(), nulls)) as ArrayRef)
+    }
+}
+
 impl TextValues {
-    fn append_id(&mut self, id: Option<TextId>, strings: &Strings) {
-        let key = id.map(|id| {
-            *self.key_of_id.entry(id).or_insert_with(|| {
-                self.texts.push(strings.text(id).to_owned());
-                (self.texts.len() - 1) as i32
-            })
-        });
-        self.keys.push(key);
-    }
-
-    fn append_word(&mut self, word: Option<&str>) {
-        let key = word.map(|word| {
-            if let Some(index) = self.words.iter().position(|(known, _)| known == word) {
-                self.words.swap(0, index);
-                return self.words[0].1;
+    /// Puts a text; gives the bytes that the batch grew by.
+    #[inline]
+    fn put(&mut self, row: usize, text: Text, behind: &[u8], strings: &Strings) -> usize {
+        let held = self.texts.bytes.len();
+        let Self { keys, last, key_of_id, texts, .. } = self;
+        let key = match (text, *last) {
+            (Text::Id(id), Some((last, key))) if last == id => key,
+            (Text::Id(id), _) => {
+                let key = *key_of_id.entry(id).or_insert_with(|| texts.push(strings.get(id)));
+                *last = Some((id, key));
+                key
             }
-            let key = self.texts.len() as i32;
-            self.texts.push(word.to_owned());
-            self.words.push((word.to_owned(), key));
-            key
-        });
-        self.keys.push(key);
+            (Text::Behind { .. }, _) => texts.push(strings.resolve(text, behind)),
+        };
+        keys.put(row, key);
+        self.texts.bytes.len() - held
     }
 
-    fn into_array(self) -> Result<DictionaryArray<Int32Type>, IngestError> {
-        let values = StringArray::from_iter_values(self.texts);
-        Ok(DictionaryArray::try_new(Int32Array::from(self.keys), Arc::new(values))?)
+    #[inline]
+    fn put_word(&mut self, row: usize, word: &str) {
+        let index = self.words.iter().position(|(known, _)| known == word).unwrap_or_else(|| {
+            self.words.push((word.to_owned(), self.texts.push(word)));
+            self.words.len() - 1
+        });
+        self.words.swap(0, index);
+        self.keys.put(row, self.words[0].1);
+    }
+
+    fn take(&mut self, rows: usize) -> Result<Option<ArrayRef>, IngestError> {
+        self.last = None;
+        self.key_of_id.clear();
+        self.words.clear();
+        let texts = std::mem::take(&mut self.texts);
+        let Some(keys) = self.keys.take(rows) else { return Ok(None) };
+        let keys = PrimitiveArray::<Int32Type>::new(keys.0.into(), keys.1);
+        Ok(Some(Arc::new(DictionaryArray::try_new(keys, Arc::new(texts.into_array()))?)))
+    }
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) -> i32 {
+        self.bytes.push_str(text);
+        self.ends.push(self.bytes.len());
+        (self.ends.len() - 1) as i32
+    }
+
+    fn into_array(self) -> StringArray {
+        let mut start = 0;
+        StringArray::from_iter_values(self.ends.iter().map(|&end| {
+            let text = &self.bytes[start..end];
+            start = end;
+            text
+        }))
     }
 }

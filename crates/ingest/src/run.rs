@@ -10,13 +10,18 @@ use stepscope_store::Store;
 
 use crate::discover::{PathFound, RunPlan, plan, rank_in_name, worker_in_name};
 use crate::error::IngestError;
-use crate::names::COMMUNICATION_NAMES;
+use crate::memory::default_memory_limit_bytes;
+use crate::names::{COMMUNICATION_NAMES, Names};
+use crate::scratch::Scratch;
 use crate::source::{Recording, read};
 
 /// Hears how an ingest goes, and may stop it.
 pub trait Progress: Send + Sync {
     /// Bytes of a file that were read so far.
     fn update(&self, file: &str, bytes_done: u64, bytes_total: Option<u64>);
+
+    /// Rows that were derived and written so far, once a file is read.
+    fn deriving(&self, _file: &str, _rows_done: u64, _rows_total: u64) {}
 
     /// A file is done.
     fn finished_file(&self);
@@ -37,11 +42,18 @@ pub struct Options {
     pub strict: bool,
     /// Names of communication kernels, in the form of `COMMUNICATION_NAMES`.
     pub communication_names: String,
+    /// Memory to use; what does not fit goes to files beside the store.
+    pub memory_limit_bytes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { separate_runs: false, strict: false, communication_names: COMMUNICATION_NAMES.to_owned() }
+        Self {
+            separate_runs: false,
+            strict: false,
+            communication_names: COMMUNICATION_NAMES.to_owned(),
+            memory_limit_bytes: default_memory_limit_bytes(),
+        }
     }
 }
 
@@ -126,16 +138,17 @@ impl<'a> RunJob<'a> {
 
     fn read(&self, path: &Path) -> Result<Recording, IngestError> {
         let shown = path.display().to_string();
-        let names = &self.options.communication_names;
+        let names = Names::new(&self.options.communication_names)?;
+        let scratch = Scratch::new(&self.store.scratch_dir(), self.options.memory_limit_bytes);
         if shown == "-" {
             let mut on_progress = |bytes| self.report(&shown, bytes, None);
-            return read(path, std::io::stdin(), names, &mut on_progress);
+            return read(path, std::io::stdin(), names, scratch, &mut on_progress);
         }
         let open = |source| IngestError::Open { path: path.to_owned(), source };
         let file = File::open(path).map_err(open)?;
         let total = file.metadata().map_err(open)?.len();
         let mut on_progress = |bytes| self.report(&shown, bytes, Some(total));
-        read(path, file, names, &mut on_progress)
+        read(path, file, names, scratch, &mut on_progress)
     }
 
     fn report(&self, path: &str, bytes: u64, total: Option<u64>) -> bool {
@@ -146,7 +159,7 @@ impl<'a> RunJob<'a> {
     fn place(&mut self, recording: Recording) -> Result<SourceRecord, IngestError> {
         let (rank, rank_from) = self.rank(&recording);
         let window = self.window(rank, &recording)?;
-        let record = recording.write(self.store, self.name, SourceId { rank, window }, rank_from)?;
+        let record = recording.write(self.store, self.name, SourceId { rank, window }, rank_from, self.progress)?;
         self.sources.retain(|source| source.id != record.id);
         self.sources.push(record.clone());
         Ok(record)

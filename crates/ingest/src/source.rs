@@ -2,7 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use stepscope_formats::{FormatError, Limits, read_trace};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
@@ -12,53 +14,85 @@ use stepscope_store::{SourceWriter, Store};
 use twox_hash::XxHash3_128;
 
 use crate::collect::{Collector, Records};
-use crate::derived::Derived;
+use crate::counts::Counts;
+use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
+use crate::header::Header;
 use crate::names::Names;
-use crate::record::SpanId;
-use crate::steps::Steps;
+use crate::pair;
+use crate::record::{MomentKey, SpanId, SpanKey};
+use crate::run::Progress;
+use crate::scratch::Scratch;
+use crate::shift;
+use crate::sorter::Sorted;
+use crate::stream::SpanStream;
+use crate::strings::Strings;
+use crate::tracks::Tracks;
+use crate::watch::Watch;
 use crate::write::Tables;
-use crate::{forward, health, link, nest, order, pair, points, steps};
 
 /// Bytes read from a file at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// A trace that has been read but not yet placed in a run.
+/// A trace that has been read but not yet placed in a run. Times are as recorded, without the base time.
 pub(crate) struct Recording {
     path: PathBuf,
     digest: String,
     bytes_in: u64,
     format: &'static str,
     bytes_plain: u64,
-    notes: Vec<String>,
-    records: Records,
+    pub notes: Vec<String>,
+    pub strings: Strings,
+    pub tracks: Tracks,
+    pub header: Header,
+    pub counts: Counts,
+    pub spans: Sorted<SpanKey>,
+    span_count: u64,
+    pub flows: Sorted<MomentKey>,
+    pub counters: Sorted<MomentKey>,
+    pub memory: Sorted<MomentKey>,
+    time_range: Option<(i64, i64)>,
+    pub scratch: Arc<Scratch>,
 }
 
 /// Reads a trace. `on_progress` is told the bytes of the file read so far, and stops the reading with `false`.
 pub(crate) fn read(
     path: &std::path::Path,
     input: impl Read + Send,
-    communication_names: &str,
+    names: Names,
+    scratch: Arc<Scratch>,
     on_progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Recording, IngestError> {
     let hashed = AtomicU64::new(0);
     let mut input =
         BufReader::with_capacity(READ_BYTES, Hashing { inner: input, hasher: XxHash3_128::new(), bytes: &hashed });
     let mut progress = |_plain_bytes: u64| on_progress(hashed.load(Ordering::Relaxed));
-    let mut collector = Collector::new(Names::new(communication_names)?, &mut progress);
-    let summary = read_trace(&mut input, &Limits::default(), &mut collector).map_err(|source| match source {
+    let mut collector = Collector::new(names, &scratch, &mut progress);
+    let summary = read_trace(&mut input, &Limits::default(), &mut collector);
+    if let Some(error) = collector.error.take() {
+        return Err(error);
+    }
+    let summary = summary.map_err(|source| match source {
         FormatError::Stopped => IngestError::Cancelled,
         source => IngestError::Format { path: path.to_owned(), source },
     })?;
-    let Collector { mut records, open, .. } = collector;
+    let Collector { mut records, marks, .. } = collector;
     // What follows the last member of a gzip file is not part of the trace, but it is part of the digest.
     drain(&mut input).map_err(|source| IngestError::Open { path: path.to_owned(), source })?;
-    open.pair(&mut records);
-    pair::shift_times(&mut records);
-    if records.spans.len() > SpanId::MAX as usize {
-        return Err(IngestError::TooManyEvents { limit: u64::from(SpanId::MAX), path: path.to_owned() });
+    pair::pair(&mut records, &marks.finish()?)?;
+    shift::drop_out_of_range(&mut records, &scratch)?;
+    if records.spans.count() > SpanId::MAX_SPANS {
+        return Err(IngestError::TooManyEvents { limit: SpanId::MAX_SPANS, path: path.to_owned() });
     }
     let hashing = input.into_inner();
+    let Records { strings, tracks, header, counts, spans, flows, counters, memory, time_range, .. } = records;
+    let span_count = spans.count();
+    let (spans, flows, rest) = thread::scope(|scope| {
+        let flows = scope.spawn(|| flows.finish());
+        let rest = scope.spawn(|| Ok::<_, IngestError>((counters.finish()?, memory.finish()?)));
+        (spans.finish(), join(flows), join(rest))
+    });
+    let (counters, memory) = rest?;
     Ok(Recording {
         path: path.to_owned(),
         digest: format!("{:032x}", hashing.hasher.finish_128()),
@@ -66,8 +100,25 @@ pub(crate) fn read(
         format: summary.format,
         bytes_plain: summary.bytes_plain,
         notes: summary.notes.iter().map(|&note| note.to_owned()).collect(),
-        records,
+        strings,
+        tracks,
+        header,
+        counts,
+        spans: spans?,
+        span_count,
+        flows: flows?,
+        counters,
+        memory,
+        time_range,
+        scratch,
     })
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    match thread.join() {
+        Ok(outcome) => outcome,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 impl Recording {
@@ -86,26 +137,26 @@ impl Recording {
     /// The rank that the header gives.
     #[must_use]
     pub(crate) fn header_rank(&self) -> Option<u32> {
-        self.records.header.rank_number()
+        self.header.rank_number()
     }
 
     /// Start of the first and end of the last complete event.
     #[must_use]
     pub(crate) fn time_range(&self) -> Option<(i64, i64)> {
-        let complete = || self.records.spans.iter().filter(|span| span.is_complete_event());
-        Some((complete().map(|span| span.start).min()?, complete().map(|span| span.end).max()?))
+        let base = self.header.base_time_ns;
+        self.time_range.map(|(first, last)| (first + base, last + base))
     }
 
     /// What is broken or lost, in words; `None` when the trace is whole.
     #[must_use]
     pub(crate) fn damage(&self) -> Option<String> {
-        damage(&self.notes, self.records.counts.lost())
+        damage(&self.notes, self.counts.lost())
     }
 
     /// Events that have a row or belong to one.
     #[must_use]
     pub(crate) fn kept_events(&self) -> u64 {
-        self.records.counts.events_in - self.records.counts.lost()
+        self.counts.events_in - self.counts.lost()
     }
 
     /// The file, and where it ends if it ends early.
@@ -123,44 +174,26 @@ impl Recording {
         run: &str,
         id: SourceId,
         rank_from: RankFrom,
+        progress: &dyn Progress,
     ) -> Result<SourceRecord, IngestError> {
-        let derivation = self.derive();
         let mut writer = SourceWriter::begin(store, run, id)?;
-        let mut tables = Tables { writer: &mut writer, id, records: &self.records };
-        tables.spans(&derivation.derived)?;
-        tables.tracks()?;
-        tables.counters()?;
-        tables.memory_events()?;
-        tables.flows()?;
-        tables.steps(&derivation.steps)?;
-        tables.warnings()?;
-        tables.health(&derivation.health)?;
-        let record = self.record(run, id, rank_from, &derivation.steps);
+        let mut tables = Tables { writer: &mut writer, id };
+        let file = self.path.display().to_string();
+        let mut watch = Watch::new(progress, &file, 2 * self.span_count);
+        let derivation = derive(&mut self, &mut tables, &mut watch)?;
+        let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
+        tables.spans(stream, &self.strings, &derivation, &mut watch)?;
+        tables.tracks(&self.tracks, &self.strings)?;
+        tables.steps(&derivation.steps, &self.strings)?;
+        tables.warnings(&self.counts, &self.strings)?;
+        tables.health(&derivation.health, &self.strings)?;
+        let record = self.record(run, id, rank_from, &derivation);
         Ok(writer.commit(record)?)
     }
 
-    fn derive(&mut self) -> Derivation {
-        let records = &mut self.records;
-        order::sort(&mut records.spans);
-        cover_tracks(records);
-        let mut derived = vec![Derived::default(); records.spans.len()];
-        let crossing = nest::nest(records, &mut derived);
-        points::bind(records);
-        let links = link::link(records, &mut derived);
-        forward::link(records, &mut derived);
-        let steps = steps::find(records, &mut derived);
-        let facts = health::Facts { records, derived: &derived, steps: &steps, links, crossing, notes: &self.notes };
-        let health = health::figures(&facts);
-        Derivation { derived, steps, health }
-    }
-
-    fn record(&self, run: &str, id: SourceId, rank_from: RankFrom, steps: &Steps) -> SourceRecord {
-        let Records { header, counts, spans, .. } = &self.records;
+    fn record(&self, run: &str, id: SourceId, rank_from: RankFrom, derivation: &Derivation) -> SourceRecord {
+        let Self { header, counts, .. } = self;
         let time_range = self.time_range();
-        let is_fine = spans
-            .iter()
-            .filter(|span| span.is_complete_event())
-            .any(|span| span.start % 1000 != 0 || span.dur() % 1000 != 0);
         SourceRecord {
             schema_version: SCHEMA_VERSION,
             derivation_version: DERIVATION_VERSION,
@@ -185,32 +218,11 @@ impl Recording {
             header_rank: header.rank.clone(),
             header_world_size: header.world_size.clone(),
             devices: header.devices.clone(),
-            clock_resolution_ns: if is_fine { 1 } else { 1000 },
+            clock_resolution_ns: if derivation.has_nanoseconds { 1 } else { 1000 },
             first_event_ns: time_range.map(|(first, _)| first),
             last_event_ns: time_range.map(|(_, last)| last),
-            step_source: steps.source.to_owned(),
+            step_source: derivation.steps.source.to_owned(),
         }
-    }
-}
-
-struct Derivation {
-    derived: Vec<Derived>,
-    steps: Steps,
-    health: std::collections::BTreeMap<String, health::Figure>,
-}
-
-/// Counts the spans of each track and the time it covers.
-fn cover_tracks(records: &mut Records) {
-    let Records { tracks, spans, flows, counters, memory, .. } = records;
-    for span in spans.iter() {
-        let track = &mut tracks.list[span.track as usize];
-        track.spans += 1;
-        track.cover(span.start, span.end);
-    }
-    let moments = flows.iter().map(|flow| (flow.track, flow.ts));
-    let moments = moments.chain(counters.iter().map(|counter| (counter.track, counter.ts)));
-    for (track, ts) in moments.chain(memory.iter().map(|event| (event.track, event.ts))) {
-        tracks.list[track as usize].cover(ts, ts);
     }
 }
 

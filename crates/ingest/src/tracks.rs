@@ -26,12 +26,20 @@ pub(crate) struct Track {
     pub device_id: Option<i64>,
     pub stream_id: Option<i64>,
     pub has_device_work: bool,
+    /// End of its last span, as recorded.
+    pub last_end: Option<i64>,
     pub spans: u64,
     pub first: Option<i64>,
     pub last: Option<i64>,
 }
 
 impl Track {
+    /// Takes note that a span of it ends, or begins, at `time`.
+    #[inline]
+    pub(crate) fn reaches(&mut self, time: i64) {
+        self.last_end = Some(self.last_end.map_or(time, |last| last.max(time)));
+    }
+
     /// Widens the time the track covers.
     pub(crate) fn cover(&mut self, start: i64, end: i64) {
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
@@ -126,6 +134,7 @@ impl Tracks {
                 device_id,
                 stream_id,
                 has_device_work: false,
+                last_end: None,
                 spans: 0,
                 first: None,
                 last: None,

@@ -4,93 +4,122 @@ use std::collections::BTreeMap;
 
 use stepscope_model::args::SPAN_ARG_COLUMNS;
 use stepscope_model::tables::{COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS};
-use stepscope_model::{ColumnType, SourceId, Table};
+use stepscope_model::{SourceId, Table};
 use stepscope_store::SourceWriter;
 
-use crate::collect::Records;
-use crate::derived::{CommRule, Derived, ForwardRule, Link};
+use crate::counts::Counts;
+use crate::derive::Derivation;
 use crate::error::IngestError;
 use crate::health::Figure;
-use crate::record::{CellValue, Flag, SpanId};
+use crate::nest::Nest;
+use crate::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
+use crate::row::Field;
 use crate::rows::Rows;
+use crate::rules::{CommRule, ForwardRule};
 use crate::steps::Steps;
-use crate::tracks::TrackKey;
+use crate::stream::SpanStream;
+use crate::strings::Strings;
+use crate::tracks::{TrackKey, Tracks};
+use crate::watch::Watch;
 
 /// Writes the tables of one source.
-pub(crate) struct Tables<'a> {
-    pub writer: &'a mut SourceWriter,
+pub(crate) struct Tables<'w> {
+    pub writer: &'w mut SourceWriter,
     pub id: SourceId,
-    pub records: &'a Records,
 }
 
-impl<'a> Tables<'a> {
-    pub(crate) fn spans(&mut self, derived: &[Derived]) -> Result<(), IngestError> {
-        let mut rows = self.rows(&SPANS)?;
-        let mut args = [None; SPAN_ARG_COLUMNS.len()];
-        for (span_id, (span, derived)) in self.records.spans.iter().zip(derived).enumerate() {
-            self.source(&mut rows)
-                .i64(span_id as i64)
-                .i32(span.track as i32)
-                .i64(span.start)
-                .i64(span.dur())
-                .i64(span.position as i64)
-                .word(span.phase.as_text())
-                .word(span.flag.map(Flag::as_text))
-                .word(span.kind.as_text())
-                .text(span.category)
-                .text(span.name)
-                .i64(id(derived.parent))
-                .i32(derived.depth as i32)
-                .i64(derived.self_ns)
-                .i64(id(derived.parent_op))
-                .i64(id(derived.python_parent))
-                .i64(id(derived.module))
-                .i64(id(derived.launch))
-                .i64(id(derived.owner))
-                .i64(id(derived.operator))
-                .word(derived.link.map(Link::as_text))
-                .i64(derived.graph_launch.map(i64::from))
-                .i64(derived.graph_node)
-                .word(derived.comm_rule.map(CommRule::as_text))
-                .i32(derived.step.map(|step| step as i32))
-                .i64(id(derived.forward))
-                .word(derived.forward_rule.map(ForwardRule::as_text));
-            args.fill(None);
-            for cell in self.records.cells_of(span.args) {
-                args[cell.column as usize] = Some(cell.value);
+impl Tables<'_> {
+    /// The second walk over the spans: what is known of each is put together and written.
+    pub(crate) fn spans(
+        &mut self,
+        mut stream: SpanStream<'_>,
+        strings: &Strings,
+        derivation: &Derivation,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), IngestError> {
+        let mut rows = self.rows(&SPANS, strings)?;
+        let mut nest = Nest::default();
+        let mut self_times = derivation.self_ns.reader();
+        let mut links = derivation.links.rows.reader()?;
+        let mut graph_places = derivation.links.graph_places.reader()?;
+        let mut forwards = derivation.forwards.reader()?;
+        while let Some(span) = stream.next()? {
+            let (key, head) = (&span.key, &span.record.head);
+            let texts = span.record.texts;
+            let nested = nest.push(&span.for_nest());
+            nest.ended.clear();
+            let is_device = head.kind.is_device();
+            let self_ns = if is_device { key.dur() } else { self_times.get(span.id)? };
+            let link = if is_device { links.next_key()? } else { None };
+            let graph = match graph_places.peek()? {
+                Some(place) if place.id == span.id => graph_places.next_key()?,
+                _ => None,
+            };
+            let mut forward = None;
+            while let Some(found) = forwards.peek()?.filter(|found| found.id == span.id) {
+                forward = forward.or(Some(found));
+                forwards.next_key()?;
             }
-            for (column, value) in SPAN_ARG_COLUMNS.iter().zip(args) {
-                match (column.column_type, value) {
-                    (ColumnType::I64, Some(CellValue::Int(value))) => rows.i64(value),
-                    (ColumnType::F64, Some(CellValue::Float(value))) => rows.f64(value),
-                    (ColumnType::Text, Some(CellValue::Text(value))) => rows.text(value),
-                    _ => rows.null(),
-                };
+            let module = if is_device { link.and_then(|link| link.module) } else { nested.module };
+            rows.i64(span.id.index() as i64)
+                .i32(key.track as i32)
+                .i64(key.start)
+                .i64(key.dur())
+                .i64(key.position as i64)
+                .word(head.phase.as_text())
+                .word(head.flag.map(Flag::as_text))
+                .word(head.kind.as_text())
+                .text(head.category, texts)
+                .text(head.name, texts)
+                .i64(id(nested.parent))
+                .i32(nested.depth as i32)
+                .i64(self_ns)
+                .i64(id(nested.parent_op))
+                .i64(id(nested.python_parent))
+                .i64(id(module))
+                .i64(id(link.and_then(|link| link.launch)))
+                .i64(id(link.and_then(|link| link.owner)))
+                .i64(id(link.and_then(|link| link.operator)))
+                .word(link.map(|link| link.link.as_text()))
+                .i64(graph.map(|place| i64::from(place.launch_number)))
+                .i64(graph.map(|place| place.node))
+                .word(link.and_then(|link| link.comm_rule).map(CommRule::as_text))
+                .i32(derivation.steps.step_of(head.kind, key.start, link.as_ref()).map(|step| step as i32))
+                .i64(id(forward.map(|found| found.forward)))
+                .word(forward.map(|found| found.rule).map(ForwardRule::as_text));
+            for cell in span.record.cells() {
+                rows.ahead(cell.column as usize, |rows| {
+                    match cell.value {
+                        CellValue::Int(value) => rows.i64(value),
+                        CellValue::Float(value) => rows.f64(value),
+                        CellValue::Text(text) => rows.text(text, texts),
+                    };
+                });
             }
-            rows.text(span.args.rest).end_row()?;
+            rows.skip(SPAN_ARG_COLUMNS.len()).text(head.rest, texts).end_row()?;
+            watch.tick()?;
         }
         rows.finish()
     }
 
-    pub(crate) fn tracks(&mut self) -> Result<(), IngestError> {
-        let mut rows = self.rows(&TRACKS)?;
-        let tracks = &self.records.tracks;
+    pub(crate) fn tracks(&mut self, tracks: &Tracks, strings: &Strings) -> Result<(), IngestError> {
+        let mut rows = self.rows(&TRACKS, strings)?;
         for (track_id, track) in tracks.list.iter().enumerate() {
             let (process, thread) = (tracks.process_labels(track), tracks.thread_labels(track));
-            let text = |id| self.records.strings.text(id);
-            self.source(&mut rows).i32(track_id as i32);
+            let text = |id| strings.get(id);
+            rows.i32(track_id as i32);
             match track.key {
                 TrackKey::Thread { process, thread } => {
-                    rows.word(if track.has_device_work { "stream" } else { "thread" }).text(process).text(thread);
+                    rows.word(if track.has_device_work { "stream" } else { "thread" }).text_id(process).text_id(thread);
                 }
                 TrackKey::Async { category, id } => {
                     let lane = format!("{}:{}", category.map_or("", text), id.map_or("", text));
                     rows.word("async").null().word(lane.as_str());
                 }
             }
-            rows.text(process.name)
-                .text(process.labels)
-                .text(thread.name)
+            rows.text_id(process.name)
+                .text_id(process.labels)
+                .text_id(thread.name)
                 .i64(process.sort_index)
                 .i64(thread.sort_index)
                 .i64(track.device_id.filter(|_| track.has_device_work))
@@ -103,66 +132,75 @@ impl<'a> Tables<'a> {
         rows.finish()
     }
 
-    pub(crate) fn counters(&mut self) -> Result<(), IngestError> {
-        let mut rows = self.rows(&COUNTERS)?;
-        for counter in &self.records.counters {
-            self.source(&mut rows)
-                .i32(counter.track as i32)
-                .i64(counter.ts)
-                .i64(counter.position as i64)
-                .text(counter.name)
-                .text(counter.series)
-                .f64(counter.value)
-                .text(counter.args)
-                .end_row()?;
-        }
-        rows.finish()
+    pub(crate) fn counter_rows<'s>(&mut self, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
+        self.rows(&COUNTERS, strings)
     }
 
-    pub(crate) fn memory_events(&mut self) -> Result<(), IngestError> {
-        let mut rows = self.rows(&MEMORY_EVENTS)?;
-        for event in &self.records.memory {
-            self.source(&mut rows)
-                .i32(event.track as i32)
-                .i64(event.ts)
-                .i64(event.position as i64)
-                .i64(event.size_bytes)
-                .i64(event.address)
-                .i64(event.device_type)
-                .i64(event.device_id)
-                .i64(event.total_allocated_bytes)
-                .i64(event.total_reserved_bytes)
-                .i64(event.event_index)
-                .i64(id(event.operator))
-                .text(event.args)
-                .end_row()?;
-        }
-        rows.finish()
+    pub(crate) fn counter(rows: &mut Rows<'_>, moment: &MomentKey, mut texts: &[u8]) -> Result<(), IngestError> {
+        let counter = CounterHead::take(&mut texts);
+        rows.i32(moment.track as i32)
+            .i64(moment.ts)
+            .i64(moment.position as i64)
+            .text(counter.name, texts)
+            .text(counter.series, texts)
+            .f64(counter.value_bits.map(|bits| f64::from_bits(bits.cast_unsigned())))
+            .text(counter.args, texts)
+            .end_row()
     }
 
-    pub(crate) fn flows(&mut self) -> Result<(), IngestError> {
-        let mut rows = self.rows(&FLOWS)?;
-        for flow in &self.records.flows {
-            self.source(&mut rows)
-                .i32(flow.track as i32)
-                .i64(flow.ts)
-                .i64(flow.position as i64)
-                .word(flow.phase.as_text())
-                .text(flow.category)
-                .text(flow.name)
-                .i64(flow.id)
-                .text(flow.id_text)
-                .i64(id(flow.span))
-                .end_row()?;
-        }
-        rows.finish()
+    pub(crate) fn memory_rows<'s>(&mut self, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
+        self.rows(&MEMORY_EVENTS, strings)
     }
 
-    pub(crate) fn steps(&mut self, steps: &Steps) -> Result<(), IngestError> {
-        let mut rows = self.rows(&STEPS)?;
+    pub(crate) fn memory_event(
+        rows: &mut Rows<'_>,
+        moment: &MomentKey,
+        event: &MemoryHead,
+        texts: &[u8],
+        operator: Option<SpanId>,
+    ) -> Result<(), IngestError> {
+        rows.i32(moment.track as i32)
+            .i64(moment.ts)
+            .i64(moment.position as i64)
+            .i64(event.size_bytes)
+            .i64(event.address)
+            .i64(event.device_type)
+            .i64(event.device_id)
+            .i64(event.total_allocated_bytes)
+            .i64(event.total_reserved_bytes)
+            .i64(event.event_index)
+            .i64(id(operator))
+            .text(event.args, texts)
+            .end_row()
+    }
+
+    pub(crate) fn flow_rows<'s>(&mut self, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
+        self.rows(&FLOWS, strings)
+    }
+
+    pub(crate) fn flow(
+        rows: &mut Rows<'_>,
+        moment: &MomentKey,
+        flow: &FlowHead,
+        texts: &[u8],
+        span: Option<SpanId>,
+    ) -> Result<(), IngestError> {
+        rows.i32(moment.track as i32)
+            .i64(moment.ts)
+            .i64(moment.position as i64)
+            .word(flow.phase.as_text())
+            .text(flow.category, texts)
+            .text(flow.name, texts)
+            .i64(flow.id)
+            .text(flow.id_text, texts)
+            .i64(id(span))
+            .end_row()
+    }
+
+    pub(crate) fn steps(&mut self, steps: &Steps, strings: &Strings) -> Result<(), IngestError> {
+        let mut rows = self.rows(&STEPS, strings)?;
         for (number, step) in steps.list.iter().enumerate() {
-            self.source(&mut rows)
-                .i32(number as i32)
+            rows.i32(number as i32)
                 .word(step.name.as_str())
                 .word(steps.source)
                 .i64(step.start)
@@ -177,11 +215,10 @@ impl<'a> Tables<'a> {
         rows.finish()
     }
 
-    pub(crate) fn warnings(&mut self) -> Result<(), IngestError> {
-        let mut rows = self.rows(&INGEST_WARNINGS)?;
-        for warning in &self.records.counts.rows {
-            self.source(&mut rows)
-                .word(warning.code.as_str())
+    pub(crate) fn warnings(&mut self, counts: &Counts, strings: &Strings) -> Result<(), IngestError> {
+        let mut rows = self.rows(&INGEST_WARNINGS, strings)?;
+        for warning in &counts.rows {
+            rows.word(warning.code.as_str())
                 .bool(warning.is_loss)
                 .i64(warning.position.map(|position| position as i64))
                 .i64(warning.offset_bytes.map(|offset| offset as i64))
@@ -191,10 +228,10 @@ impl<'a> Tables<'a> {
         rows.finish()
     }
 
-    pub(crate) fn health(&mut self, figures: &BTreeMap<String, Figure>) -> Result<(), IngestError> {
-        let mut rows = self.rows(&HEALTH)?;
+    pub(crate) fn health(&mut self, figures: &BTreeMap<String, Figure>, strings: &Strings) -> Result<(), IngestError> {
+        let mut rows = self.rows(&HEALTH, strings)?;
         for (name, figure) in figures {
-            self.source(&mut rows).word(name.as_str());
+            rows.word(name.as_str());
             match figure {
                 Figure::Count(value) => rows.i64(*value).null().null().null(),
                 Figure::Ratio(value) => rows.null().f64(*value).null().null(),
@@ -206,16 +243,11 @@ impl<'a> Tables<'a> {
         rows.finish()
     }
 
-    fn rows(&mut self, table: &'static Table) -> Result<Rows<'a>, IngestError> {
-        Ok(Rows::new(table, self.writer.table(table)?, &self.records.strings))
-    }
-
-    /// Every row begins with its source.
-    fn source<'r, 's>(&self, rows: &'r mut Rows<'s>) -> &'r mut Rows<'s> {
-        rows.i32(self.id.rank as i32).i32(self.id.window as i32)
+    fn rows<'s>(&mut self, table: &'static Table, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
+        Ok(Rows::new(table, self.writer.table(table)?, self.id, strings))
     }
 }
 
 fn id(span: Option<SpanId>) -> Option<i64> {
-    span.map(i64::from)
+    span.map(|id| id.index() as i64)
 }

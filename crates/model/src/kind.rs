@@ -30,6 +30,22 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every phase, in the order of their numbers.
+    pub const ALL: [Self; 12] = [
+        Self::Complete,
+        Self::Begin,
+        Self::End,
+        Self::AsyncBegin,
+        Self::AsyncInstant,
+        Self::AsyncEnd,
+        Self::Instant,
+        Self::Counter,
+        Self::FlowStart,
+        Self::FlowStep,
+        Self::FlowEnd,
+        Self::Metadata,
+    ];
+
     /// The phase for the text in `ph`; `None` for a phase that is not supported.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {

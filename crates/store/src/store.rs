@@ -49,6 +49,12 @@ impl Store {
         &self.root
     }
 
+    /// A folder on the store's disk for temporary files without a name.
+    #[must_use]
+    pub fn scratch_dir(&self) -> PathBuf {
+        layout::runs_dir(&self.root)
+    }
+
     /// The runs that have a source, by folder name, sorted.
     pub fn runs(&self) -> Result<Vec<String>, StoreError> {
         let mut runs = Vec::new();

@@ -1,27 +1,6 @@
-//! What is worked out about each span, beside its record.
+//! Which rule found what was found; the names are those in the table `spans`.
 
-use crate::record::SpanId;
-
-/// Everything derived about one span; see the columns of the table `spans`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Derived {
-    pub parent: Option<SpanId>,
-    pub depth: u32,
-    pub self_ns: i64,
-    pub parent_op: Option<SpanId>,
-    pub python_parent: Option<SpanId>,
-    pub module: Option<SpanId>,
-    pub launch: Option<SpanId>,
-    pub owner: Option<SpanId>,
-    pub operator: Option<SpanId>,
-    pub link: Option<Link>,
-    pub graph_launch: Option<u32>,
-    pub graph_node: Option<i64>,
-    pub comm_rule: Option<CommRule>,
-    pub step: Option<u32>,
-    pub forward: Option<SpanId>,
-    pub forward_rule: Option<ForwardRule>,
-}
+use crate::row::byte_fields;
 
 /// How the owner of a device event was found, or why it was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +25,7 @@ impl Link {
 }
 
 /// Which rule says that a kernel is communication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CommRule {
     CollectiveName,
     Owner,
@@ -54,6 +33,8 @@ pub(crate) enum CommRule {
 }
 
 impl CommRule {
+    const ALL: [Option<Self>; 4] = [None, Some(Self::CollectiveName), Some(Self::Owner), Some(Self::Name)];
+
     pub(crate) fn as_text(self) -> &'static str {
         match self {
             Self::CollectiveName => "collective_name",
@@ -63,18 +44,26 @@ impl CommRule {
     }
 }
 
-/// How the forward operator of a backward one was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the forward operator of a backward one was found; the first rule that finds one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ForwardRule {
     Flow,
     SequenceNumber,
 }
 
 impl ForwardRule {
+    const ALL: [Self; 2] = [Self::Flow, Self::SequenceNumber];
+
     pub(crate) fn as_text(self) -> &'static str {
         match self {
             Self::Flow => "flow",
             Self::SequenceNumber => "sequence_number",
         }
     }
+}
+
+byte_fields! {
+    Link: Link::ALL, |link| link as u8;
+    Option<CommRule>: CommRule::ALL, |rule| rule.map_or(0, |rule| rule as u8 + 1);
+    ForwardRule: ForwardRule::ALL, |rule| rule as u8;
 }

@@ -1,0 +1,187 @@
+//! The first walk over the spans of a source: who encloses whom, and everything that is joined from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use stepscope_model::{Kind, Phase};
+
+use crate::error::IngestError;
+use crate::forward::{ForwardInputs, ForwardRow};
+use crate::health::{Facts, Figure, HealthInputs};
+use crate::late::LateColumn;
+use crate::link::{LinkInputs, Links};
+use crate::nest::Nest;
+use crate::points::{Holder, Points};
+use crate::record::{FlowHead, MemoryHead, MomentKey, TrackId};
+use crate::row::Field;
+use crate::rows::Rows;
+use crate::scratch::Scratch;
+use crate::sorter::{Reader, Sorted};
+use crate::source::Recording;
+use crate::steps::{StepInputs, Steps};
+use crate::stream::{Span, SpanStream};
+use crate::strings::Strings;
+use crate::tracks::Tracks;
+use crate::watch::Watch;
+use crate::write::Tables;
+
+/// What is derived about the spans and cannot be told from the ones before them.
+pub(crate) struct Derivation {
+    pub self_ns: LateColumn,
+    pub links: Links,
+    pub forwards: Sorted<ForwardRow>,
+    pub steps: Steps,
+    pub health: BTreeMap<String, Figure>,
+    /// Some time is no whole number of microseconds.
+    pub has_nanoseconds: bool,
+}
+
+/// Walks over the spans. Writes on the way what has nothing to wait for: ends of arrows, memory events, counters.
+pub(crate) fn derive(
+    recording: &mut Recording,
+    tables: &mut Tables<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Derivation, IngestError> {
+    let Recording { strings, tracks, counts, scratch, header, .. } = recording;
+    let base = header.base_time_ns;
+    let mut walk = Walk::new(scratch);
+    let mut flows = Moments::new(&recording.flows, base, tables.flow_rows(strings)?)?;
+    let mut memory = Moments::new(&recording.memory, base, tables.memory_rows(strings)?)?;
+    let mut counters = Moments::new(&recording.counters, base, tables.counter_rows(strings)?)?;
+    counters.until(None, |moment, bytes, rows| {
+        tracks.list[moment.track as usize].cover(moment.ts, moment.ts);
+        Tables::counter(rows, &moment, bytes)
+    })?;
+    counters.rows.finish()?;
+
+    let mut stream = SpanStream::new(&recording.spans, base)?;
+    loop {
+        let span = stream.next()?;
+        let before = span.map(|span| (span.key.track, span.key.start));
+        flows.until(before, |moment, bytes, rows| walk.flow(&moment, bytes, tracks, rows))?;
+        memory.until(before, |moment, bytes, rows| walk.memory(&moment, bytes, tracks, rows))?;
+        let Some(span) = span else { break };
+        walk.span(&span, strings, tracks)?;
+        watch.tick()?;
+    }
+    walk.nest.end_all();
+    walk.keep_self_times()?;
+    flows.rows.finish()?;
+    memory.rows.finish()?;
+
+    let links = walk.links.link()?;
+    let forwards = walk.forwards.link(counts)?;
+    let steps = walk.steps.find(&links.rows)?;
+    let facts = Facts { counts, links: &links, steps: &steps, crossing: walk.nest.crossing, notes: &recording.notes };
+    let health = walk.health.figures(&facts)?;
+    let (self_ns, has_nanoseconds) = (walk.self_ns, walk.has_nanoseconds);
+    Ok(Derivation { self_ns, links, forwards, steps, health, has_nanoseconds })
+}
+
+struct Walk {
+    nest: Nest,
+    points: Points,
+    self_ns: LateColumn,
+    links: LinkInputs,
+    forwards: ForwardInputs,
+    steps: StepInputs,
+    health: HealthInputs,
+    has_nanoseconds: bool,
+}
+
+impl Walk {
+    fn new(scratch: &Arc<Scratch>) -> Self {
+        Self {
+            nest: Nest::default(),
+            points: Points::default(),
+            self_ns: LateColumn::new(scratch),
+            links: LinkInputs::new(scratch),
+            forwards: ForwardInputs::new(scratch),
+            steps: StepInputs::default(),
+            health: HealthInputs::new(scratch),
+            has_nanoseconds: false,
+        }
+    }
+
+    fn span(&mut self, span: &Span<'_>, strings: &Strings, tracks: &mut Tracks) -> Result<(), IngestError> {
+        let (key, head) = (&span.key, &span.record.head);
+        let nested = self.nest.push(&span.for_nest());
+        self.keep_self_times()?;
+        let operator = if head.kind == Kind::Op { Some(span.id) } else { nested.parent_op };
+        self.points.push(key.track, key.start, head.kind, Holder { id: span.id, end: key.end(), operator });
+        let track = &mut tracks.list[key.track as usize];
+        track.spans += 1;
+        track.cover(key.start, key.end());
+        self.has_nanoseconds |= head.phase == Phase::Complete && (key.start % 1000 != 0 || key.dur() % 1000 != 0);
+        self.links.add(span, &nested)?;
+        self.forwards.add_span(span)?;
+        self.steps.add(span, || head.name.map_or("", |name| strings.resolve(name, span.record.texts)));
+        self.health.add(span)
+    }
+
+    fn keep_self_times(&mut self) -> Result<(), IngestError> {
+        for (id, self_ns) in self.nest.ended.drain(..) {
+            self.self_ns.set(id, self_ns)?;
+        }
+        Ok(())
+    }
+
+    fn flow(
+        &mut self,
+        moment: &MomentKey,
+        bytes: &[u8],
+        tracks: &mut Tracks,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), IngestError> {
+        let mut texts = bytes;
+        let flow = FlowHead::take(&mut texts);
+        let holder = self.points.span_at(moment.track, moment.ts);
+        self.forwards.add_flow(moment.position, &flow, holder.and_then(|holder| holder.operator))?;
+        tracks.list[moment.track as usize].cover(moment.ts, moment.ts);
+        Tables::flow(rows, moment, &flow, texts, holder.map(|holder| holder.id))
+    }
+
+    fn memory(
+        &mut self,
+        moment: &MomentKey,
+        bytes: &[u8],
+        tracks: &mut Tracks,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), IngestError> {
+        let mut texts = bytes;
+        let event = MemoryHead::take(&mut texts);
+        let holder = self.points.operator_at(moment.track, moment.ts);
+        tracks.list[moment.track as usize].cover(moment.ts, moment.ts);
+        Tables::memory_event(rows, moment, &event, texts, holder.map(|holder| holder.id))
+    }
+}
+
+/// Moments in the order of the spans, and the rows they become.
+struct Moments<'a> {
+    reader: Reader<'a, MomentKey>,
+    base_time_ns: i64,
+    rows: Rows<'a>,
+}
+
+impl<'a> Moments<'a> {
+    fn new(moments: &'a Sorted<MomentKey>, base_time_ns: i64, rows: Rows<'a>) -> Result<Self, IngestError> {
+        Ok(Self { reader: moments.reader()?, base_time_ns, rows })
+    }
+
+    /// Takes every moment before a place on a track; all that are left, without one.
+    #[inline]
+    fn until(
+        &mut self,
+        before: Option<(TrackId, i64)>,
+        mut take: impl FnMut(MomentKey, &[u8], &mut Rows<'a>) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        while let Some(next) = self.reader.peek()? {
+            if before.is_some_and(|before| (next.track, next.ts + self.base_time_ns) >= before) {
+                break;
+            }
+            let Some((key, bytes)) = self.reader.next()? else { break };
+            take(MomentKey { ts: key.ts + self.base_time_ns, ..key }, bytes, &mut self.rows)?;
+        }
+        Ok(())
+    }
+}
