@@ -4,13 +4,16 @@
 //! tree. Profilers are killed while they write, and some write invalid JSON; what is whole is kept, and every element
 //! of the list of events is accounted for.
 
+mod batch;
 mod document;
 mod elements;
 mod keys;
 mod record;
 mod resync;
 mod scan;
+mod shapes;
 mod skip;
+mod slot;
 mod text;
 mod window;
 mod word;
@@ -19,12 +22,17 @@ use std::io::Read;
 
 use memchr::memmem;
 
+use self::batch::Direct;
 use self::document::Document;
 use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token};
+pub(crate) use self::slot::ScannedArgs;
 use self::window::{BLOCK_BYTES, Window};
 use crate::error::FormatError;
 use crate::event::TraceSink;
 use crate::registry::{Confidence, Format, Limits};
+
+/// No limit on events is above this, so that places in the text of one fit into 32 bits.
+const MAX_EVENT_BYTES: usize = 1 << 30;
 
 /// The Trace Event Format, as an object with `traceEvents` or as a bare list.
 pub(crate) struct ChromeTrace;
@@ -48,7 +56,7 @@ impl Format for ChromeTrace {
 
     fn read(
         &self,
-        input: &mut dyn Read,
+        input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
     ) -> Result<Vec<&'static str>, FormatError> {
@@ -57,12 +65,13 @@ impl Format for ChromeTrace {
 }
 
 fn read_in_blocks(
-    input: &mut dyn Read,
+    input: &mut (dyn Read + Send),
     block_bytes: usize,
     limits: &Limits,
     sink: &mut dyn TraceSink,
 ) -> Result<Vec<&'static str>, FormatError> {
-    Document::new(Window::new(input, block_bytes), limits, sink).read()
+    let limits = Limits { max_event_bytes: limits.max_event_bytes.min(MAX_EVENT_BYTES), ..*limits };
+    Document::new(Window::new(input, block_bytes), &limits, &mut Direct(sink)).read()
 }
 
 /// An object without `traceEvents` in its head may have it further on, behind a long header.

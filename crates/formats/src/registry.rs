@@ -20,7 +20,7 @@ pub trait Format: Sync {
     /// Reads the whole trace, to the last byte of `input`, which gives plain bytes. Gives the notes.
     fn read(
         &self,
-        input: &mut dyn Read,
+        input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
     ) -> Result<Vec<&'static str>, FormatError>;

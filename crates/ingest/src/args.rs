@@ -168,14 +168,6 @@ pub(crate) fn rest_json(entries: Entries<'_>, known: &[&str], strings: &mut Stri
     finish_json(&mut json, strings)
 }
 
-/// The last value of `key`.
-pub(crate) fn last<'a, 'b>(entries: Entries<'b>, key: &str) -> Option<&'a Value<'b>>
-where
-    'b: 'a,
-{
-    entries.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
-}
-
 /// The value of a typed column among the cells of an event.
 pub(crate) fn find_cell(cells: &[Cell], column: SpanArgColumn) -> Option<CellValue> {
     cells.iter().find(|cell| cell.column == column).map(|cell| cell.value)

@@ -5,7 +5,7 @@ use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
 
-use crate::args::{ArgSplitter, SplitArgs, find_cell, last, rest_json};
+use crate::args::{ArgSplitter, SplitArgs, find_cell, rest_json};
 use crate::counts::{Counts, Place, plain};
 use crate::header::Header;
 use crate::identity::canonical;
@@ -131,7 +131,8 @@ impl<'a> Collector<'a> {
 
     fn args(&mut self, event: &Event<'_>) -> (Args, SplitArgs) {
         let first_cell = self.records.cells.len() as u64;
-        let split = self.splitter.split(event.args, &mut self.records.strings, &mut self.records.cells);
+        let entries: Vec<_> = event.args.iter().collect();
+        let split = self.splitter.split(&entries, &mut self.records.strings, &mut self.records.cells);
         let cells = (self.records.cells.len() as u64 - first_cell) as u8;
         (Args { first_cell, cells, rest: split.rest }, split)
     }
@@ -165,7 +166,8 @@ impl<'a> Collector<'a> {
         let Some(ts) = nanoseconds(&event.ts) else {
             return self.drop_event(event, BAD_TIME, "", Some(describe(&event.ts)));
         };
-        let integer = |key: &str| last(event.args, key).and_then(Value::as_i64);
+        let entries: Vec<_> = event.args.iter().collect();
+        let integer = |key: &str| event.args.last(key).and_then(|value| value.as_i64());
         // An integer that does not fit its column stays readable in the JSON rest.
         let known: Vec<&str> = MEMORY_COLUMNS.into_iter().filter(|key| integer(key).is_some()).collect();
         let record = MemoryEvent {
@@ -179,7 +181,7 @@ impl<'a> Collector<'a> {
             total_allocated_bytes: integer("Total Allocated"),
             total_reserved_bytes: integer("Total Reserved"),
             event_index: integer("Ev Idx"),
-            args: rest_json(event.args, &known, &mut self.records.strings),
+            args: rest_json(&entries, &known, &mut self.records.strings),
             operator: None,
         };
         self.records.memory.push(record);
@@ -189,7 +191,8 @@ impl<'a> Collector<'a> {
         let Some(ts) = self.instant(event, Phase::Counter) else { return };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
         let name = self.text(&event.name);
-        let (series, value, args) = match event.args {
+        let entries: Vec<_> = event.args.iter().collect();
+        let (series, value, args) = match entries.as_slice() {
             [(series, value)] if value.as_f64().is_some() => {
                 (Some(self.records.strings.intern(series)), value.as_f64(), None)
             }

@@ -1,25 +1,30 @@
 //! Numbers and words of JSON, and what profilers write in their place.
 
-use super::scan::SlotKind;
+use super::slot::SlotKind;
+use crate::eight_bytes::digits_end;
 
 /// Length of the JSON number at the start of `bytes`.
 #[inline]
 pub(super) fn number_length(bytes: &[u8]) -> Option<usize> {
-    let digits = |at: usize| {
-        let count = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        (count > 0).then_some(at + count)
-    };
     let whole = usize::from(bytes.first() == Some(&b'-'));
-    let mut at = digits(whole)?;
-    if bytes[whole] == b'0' && at > whole + 1 {
+    let mut at = digits_end(bytes, whole);
+    if at == whole || (bytes[whole] == b'0' && at > whole + 1) {
         return None;
     }
     if bytes.get(at) == Some(&b'.') {
-        at = digits(at + 1)?;
+        let fraction = at + 1;
+        at = digits_end(bytes, fraction);
+        if at == fraction {
+            return None;
+        }
     }
     if let Some(b'e' | b'E') = bytes.get(at) {
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        at = digits(at + 1 + sign)?;
+        let exponent = at + 1 + sign;
+        at = digits_end(bytes, exponent);
+        if at == exponent {
+            return None;
+        }
     }
     Some(at)
 }
@@ -59,7 +64,7 @@ pub(super) fn word_kind(word: &[u8]) -> Word {
 #[cfg(test)]
 mod tests {
     use super::{Word, word_kind};
-    use crate::chrome::scan::SlotKind;
+    use crate::chrome::slot::SlotKind;
 
     #[test]
     fn words() {
