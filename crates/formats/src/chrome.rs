@@ -11,6 +11,7 @@ mod keys;
 mod record;
 mod resync;
 mod scan;
+mod scan_ahead;
 mod shapes;
 mod skip;
 mod slot;
@@ -25,14 +26,16 @@ use memchr::memmem;
 use self::batch::Direct;
 use self::document::Document;
 use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token};
+use self::scan_ahead::scan_ahead;
+use self::slot::PLACE_BITS;
 pub(crate) use self::slot::ScannedArgs;
 use self::window::{BLOCK_BYTES, Window};
 use crate::error::FormatError;
 use crate::event::TraceSink;
 use crate::registry::{Confidence, Format, Limits};
 
-/// No limit on events is above this, so that places in the text of one fit into 32 bits.
-const MAX_EVENT_BYTES: usize = 1 << 30;
+/// No limit on events is above this, so that places fit into slots. Twice as much and a block may be in memory.
+const MAX_EVENT_BYTES: usize = 1 << (PLACE_BITS - 2);
 
 /// The Trace Event Format, as an object with `traceEvents` or as a bare list.
 pub(crate) struct ChromeTrace;
@@ -71,7 +74,13 @@ fn read_in_blocks(
     sink: &mut dyn TraceSink,
 ) -> Result<Vec<&'static str>, FormatError> {
     let limits = Limits { max_event_bytes: limits.max_event_bytes.min(MAX_EVENT_BYTES), ..*limits };
-    Document::new(Window::new(input, block_bytes), &limits, &mut Direct(sink)).read()
+    let mut window = Window::new(input, block_bytes);
+    window.more()?;
+    // Threads would take longer to start than a small trace takes to read.
+    if window.at_end() {
+        return Document::new(window, &limits, &mut Direct(sink)).read();
+    }
+    scan_ahead(sink, |outlet| Document::new(window, &limits, outlet).read())
 }
 
 /// An object without `traceEvents` in its head may have it further on, behind a long header.

@@ -1,5 +1,6 @@
 //! Looks at eight bytes at once. Most strings and numbers of a trace are short: this is faster for them than looking
 //! at each byte, and than calling a vector search.
+#![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
 use memchr::memchr2;
 
@@ -14,13 +15,13 @@ const QUOTES: u64 = ONES * 0x22;
 const BACKSLASHES: u64 = ONES * 0x5c;
 const ZEROS: u64 = ONES * 0x30;
 
-/// Words that are looked at before a vector search takes over.
-const NEAR_WORDS: usize = 4;
+/// Bytes that are looked at before a vector search takes over.
+const NEAR_BYTES: usize = 32;
 
 /// Where the first quote or backslash of `bytes` is.
-#[inline]
+#[inline(always)]
 pub(crate) fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    let Some(near) = bytes.first_chunk::<{ NEAR_WORDS * 8 }>() else {
+    let Some(near) = bytes.first_chunk::<NEAR_BYTES>() else {
         return bytes.iter().position(|&byte| byte == b'"' || byte == b'\\');
     };
     for (index, chunk) in near.as_chunks::<8>().0.iter().enumerate() {
@@ -30,11 +31,11 @@ pub(crate) fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
             return Some(index * 8 + first_marked(found));
         }
     }
-    memchr2(b'"', b'\\', &bytes[near.len()..]).map(|at| near.len() + at)
+    memchr2(b'"', b'\\', &bytes[NEAR_BYTES..]).map(|at| NEAR_BYTES + at)
 }
 
 /// Where the digits end that `bytes` has from `at` on.
-#[inline]
+#[inline(always)]
 pub(crate) fn digits_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(chunk) = bytes.get(end..).and_then(|rest| rest.first_chunk::<8>()) {

@@ -25,10 +25,10 @@ const PROGRESS_BYTES: u64 = 4 << 20;
 const EXCERPT_BYTES: usize = 60;
 
 /// A document that is being read.
-pub(super) struct Document<'r> {
+pub(super) struct Document<'r, 'o> {
     pub(super) window: Window<'r>,
-    pub(super) limits: &'r Limits,
-    outlet: &'r mut dyn Outlet,
+    pub(super) limits: &'o Limits,
+    outlet: &'o mut dyn Outlet,
     /// What was found in the text that is in memory.
     pub(super) batch: Batch,
     pub(super) record: Record,
@@ -52,8 +52,9 @@ pub(super) enum ListEnd {
     Cut,
 }
 
-impl<'r> Document<'r> {
-    pub(super) fn new(window: Window<'r>, limits: &'r Limits, outlet: &'r mut dyn Outlet) -> Self {
+impl<'r, 'o> Document<'r, 'o> {
+    /// A document at the start of its first block, which is in the window.
+    pub(super) fn new(window: Window<'r>, limits: &'o Limits, outlet: &'o mut dyn Outlet) -> Self {
         Self {
             window,
             limits,
@@ -78,7 +79,6 @@ impl<'r> Document<'r> {
     }
 
     fn read_root(&mut self) -> Result<Vec<&'static str>, FormatError> {
-        self.more()?;
         if self.window.rest().starts_with('\u{FEFF}') {
             self.window.consume('\u{FEFF}'.len_utf8());
         }

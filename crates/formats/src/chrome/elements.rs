@@ -25,7 +25,7 @@ enum Stray {
     Other,
 }
 
-impl Document<'_> {
+impl Document<'_, '_> {
     /// Reads the elements of a list whose `[` is passed.
     pub(super) fn read_list(&mut self) -> Result<ListEnd, FormatError> {
         let mut is_comma_due = false;

@@ -103,7 +103,7 @@ impl Record {
         key: Slot,
         has_args: &mut bool,
     ) -> Scan<()> {
-        self.path.is_regular &= key.kind == SlotKind::Plain;
+        self.path.is_regular &= key.kind() == SlotKind::Plain;
         let field = match key.text(text).as_bytes() {
             b"ph" => Field::Phase,
             b"cat" => Field::Category,
@@ -121,7 +121,7 @@ impl Record {
                     return scanner.value(1).map(drop);
                 }
                 return members_of(scanner, limits, |scanner, key| {
-                    self.path.is_regular &= key.kind == SlotKind::Plain;
+                    self.path.is_regular &= key.kind() == SlotKind::Plain;
                     let value = self.step(scanner, Target::Arg(key), 2)?;
                     self.args.push(ArgSlot { key, value });
                     Ok(())

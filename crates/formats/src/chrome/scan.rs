@@ -2,6 +2,7 @@
 //!
 //! It says where values begin and end and checks the grammar on the way. What profilers are known to get wrong is
 //! taken and noted: empty values, NaN and infinity, commas too many, raw control characters in strings.
+#![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
 use super::slot::{Slot, SlotKind};
 use super::text::{is_strict, push_strict};
@@ -150,7 +151,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans the value that begins at the current place, inside `depth` arrays and objects.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&mut self, depth: usize) -> Scan<Slot> {
         match self.peek()? {
             b'"' => self.string(),
@@ -172,7 +173,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans the string whose quote is next; the slot is its inside.
-    #[inline]
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Scan<Slot> {
         let start = self.pos + 1;
         let mut at = start;
@@ -208,7 +209,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans a number or a word.
-    #[inline]
+    #[inline(always)]
     fn bare(&mut self) -> Scan<Slot> {
         let start = self.pos;
         let rest = &self.bytes()[start..];
@@ -226,6 +227,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans what is not a well-formed number.
+    #[cold]
     fn word(&mut self) -> Scan<Slot> {
         let start = self.pos;
         let rest = &self.bytes()[start..];
@@ -287,7 +289,7 @@ impl<'t> Scanner<'t> {
                         _ => {
                             let slot = self.value(depth)?;
                             let written = slot.raw(self.text);
-                            out.token(if slot.kind == SlotKind::Null { "null" } else { written });
+                            out.token(if slot.kind() == SlotKind::Null { "null" } else { written });
                         }
                     }
                 }
@@ -325,7 +327,7 @@ impl<'t> Scanner<'t> {
     fn nested_string(&mut self, is_strict_json: &mut bool, out: &mut impl TokenSink) -> Scan<()> {
         let slot = self.string()?;
         let raw = slot.raw(self.text);
-        *is_strict_json = *is_strict_json && is_strict(raw, slot.kind == SlotKind::Escaped);
+        *is_strict_json = *is_strict_json && is_strict(raw, slot.kind() == SlotKind::Escaped);
         out.string(raw);
         Ok(())
     }

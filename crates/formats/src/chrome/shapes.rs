@@ -22,6 +22,10 @@ const MAX_NODES: usize = 8192;
 const MAX_CHILDREN: usize = 16;
 const MAX_LITERAL_BYTES: usize = 256;
 
+/// Words of a text that are compared at once; few texts are longer.
+const HEAD_WORDS: usize = 3;
+const HEAD_BYTES: usize = HEAD_WORDS * 8;
+
 /// Events in a row that fit no shape before shapes are left alone.
 const MAX_MISSES: u32 = 64;
 
@@ -32,8 +36,6 @@ const PAUSE_EVENTS: u32 = 1024;
 pub(super) struct Shapes {
     /// The first one is the start of an event.
     nodes: Vec<Node>,
-    /// The texts of all nodes, padded to whole words.
-    words: Vec<u64>,
     shape_count: u32,
     /// Events in a row that fitted no shape.
     misses: u32,
@@ -44,10 +46,11 @@ pub(super) struct Shapes {
 /// The text before a value, or before the end of the event.
 #[derive(Clone)]
 struct Node {
-    first_word: u32,
-    last_word: u32,
-    /// The bits of the last word that count.
-    last_mask: u64,
+    /// The beginning of the text, and which bits of it count.
+    head: [u64; HEAD_WORDS],
+    head_mask: [u64; HEAD_WORDS],
+    /// What follows the head.
+    tail: Box<[u8]>,
     length: u32,
     role: Role,
     child_count: u8,
@@ -74,16 +77,8 @@ enum Role {
 
 impl Default for Shapes {
     fn default() -> Self {
-        let start = Node {
-            first_word: 0,
-            last_word: 0,
-            last_mask: 0,
-            length: 0,
-            role: Role::Nothing,
-            child_count: 0,
-            children: [0; MAX_CHILDREN],
-        };
-        Self { nodes: vec![start], words: Vec::new(), shape_count: 0, misses: 0, pause: 0 }
+        let start = Node::new(&[], Role::Nothing);
+        Self { nodes: vec![start], shape_count: 0, misses: 0, pause: 0 }
     }
 }
 
@@ -126,18 +121,21 @@ impl Shapes {
         let mut node = 0;
         loop {
             node = self.fitting_child(node, bytes.get(scanner.pos..)?)?;
-            let Node { length, role, .. } = self.nodes[node];
+            let &Node { length, role, .. } = &self.nodes[node];
             scanner.pos += length as usize;
             let place = scanner.pos;
+            if let Role::End { shape } = role {
+                return Some(shape);
+            }
+            let depth = if matches!(role, Role::Arg { .. }) { 2 } else { 1 };
+            let value = scanner.value(depth).ok()?;
             match role {
-                Role::Field(field) => record.fields[field as usize] = scanner.value(1).ok()?,
+                Role::Field(field) => record.fields[field as usize] = value,
                 Role::Arg { key_start, key_end } => {
                     let key = Slot::new(SlotKind::Plain, place - key_start as usize, place - key_end as usize);
-                    let value = scanner.value(2).ok()?;
                     record.args.push(ArgSlot { key, value });
                 }
-                Role::Nothing => drop(scanner.value(1).ok()?),
-                Role::End { shape } => return Some(shape),
+                Role::Nothing | Role::End { .. } => {}
             }
             if scanner.saw_bad_value {
                 return None;
@@ -149,41 +147,14 @@ impl Shapes {
     #[inline]
     fn fitting_child(&mut self, parent: usize, rest: &[u8]) -> Option<usize> {
         let Node { children, child_count, .. } = &self.nodes[parent];
-        let index = children[..usize::from(*child_count)].iter().position(|&child| self.fits(child, rest))?;
+        let index = children[..usize::from(*child_count)]
+            .iter()
+            .position(|&child| self.nodes[usize::from(child)].fits(rest))?;
         let child = children[index];
         if index > 0 {
             self.nodes[parent].children[..=index].rotate_right(1);
         }
         Some(usize::from(child))
-    }
-
-    #[inline]
-    fn fits(&self, node: u16, rest: &[u8]) -> bool {
-        let node = &self.nodes[usize::from(node)];
-        let words = &self.words[node.first_word as usize..=node.last_word as usize];
-        let length = node.length as usize;
-        let Some(near) = rest.get(..words.len() * 8) else { return self.fits_near_end(node, rest) };
-        let is_equal = words.iter().zip(near.as_chunks::<8>().0).enumerate().all(|(index, (&word, chunk))| {
-            let difference = word ^ u64::from_le_bytes(*chunk);
-            let mask = if index + 1 == words.len() { node.last_mask } else { u64::MAX };
-            difference & mask == 0
-        });
-        // With a space more before the value it is another text.
-        is_equal && (matches!(node.role, Role::End { .. }) || rest.get(length).is_some_and(|&byte| byte > b' '))
-    }
-
-    /// The same where the text in memory ends soon.
-    #[cold]
-    fn fits_near_end(&self, node: &Node, rest: &[u8]) -> bool {
-        let length = node.length as usize;
-        let Some(near) = rest.get(..length) else { return false };
-        let is_equal = self.literal(node).eq(near.iter().copied());
-        is_equal && (matches!(node.role, Role::End { .. }) || rest.get(length).is_some_and(|&byte| byte > b' '))
-    }
-
-    fn literal(&self, node: &Node) -> impl Iterator<Item = u8> {
-        let words = &self.words[node.first_word as usize..=node.last_word as usize];
-        words.iter().flat_map(|word| word.to_le_bytes()).take(node.length as usize)
     }
 
     /// Adds the way along `path` to the tree, as far as there is room.
@@ -213,7 +184,7 @@ impl Shapes {
     fn child_with(&mut self, parent: usize, literal: &[u8], role: Role) -> Option<usize> {
         let Node { children, child_count, .. } = &self.nodes[parent];
         let child_count = usize::from(*child_count);
-        let is_known = |&&child: &&u16| self.literal(&self.nodes[usize::from(child)]).eq(literal.iter().copied());
+        let is_known = |&&child: &&u16| self.nodes[usize::from(child)].is_text(literal);
         if let Some(&child) = children[..child_count].iter().find(is_known) {
             return Some(usize::from(child));
         }
@@ -221,28 +192,67 @@ impl Shapes {
         if !has_room || literal.is_empty() || literal.len() > MAX_LITERAL_BYTES {
             return None;
         }
-        let first_word = self.words.len();
-        self.words.extend(literal.chunks(8).map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
-        }));
-        let last_bytes = (literal.len() - 1) % 8 + 1;
         let child = self.nodes.len();
-        self.nodes.push(Node {
-            first_word: first_word as u32,
-            last_word: self.words.len() as u32 - 1,
-            last_mask: u64::MAX >> (64 - 8 * last_bytes),
-            length: literal.len() as u32,
-            role,
-            child_count: 0,
-            children: [0; MAX_CHILDREN],
-        });
+        self.nodes.push(Node::new(literal, role));
         let parent = &mut self.nodes[parent];
         parent.children[child_count] = child as u16;
         parent.child_count += 1;
         Some(child)
     }
+}
+
+impl Node {
+    fn new(literal: &[u8], role: Role) -> Self {
+        let (head, tail) = literal.split_at(literal.len().min(HEAD_BYTES));
+        let mut padded = [0; HEAD_BYTES];
+        let mut mask = [0; HEAD_BYTES];
+        padded[..head.len()].copy_from_slice(head);
+        mask[..head.len()].fill(u8::MAX);
+        Self {
+            head: words(&padded),
+            head_mask: words(&mask),
+            tail: tail.into(),
+            length: literal.len() as u32,
+            role,
+            child_count: 0,
+            children: [0; MAX_CHILDREN],
+        }
+    }
+
+    /// Whether `rest` begins with the text, and with a value behind it.
+    #[inline]
+    fn fits(&self, rest: &[u8]) -> bool {
+        let Some(head) = rest.first_chunk::<HEAD_BYTES>() else { return self.fits_near_end(rest) };
+        let difference = (0..HEAD_WORDS).fold(0, |difference, index| {
+            difference | ((words(head)[index] ^ self.head[index]) & self.head_mask[index])
+        });
+        difference == 0
+            && (self.tail.is_empty() || rest[HEAD_BYTES..].starts_with(&self.tail))
+            && self.is_followed_well(rest)
+    }
+
+    /// The same where the text in memory ends soon.
+    #[cold]
+    fn fits_near_end(&self, rest: &[u8]) -> bool {
+        rest.get(..self.length as usize).is_some_and(|near| self.is_text(near)) && self.is_followed_well(rest)
+    }
+
+    /// With a space more before the value it is another text.
+    #[inline]
+    fn is_followed_well(&self, rest: &[u8]) -> bool {
+        matches!(self.role, Role::End { .. }) || rest.get(self.length as usize).is_some_and(|&byte| byte > b' ')
+    }
+
+    fn is_text(&self, literal: &[u8]) -> bool {
+        let head = self.head.iter().flat_map(|word| word.to_le_bytes()).take(self.length as usize);
+        head.chain(self.tail.iter().copied()).eq(literal.iter().copied())
+    }
+}
+
+/// The words that `bytes` are.
+#[inline]
+fn words(bytes: &[u8; HEAD_BYTES]) -> [u64; HEAD_WORDS] {
+    std::array::from_fn(|index| u64::from_le_bytes(bytes.as_chunks::<8>().0[index]))
 }
 
 #[cfg(test)]

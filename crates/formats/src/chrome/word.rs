@@ -1,10 +1,11 @@
 //! Numbers and words of JSON, and what profilers write in their place.
+#![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
 use super::slot::SlotKind;
 use crate::eight_bytes::digits_end;
 
 /// Length of the JSON number at the start of `bytes`.
-#[inline]
+#[inline(always)]
 pub(super) fn number_length(bytes: &[u8]) -> Option<usize> {
     let whole = usize::from(bytes.first() == Some(&b'-'));
     let mut at = digits_end(bytes, whole);
@@ -18,15 +19,14 @@ pub(super) fn number_length(bytes: &[u8]) -> Option<usize> {
             return None;
         }
     }
-    if let Some(b'e' | b'E') = bytes.get(at) {
-        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        let exponent = at + 1 + sign;
-        at = digits_end(bytes, exponent);
-        if at == exponent {
-            return None;
-        }
-    }
-    Some(at)
+    if let Some(b'e' | b'E') = bytes.get(at) { exponent_end(bytes, at + 1) } else { Some(at) }
+}
+
+#[cold]
+fn exponent_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let digits = at + usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+    let end = digits_end(bytes, digits);
+    (end > digits).then_some(end)
 }
 
 /// Whether `byte` cannot be part of a word.
@@ -48,8 +48,8 @@ pub(super) enum Word {
 pub(super) fn word_kind(word: &[u8]) -> Word {
     match word {
         b"null" => return Word::Is(SlotKind::Null),
-        b"true" => return Word::Is(SlotKind::Bool(true)),
-        b"false" => return Word::Is(SlotKind::Bool(false)),
+        b"true" => return Word::Is(SlotKind::True),
+        b"false" => return Word::Is(SlotKind::False),
         _ if number_length(word) == Some(word.len()) => return Word::Is(SlotKind::Number),
         _ => {}
     }
