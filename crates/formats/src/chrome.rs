@@ -16,6 +16,7 @@ mod shapes;
 mod skip;
 mod slot;
 mod text;
+mod usual;
 mod window;
 mod word;
 

@@ -21,17 +21,39 @@ const NEAR_BYTES: usize = 32;
 /// Where the first quote or backslash of `bytes` is.
 #[inline(always)]
 pub(crate) fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    let Some(near) = bytes.first_chunk::<NEAR_BYTES>() else {
-        return bytes.iter().position(|&byte| byte == b'"' || byte == b'\\');
-    };
+    find_near(bytes, quotes_and_backslashes).or_else(|| find_far(bytes))
+}
+
+/// The same when it is not near.
+#[inline(never)]
+fn find_far(bytes: &[u8]) -> Option<usize> {
+    let start = if bytes.len() < NEAR_BYTES { 0 } else { NEAR_BYTES };
+    memchr2(b'"', b'\\', &bytes[start..]).map(|at| start + at)
+}
+
+/// Length of the string whose inside `bytes` begins with, if it has no escapes.
+#[inline(always)]
+pub(crate) fn plain_string_length(bytes: &[u8]) -> Option<usize> {
+    find_quote_or_backslash(bytes).filter(|&at| bytes[at] == b'"')
+}
+
+/// The same for a short string without control characters.
+#[inline(always)]
+pub(crate) fn short_strict_string_length(bytes: &[u8]) -> Option<usize> {
+    find_near(bytes, |word| quotes_and_backslashes(word) | controls(word)).filter(|&at| bytes[at] == b'"')
+}
+
+/// The first byte that is marked, if it is near, and `bytes` go on behind that.
+#[inline(always)]
+fn find_near(bytes: &[u8], mark: impl Fn(u64) -> u64) -> Option<usize> {
+    let near = bytes.first_chunk::<NEAR_BYTES>()?;
     for (index, chunk) in near.as_chunks::<8>().0.iter().enumerate() {
-        let word = u64::from_le_bytes(*chunk);
-        let found = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
-        if found != 0 {
-            return Some(index * 8 + first_marked(found));
+        let marks = mark(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return Some(index * 8 + first_marked(marks));
         }
     }
-    memchr2(b'"', b'\\', &bytes[NEAR_BYTES..]).map(|at| NEAR_BYTES + at)
+    None
 }
 
 /// Where the digits end that `bytes` has from `at` on.
@@ -52,11 +74,7 @@ pub(crate) fn digits_end(bytes: &[u8], at: usize) -> usize {
 #[inline]
 pub(crate) fn has_control(bytes: &[u8]) -> bool {
     let (chunks, rest) = bytes.as_chunks::<8>();
-    let seen = chunks.iter().fold(0, |seen, chunk| {
-        let word = u64::from_le_bytes(*chunk);
-        // The first byte that is marked is below a space, and without one none is marked.
-        seen | (word.wrapping_sub(ONES * 0x20) & !word & HIGHS)
-    });
+    let seen = chunks.iter().fold(0, |seen, chunk| seen | controls(u64::from_le_bytes(*chunk)));
     seen != 0 || rest.iter().any(|&byte| byte < 0x20)
 }
 
@@ -79,10 +97,22 @@ fn number_of_eight_digits(word: u64) -> u64 {
     (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
 }
 
-/// The highest bit of each byte that is zero; bytes behind the first of them may be marked in error.
+// Each of these marks bytes by their highest bit. Behind the first byte that is marked, others may be so in error.
+
 #[inline]
-fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & HIGHS
+fn quotes_and_backslashes(word: u64) -> u64 {
+    below(word ^ QUOTES, 1) | below(word ^ BACKSLASHES, 1)
+}
+
+#[inline]
+fn controls(word: u64) -> u64 {
+    below(word, 0x20)
+}
+
+/// Marks the bytes that are below `limit`.
+#[inline]
+fn below(word: u64, limit: u64) -> u64 {
+    word.wrapping_sub(ONES * limit) & !word & HIGHS
 }
 
 /// The highest bit of each byte that is no digit.

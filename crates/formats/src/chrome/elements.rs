@@ -53,6 +53,10 @@ impl Document<'_, '_> {
                         self.warn(GARBAGE, 0);
                     }
                     is_comma_due = self.read_event()?;
+                    if is_comma_due && self.window.rest().starts_with(',') {
+                        self.window.consume(1);
+                        is_comma_due = false;
+                    }
                 }
                 b'"' => match self.look(|bytes| stray_key(bytes, 0))? {
                     Some(Stray::Root) => {

@@ -2,10 +2,10 @@
 //!
 //! It says where values begin and end and checks the grammar on the way. What profilers are known to get wrong is
 //! taken and noted: empty values, NaN and infinity, commas too many, raw control characters in strings.
-#![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
 use super::slot::{Slot, SlotKind};
 use super::text::{is_strict, push_strict};
+use super::usual::{usual_list, usual_value};
 use super::word::{Word, ends_word, number_length, word_kind};
 use crate::eight_bytes::find_quote_or_backslash;
 
@@ -151,8 +151,20 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans the value that begins at the current place, inside `depth` arrays and objects.
-    #[inline(always)]
+    #[inline]
     pub(super) fn value(&mut self, depth: usize) -> Scan<Slot> {
+        if !self.lenient {
+            let usual = usual_value(self.bytes(), self.pos, self.limits);
+            if let Some((slot, end)) = usual.or_else(|| usual_list(self.bytes(), self.pos, depth, self.limits)) {
+                self.pos = end;
+                return Ok(slot);
+            }
+        }
+        self.any_value(depth)
+    }
+
+    /// The same for a value of any kind.
+    pub(super) fn any_value(&mut self, depth: usize) -> Scan<Slot> {
         match self.peek()? {
             b'"' => self.string(),
             b'{' | b'[' => self.nested(depth, &mut Ignore),
@@ -173,7 +185,6 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans the string whose quote is next; the slot is its inside.
-    #[inline(always)]
     pub(super) fn string(&mut self) -> Scan<Slot> {
         let start = self.pos + 1;
         let mut at = start;
@@ -209,7 +220,6 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans a number or a word.
-    #[inline(always)]
     fn bare(&mut self) -> Scan<Slot> {
         let start = self.pos;
         let rest = &self.bytes()[start..];
@@ -227,7 +237,6 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans what is not a well-formed number.
-    #[cold]
     fn word(&mut self) -> Scan<Slot> {
         let start = self.pos;
         let rest = &self.bytes()[start..];

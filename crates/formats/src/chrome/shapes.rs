@@ -7,8 +7,8 @@
 //!
 //! The outcome is that of `Record::scan`, always. Each text between values was accepted by that scan after the same
 //! texts, with values of any kind between them, and what it makes of a text depends on nothing else: not on the values,
-//! as those whose kind matters (`args`, `id2`) are learnt as an object or not at all. The values are scanned by the same
-//! `Scanner::value` at the same depth. Where anything is different (no text fits, the input ends, a value is bad) the
+//! as those whose kind matters (`args`, `id2`) are learnt as an object or not at all. The values are scanned as by
+//! `Scanner::value`, at the same depth. Where anything is different (no text fits, the input ends, a value is bad) the
 //! event is left to `Record::scan` from its start.
 //!
 //! The tree stops growing at a size that no profiler reaches, and an input whose events rarely fit is not tried for
@@ -17,6 +17,7 @@
 use super::record::{Field, Path, Record, Target};
 use super::scan::{ScanLimits, Scanner};
 use super::slot::{ArgSlot, Slot, SlotKind};
+use super::usual::usual_value;
 
 const MAX_NODES: usize = 8192;
 const MAX_CHILDREN: usize = 16;
@@ -44,7 +45,10 @@ pub(super) struct Shapes {
 }
 
 /// The text before a value, or before the end of the event.
+///
+/// Two lines of the cache.
 #[derive(Clone)]
+#[repr(align(64))]
 struct Node {
     /// The beginning of the text, and which bits of it count.
     head: [u64; HEAD_WORDS],
@@ -91,7 +95,7 @@ impl Shapes {
         record.clear();
         let mut scanner = Scanner::new(text, limits, false);
         scanner.stack = std::mem::take(&mut record.stack);
-        let shape = self.follow(&mut scanner, text.as_bytes(), record);
+        let shape = self.follow(&mut scanner, text.as_bytes(), limits, record);
         let end = scanner.pos;
         record.stack = scanner.stack;
         record.shape = shape;
@@ -117,28 +121,41 @@ impl Shapes {
     }
 
     /// Follows the tree along the event and gives its shape.
-    fn follow(&mut self, scanner: &mut Scanner<'_>, bytes: &[u8], record: &mut Record) -> Option<u32> {
+    fn follow(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        bytes: &[u8],
+        limits: ScanLimits,
+        record: &mut Record,
+    ) -> Option<u32> {
+        // The scanner takes over for unusual values only, so that the place stays in a register.
+        let mut pos = 0;
         let mut node = 0;
         loop {
-            node = self.fitting_child(node, bytes.get(scanner.pos..)?)?;
+            node = self.fitting_child(node, bytes.get(pos..)?)?;
             let &Node { length, role, .. } = &self.nodes[node];
-            scanner.pos += length as usize;
-            let place = scanner.pos;
+            pos += length as usize;
             if let Role::End { shape } = role {
-                return Some(shape);
+                scanner.pos = pos;
+                return (!scanner.saw_bad_value).then_some(shape);
             }
-            let depth = if matches!(role, Role::Arg { .. }) { 2 } else { 1 };
-            let value = scanner.value(depth).ok()?;
+            let start = pos;
+            let value = if let Some((value, end)) = usual_value(bytes, pos, limits) {
+                pos = end;
+                value
+            } else {
+                scanner.pos = pos;
+                let value = scanner.value(if matches!(role, Role::Arg { .. }) { 2 } else { 1 }).ok()?;
+                pos = scanner.pos;
+                value
+            };
             match role {
                 Role::Field(field) => record.fields[field as usize] = value,
                 Role::Arg { key_start, key_end } => {
-                    let key = Slot::new(SlotKind::Plain, place - key_start as usize, place - key_end as usize);
+                    let key = Slot::new(SlotKind::Plain, start - key_start as usize, start - key_end as usize);
                     record.args.push(ArgSlot { key, value });
                 }
                 Role::Nothing | Role::End { .. } => {}
-            }
-            if scanner.saw_bad_value {
-                return None;
             }
         }
     }
@@ -256,140 +273,4 @@ fn words(bytes: &[u8; HEAD_BYTES]) -> [u64; HEAD_WORDS] {
 }
 
 #[cfg(test)]
-mod tests {
-    use stepscope_testkit::Random;
-
-    use super::{MAX_CHILDREN, MAX_NODES, PAUSE_EVENTS, Shapes};
-    use crate::chrome::record::Record;
-    use crate::chrome::scan::ScanLimits;
-
-    const LIMITS: ScanLimits = ScanLimits { max_depth: 4, max_string_bytes: 20 };
-
-    /// Reads events one after the other, as the reader does, and compares each with what the general scan says of it.
-    #[derive(Default)]
-    struct Comparison {
-        shapes: Shapes,
-        by_shape: Record,
-        general: Record,
-        fitted: usize,
-    }
-
-    impl Comparison {
-        #[track_caller]
-        fn check(&mut self, text: &str) -> Option<u32> {
-            let length = self.shapes.scan(text, LIMITS, &mut self.by_shape);
-            let wanted = self.general.scan(text, LIMITS, false);
-            if length.is_none() {
-                if wanted.is_ok() {
-                    self.shapes.learn(text, &self.general.path);
-                }
-                return None;
-            }
-            self.fitted += 1;
-            assert_eq!(length, wanted.ok(), "{text}");
-            assert_eq!(self.by_shape.fields, self.general.fields, "{text}");
-            assert_eq!(self.by_shape.args, self.general.args, "{text}");
-            assert!(!self.general.saw_bad_value && !self.by_shape.is_lenient, "{text}");
-            self.by_shape.shape
-        }
-    }
-
-    /// One of a few forms, so that most of them come again.
-    fn any_event(random: &mut Random) -> String {
-        // The first choice is the usual one.
-        let mut pick = |choices: &[&str]| choices[random.below(200).saturating_sub(200 - choices.len())].to_owned();
-        let mut event = pick(&["{", "{ ", "{\n  "]);
-        let mut comma = "";
-        for key in ["ph", "cat", "name", "ts", "dur", "pid", "tid", "id", "bp", "args"] {
-            let key = pick(&[key, "", "id2", "args"]);
-            if key.is_empty() {
-                continue;
-            }
-            event += comma;
-            comma = ", ";
-            let colon = pick(&[": ", ":", ":  "]);
-            let value = pick(&[
-                "17",
-                "-2.5",
-                "\"\"",
-                "\"a\\\"b\"",
-                "\"a very long text of many\"",
-                "[1, [\"a\"]]",
-                "[[[[1]]]]",
-                "null",
-                "NaN",
-                "",
-                "x",
-                "{}",
-                "\"a\nb\"",
-                "[\"\t\"]",
-                "12:",
-            ]);
-            let (first, second) = (pick(&["a", "b", "\\u0061"]), pick(&["b", "a"]));
-            let end = pick(&["}", ",}", " }"]);
-            let member = match (&*key, &*pick(&["object", "any"])) {
-                ("args", "object") => format!("\"args\"{colon}{{\"{first}\": {value}, \"{second}\"{colon}7{end}"),
-                _ => format!("\"{key}\"{colon}{value}"),
-            };
-            event += &member;
-        }
-        event + &pick(&["}", "\n}", ",}", "", "}}"])
-    }
-
-    #[test]
-    fn random_events_and_one_byte_changes_are_read_as_by_the_general_scan() {
-        let mut random = Random::new(5);
-        let mut fitted = 0;
-        for _ in 0..1000 {
-            let mut comparison = Comparison::default();
-            let events = [any_event(&mut random), any_event(&mut random)];
-            for _ in 0..20 {
-                let event = &events[random.below(events.len())];
-                comparison.check(event);
-                comparison.check(&event[..event.floor_char_boundary(random.below(event.len() + 1))]);
-                let mut changed = event.clone().into_bytes();
-                let at = random.below(changed.len());
-                changed[at] = b"{}[],:\"\\ 0a\n"[random.below(12)];
-                comparison.check(&String::from_utf8_lossy(&changed));
-                comparison.check(&(String::from_utf8_lossy(&changed) + ", {\"ph\": \"X\"}]"));
-            }
-            fitted += comparison.fitted;
-        }
-        assert!(fitted > 10_000, "{fitted}");
-    }
-
-    #[test]
-    fn shapes_are_numbered_by_their_keys() {
-        let mut comparison = Comparison::default();
-        let mut check = |text: &str, want: Option<u32>| assert_eq!(comparison.check(text), want, "{text}");
-        check(r#"{"ph": "X", "args": {"a": 1, "b": 2}}"#, None);
-        check(r#"{"ph": "B", "args": {"a": [3], "b": "x"}}, "#, Some(0));
-        check(r#"{"ph": "X", "args": {"a": 1}}"#, None);
-        check(r#"{"ph": "X", "args": {"a": 1}}"#, Some(1));
-        check(r#"{"ph": "X", "args": {}}"#, None);
-        check(r#"{"ph": "X", "args": {}}"#, Some(2));
-        check(r#"{"ph": "X", "args": {"a": 1, "b": 2}}"#, Some(0));
-        // A space more, an argument list that is none, a bad value, another key.
-        for text in [
-            r#"{"ph":  "X", "args": {"a": 1}}"#,
-            r#"{"ph": "X", "args": 1}"#,
-            r#"{"ph": "X", "args": {"a": NaN}}"#,
-            r#"{"ph": "X", "args": {"c": 1}}"#,
-        ] {
-            check(text, None);
-        }
-    }
-
-    #[test]
-    fn the_tree_is_bounded_and_rests_when_nothing_fits() {
-        let mut comparison = Comparison::default();
-        for key in 0..100_000 {
-            comparison.check(&format!(r#"{{"ph": "X", "{}": 1, "{key}": 2}}"#, key % 12));
-        }
-        let shapes = &comparison.shapes;
-        assert!(shapes.nodes.len() <= MAX_NODES);
-        assert!(shapes.nodes.iter().all(|node| usize::from(node.child_count) <= MAX_CHILDREN));
-        assert!(comparison.fitted < 1000);
-        assert!((0..=PAUSE_EVENTS).any(|_| { comparison.check(r#"{"ph": "X", "0": 1, "0": 2}"#).is_some() }));
-    }
-}
+mod tests;
