@@ -4,14 +4,19 @@
 //! tree. Profilers are killed while they write, and some write invalid JSON; what is whole is kept, and every element
 //! of the list of events is accounted for.
 
+mod batch;
 mod document;
 mod elements;
 mod keys;
 mod record;
 mod resync;
 mod scan;
+mod scan_ahead;
+mod shapes;
 mod skip;
+mod slot;
 mod text;
+mod usual;
 mod window;
 mod word;
 
@@ -19,12 +24,19 @@ use std::io::Read;
 
 use memchr::memmem;
 
+use self::batch::Direct;
 use self::document::Document;
 use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token};
+use self::scan_ahead::scan_ahead;
+use self::slot::PLACE_BITS;
+pub(crate) use self::slot::ScannedArgs;
 use self::window::{BLOCK_BYTES, Window};
 use crate::error::FormatError;
 use crate::event::TraceSink;
 use crate::registry::{Confidence, Format, Limits};
+
+/// No limit on events is above this, so that places fit into slots. Twice as much and a block may be in memory.
+const MAX_EVENT_BYTES: usize = 1 << (PLACE_BITS - 2);
 
 /// The Trace Event Format, as an object with `traceEvents` or as a bare list.
 pub(crate) struct ChromeTrace;
@@ -48,7 +60,7 @@ impl Format for ChromeTrace {
 
     fn read(
         &self,
-        input: &mut dyn Read,
+        input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
     ) -> Result<Vec<&'static str>, FormatError> {
@@ -57,12 +69,19 @@ impl Format for ChromeTrace {
 }
 
 fn read_in_blocks(
-    input: &mut dyn Read,
+    input: &mut (dyn Read + Send),
     block_bytes: usize,
     limits: &Limits,
     sink: &mut dyn TraceSink,
 ) -> Result<Vec<&'static str>, FormatError> {
-    Document::new(Window::new(input, block_bytes), limits, sink).read()
+    let limits = Limits { max_event_bytes: limits.max_event_bytes.min(MAX_EVENT_BYTES), ..*limits };
+    let mut window = Window::new(input, block_bytes);
+    window.more()?;
+    // Threads would take longer to start than a small trace takes to read.
+    if window.at_end() {
+        return Document::new(window, &limits, &mut Direct(sink)).read();
+    }
+    scan_ahead(sink, |outlet| Document::new(window, &limits, outlet).read())
 }
 
 /// An object without `traceEvents` in its head may have it further on, behind a long header.

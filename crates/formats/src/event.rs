@@ -1,8 +1,11 @@
 //! What a reader says about a trace, whatever its format: header entries, events, and what was not right.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use stepscope_model::warning::WarningCode;
+
+use crate::chrome::ScannedArgs;
 
 /// Takes what a reader finds, in the order of the file.
 ///
@@ -44,8 +47,92 @@ pub struct Event<'a> {
     pub thread: Value<'a>,
     /// `id`, or what `id2` holds.
     pub id: Value<'a>,
-    /// `args`, in the order of the file; a key that comes twice is there twice, and the last one wins.
-    pub args: &'a [(Cow<'a, str>, Value<'a>)],
+    /// `args`.
+    pub args: Args<'a>,
+    /// Events of one input with the same shape have the same keys in `args`, in the same order. A small number, dense
+    /// from 0; most events of a profiler have one.
+    pub shape: Option<u32>,
+}
+
+/// The arguments of an event, in the order of the file; a key that comes twice is there twice, and the last one wins.
+///
+/// Values are made from the reader's buffer when they are asked for.
+#[derive(Clone, Copy)]
+pub struct Args<'a>(Source<'a>);
+
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Scanned(ScannedArgs<'a>),
+    Entries(&'a [(Cow<'a, str>, Value<'a>)]),
+}
+
+impl<'a> Args<'a> {
+    /// Arguments that are values already.
+    #[must_use]
+    pub fn from_entries(entries: &'a [(Cow<'a, str>, Value<'a>)]) -> Self {
+        Self(Source::Entries(entries))
+    }
+
+    pub(crate) fn from_scanned(scanned: ScannedArgs<'a>) -> Self {
+        Self(Source::Scanned(scanned))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(self) -> usize {
+        match self.0 {
+            Source::Scanned(scanned) => scanned.len(),
+            Source::Entries(entries) => entries.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The key of argument `index`, which must be below `len`.
+    #[must_use]
+    pub fn key(self, index: usize) -> Cow<'a, str> {
+        match self.0 {
+            Source::Scanned(scanned) => scanned.key(index),
+            Source::Entries(entries) => Cow::Borrowed(&entries[index].0),
+        }
+    }
+
+    /// The value of argument `index`, which must be below `len`.
+    #[must_use]
+    pub fn value(self, index: usize) -> Value<'a> {
+        match self.0 {
+            Source::Scanned(scanned) => scanned.value(index),
+            Source::Entries(entries) => entries[index].1.borrowed(),
+        }
+    }
+
+    /// Keys and values, in the order of the file.
+    #[must_use]
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = (Cow<'a, str>, Value<'a>)> + ExactSizeIterator {
+        (0..self.len()).map(move |index| (self.key(index), self.value(index)))
+    }
+
+    /// The value of `key`; the last one of several.
+    #[must_use]
+    pub fn last(self, key: &str) -> Option<Value<'a>> {
+        (0..self.len()).rev().find(|&index| self.key(index) == key).map(|index| self.value(index))
+    }
+}
+
+impl Default for Args<'_> {
+    fn default() -> Self {
+        Self::from_entries(&[])
+    }
+}
+
+impl fmt::Debug for Args<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
 }
 
 /// A value as it stands in the trace.
@@ -67,6 +154,19 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
+    /// The same value without owning its text.
+    #[must_use]
+    pub fn borrowed(&self) -> Value<'_> {
+        match self {
+            Self::Missing => Value::Missing,
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(text) => Value::Number(text),
+            Self::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Self::Json(text) => Value::Json(Cow::Borrowed(text)),
+        }
+    }
+
     /// The integer, if it is one that fits.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
@@ -112,4 +212,24 @@ pub struct Warning<'a> {
     pub offset_bytes: u64,
     /// What was seen there; short.
     pub detail: Cow<'a, str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Args, Value};
+
+    #[test]
+    fn the_last_entry_of_a_key_wins() {
+        let entries = [
+            ("a".into(), Value::Number("1")),
+            ("b".into(), Value::Text("x".into())),
+            ("a".into(), Value::Json("[]".into())),
+        ];
+        let args = Args::from_entries(&entries);
+        assert_eq!((args.len(), args.is_empty()), (3, false));
+        assert_eq!(args.last("a"), Some(Value::Json("[]".into())));
+        assert_eq!(args.last("c"), None);
+        assert!(args.iter().eq(entries.iter().map(|(key, value)| (key.clone(), value.borrowed()))));
+        assert!(Args::default().is_empty());
+    }
 }

@@ -4,6 +4,7 @@
 //! file name. Readers stream: they hold a bounded piece of the input, whatever its size.
 
 mod chrome;
+mod eight_bytes;
 mod error;
 mod event;
 mod inflate;
@@ -13,7 +14,7 @@ mod read_ahead;
 mod registry;
 
 pub use error::FormatError;
-pub use event::{Event, TraceSink, Value, Warning};
+pub use event::{Args, Event, TraceSink, Value, Warning};
 pub use looks_like::LooksLike;
 pub use number::microseconds_to_ns;
 pub use registry::{Confidence, FORMATS, Format, Limits, ReadSummary, read_trace};

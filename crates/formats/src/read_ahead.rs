@@ -14,7 +14,7 @@ const BLOCKS_AHEAD: usize = 4;
 type Filled = io::Result<(Vec<u8>, usize)>;
 
 /// Lets `work` read from `source` while `source` is read ahead. When `work` ends early, so does the reading.
-pub(crate) fn read_ahead<T>(source: &mut (impl Read + Send), work: impl FnOnce(&mut dyn Read) -> T) -> T {
+pub(crate) fn read_ahead<T>(source: &mut (impl Read + Send), work: impl FnOnce(&mut (dyn Read + Send)) -> T) -> T {
     let (full_sender, full) = sync_channel(BLOCKS_AHEAD);
     let (empty, empty_receiver) = channel();
     thread::scope(|scope| {

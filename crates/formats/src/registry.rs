@@ -1,6 +1,6 @@
 //! The list of formats, and the way from bytes to the reader that knows them.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 
 use crate::chrome::ChromeTrace;
 use crate::error::FormatError;
@@ -20,7 +20,7 @@ pub trait Format: Sync {
     /// Reads the whole trace, to the last byte of `input`, which gives plain bytes. Gives the notes.
     fn read(
         &self,
-        input: &mut dyn Read,
+        input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
     ) -> Result<Vec<&'static str>, FormatError>;
@@ -92,11 +92,10 @@ pub fn read_trace(
     let mut head = Vec::new();
     inflate.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
     let format = recognise(&head)?;
-    let format_notes = read_ahead(&mut inflate, |rest| {
-        let mut plain = head.as_slice().chain(rest);
-        format.read(&mut plain, limits, sink)
-    })
-    .map_err(|error| match error {
+    let mut read = |rest: &mut (dyn Read + Send)| format.read(&mut head.as_slice().chain(rest), limits, sink);
+    let is_whole = (head.len() as u64) < HEAD_BYTES;
+    let outcome = if is_whole { read(&mut io::empty()) } else { read_ahead(&mut inflate, read) };
+    let format_notes = outcome.map_err(|error| match error {
         FormatError::NoEvents { looks_like: None } => FormatError::NoEvents { looks_like: known_kind(&head) },
         error => error,
     })?;

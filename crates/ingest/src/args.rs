@@ -1,30 +1,34 @@
 //! Splits the arguments of an event into typed cells and a JSON rest.
 
-use std::borrow::Cow;
-
 use hashbrown::HashMap;
-use stepscope_formats::Value;
+use stepscope_formats::{Args, Value};
 use stepscope_model::args::{ArgForm, SPAN_ARGS, SpanArg, SpanArgColumn};
 
 use crate::record::{Cell, CellValue};
 use crate::strings::{Strings, Text};
 
-/// Entries of an `args` object, in the order of the file.
-pub(crate) type Entries<'a> = &'a [(Cow<'a, str>, Value<'a>)];
-
 /// Splits arguments.
 #[derive(Debug)]
 pub(crate) struct ArgSplitter {
     by_key: HashMap<&'static str, Target>,
-    /// Keys of the last event and where they went. Profilers write events of a kind one after the other, with the same
-    /// keys in the same order, so that most keys are found by one comparison.
-    last_keys: Vec<(String, Option<Target>)>,
+    /// Where the arguments of events of a shape go: looked up once a shape.
+    shapes: Vec<Option<Shape>>,
+    /// The same for an event without a shape.
+    unshaped: Shape,
     /// Cells of the current event.
     cells: Vec<Cell>,
     /// For each of them the rank of the name that gave it: the newest generation's name wins.
     ranks: Vec<usize>,
     rest: Vec<u8>,
     wide_ids: HashMap<String, i64>,
+}
+
+/// Where the arguments of an event go, one by one.
+#[derive(Clone, Debug, Default)]
+struct Shape {
+    targets: Vec<Option<Target>>,
+    /// No two arguments have one key or one column.
+    is_simple: bool,
 }
 
 /// Where an argument goes: its column, and the rank of this one of its names.
@@ -51,7 +55,8 @@ impl ArgSplitter {
             |arg: &'static SpanArg| arg.keys.iter().enumerate().map(move |(rank, &key)| (key, Target { arg, rank }));
         Self {
             by_key: SPAN_ARGS.iter().flat_map(targets).collect(),
-            last_keys: Vec::new(),
+            shapes: Vec::new(),
+            unshaped: Shape::default(),
             cells: Vec::new(),
             ranks: Vec::new(),
             rest: Vec::new(),
@@ -60,20 +65,36 @@ impl ArgSplitter {
     }
 
     /// Takes the arguments of an event; its cells are then in `cells`. Texts without a number go `behind`.
-    pub(crate) fn split(&mut self, entries: Entries<'_>, strings: &mut Strings, behind: &mut Vec<u8>) -> SplitArgs {
+    pub(crate) fn split(
+        &mut self,
+        args: Args<'_>,
+        shape: Option<u32>,
+        strings: &mut Strings,
+        behind: &mut Vec<u8>,
+    ) -> SplitArgs {
         self.cells.clear();
         self.ranks.clear();
         self.rest.clear();
         let mut split = SplitArgs::default();
-        for (index, (key, value)) in entries.iter().enumerate() {
-            let target = self.target(index, key);
-            let typed = target.and_then(|target| cell_value(target.arg.form, value, strings, behind));
-            if let (Some(Target { arg, rank }), Some(value)) = (target, typed) {
-                self.put(Cell { column: arg.column, value }, rank);
-            } else {
-                self.put_rest(entries, index, target, &mut split);
+        if args.is_empty() {
+            return split;
+        }
+        let shape = self.take_shape(args, shape);
+        for (index, &target) in shape.0.targets.iter().enumerate() {
+            let value = args.value(index);
+            let typed = target.and_then(|target| cell_value(target.arg.form, &value, strings, behind));
+            match (target, typed) {
+                (Some(Target { arg, rank }), Some(value)) => {
+                    self.put(Cell { column: arg.column, value }, rank, shape.0.is_simple);
+                }
+                _ if shape.0.is_simple || !(index + 1..args.len()).any(|later| args.key(later) == args.key(index)) => {
+                    self.put_rest(&args.key(index), &value, target, &mut split);
+                }
+                // The last entry of a key wins.
+                _ => {}
             }
         }
+        self.give_back(shape);
         for &cell in &self.cells {
             match (cell.column, cell.value) {
                 (SpanArgColumn::correlation, CellValue::Int(id)) => {
@@ -107,28 +128,40 @@ impl ArgSplitter {
         }
     }
 
-    fn target(&mut self, index: usize, key: &str) -> Option<Target> {
-        match self.last_keys.get_mut(index) {
-            Some((known, target)) if known == key => *target,
-            Some((known, target)) => {
-                key.clone_into(known);
-                *target = self.by_key.get(key).copied();
-                *target
-            }
-            None => {
-                let target = self.by_key.get(key).copied();
-                // Keys far behind are rare and looked up each time.
-                if index == self.last_keys.len() && index < 64 {
-                    self.last_keys.push((key.to_owned(), target));
-                }
-                target
-            }
+    /// Where the arguments go. The shape is lent, so that the splitter can be changed meanwhile.
+    fn take_shape(&mut self, args: Args<'_>, number: Option<u32>) -> (Shape, Option<u32>) {
+        if let Some(Some(shape)) = number.and_then(|number| self.shapes.get_mut(number as usize)) {
+            return (std::mem::take(shape), number);
         }
+        let mut shape = std::mem::take(&mut self.unshaped);
+        shape.targets.clear();
+        shape.targets.extend((0..args.len()).map(|index| self.by_key.get(&*args.key(index)).copied()));
+        let is_new = |index: usize| {
+            let column = |index: usize| shape.targets[index].map(|target| target.arg.column);
+            let same_column = |known: usize| column(known).is_some() && column(known) == column(index);
+            !(0..index).any(|known| same_column(known) || args.key(known) == args.key(index))
+        };
+        // An argument list of hostile length is not worth the look at every pair.
+        shape.is_simple = number.is_some() && args.len() <= 256 && (0..args.len()).all(is_new);
+        (shape, number)
+    }
+
+    fn give_back(&mut self, (shape, number): (Shape, Option<u32>)) {
+        let Some(index) = number.map(|number| number as usize) else {
+            self.unshaped = shape;
+            return;
+        };
+        if self.shapes.len() <= index {
+            self.shapes.resize(index + 1, None);
+        }
+        self.shapes[index] = Some(shape);
     }
 
     /// A later entry of a column replaces an earlier one, unless that had the newer name.
-    fn put(&mut self, cell: Cell, rank: usize) {
-        match self.cells.iter().position(|known| known.column == cell.column) {
+    #[inline]
+    fn put(&mut self, cell: Cell, rank: usize, is_simple: bool) {
+        let known = if is_simple { None } else { self.cells.iter().position(|known| known.column == cell.column) };
+        match known {
             Some(index) if self.ranks[index] < rank => {}
             Some(index) => {
                 self.cells[index] = cell;
@@ -141,12 +174,8 @@ impl ArgSplitter {
         }
     }
 
-    /// An argument without a column, or one that does not fit it. The last entry of a key wins.
-    fn put_rest(&mut self, entries: Entries<'_>, index: usize, target: Option<Target>, split: &mut SplitArgs) {
-        let (key, value) = &entries[index];
-        if entries[index + 1..].iter().any(|(later, _)| later == key) {
-            return;
-        }
+    /// An argument without a column, or one that does not fit it.
+    fn put_rest(&mut self, key: &str, value: &Value<'_>, target: Option<Target>, split: &mut SplitArgs) {
         if let Some(Target { arg, rank }) = target {
             if let Some(known) = self.cells.iter().position(|cell| cell.column == arg.column)
                 && self.ranks[known] == rank
@@ -187,26 +216,13 @@ fn stand_in(digits: &str, wide_ids: &mut HashMap<String, i64>) -> i64 {
     *wide_ids.entry_ref(digits).or_insert(next)
 }
 
-/// Entries whose key is not in `known`, as JSON text.
-pub(crate) fn rest_json(
-    entries: Entries<'_>,
-    known: &[&str],
-    strings: &mut Strings,
-    behind: &mut Vec<u8>,
-) -> Option<Text> {
+/// Arguments whose key is not in `known`, as JSON text.
+pub(crate) fn rest_json(args: Args<'_>, known: &[&str], strings: &mut Strings, behind: &mut Vec<u8>) -> Option<Text> {
     let mut json = Vec::new();
-    for (key, value) in entries.iter().filter(|(key, _)| !known.contains(&&**key)) {
-        append_json(&mut json, key, value);
+    for (key, value) in args.iter().filter(|(key, _)| !known.contains(&&**key)) {
+        append_json(&mut json, &key, &value);
     }
     finish_json(&mut json, strings, behind)
-}
-
-/// The last value of `key`.
-pub(crate) fn last<'a, 'b>(entries: Entries<'b>, key: &str) -> Option<&'a Value<'b>>
-where
-    'b: 'a,
-{
-    entries.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
 }
 
 /// Joins the JSON rests of the two ends of a span.

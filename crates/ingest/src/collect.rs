@@ -7,7 +7,7 @@ use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
 
-use crate::args::{ArgSplitter, last, rest_json};
+use crate::args::{ArgSplitter, rest_json};
 use crate::counts::{Counts, Place, plain};
 use crate::error::IngestError;
 use crate::header::Header;
@@ -168,7 +168,7 @@ impl<'a> Collector<'a> {
         self.behind.clear();
         let (category, kind) = self.category(&event.category);
         let name = self.text(&event.name);
-        let split = self.splitter.split(event.args, &mut self.records.strings, &mut self.behind);
+        let split = self.splitter.split(event.args, event.shape, &mut self.records.strings, &mut self.behind);
         let head = SpanHead {
             kind: Kind::Other,
             phase,
@@ -212,7 +212,7 @@ impl<'a> Collector<'a> {
             return Ok(());
         };
         self.records.see(ts);
-        let integer = |key: &str| last(event.args, key).and_then(Value::as_i64);
+        let integer = |key: &str| event.args.last(key).and_then(|value| value.as_i64());
         // An integer that does not fit its column stays readable in the JSON rest.
         let known: Vec<&str> = MEMORY_COLUMNS.into_iter().filter(|key| integer(key).is_some()).collect();
         self.behind.clear();
@@ -237,11 +237,12 @@ impl<'a> Collector<'a> {
         self.behind.clear();
         let name = self.text(&event.name);
         let (strings, behind) = (&mut self.records.strings, &mut self.behind);
-        let (series, value, args) = match event.args {
-            [(series, value)] if value.as_f64().is_some() => (Some(strings.text(series, behind)), value.as_f64(), None),
-            args => (None, None, rest_json(args, &[], strings, behind)),
+        let only = (event.args.len() == 1).then(|| event.args.value(0).as_f64()).flatten();
+        let (series, args) = match only {
+            Some(_) => (Some(strings.text(&event.args.key(0), behind)), None),
+            None => (None, rest_json(event.args, &[], strings, behind)),
         };
-        let value_bits = value.map(|value| value.to_bits().cast_signed());
+        let value_bits = only.map(|value| value.to_bits().cast_signed());
         let head = CounterHead { name, series, value_bits, args };
         let key = MomentKey { track, ts, position: event.position };
         self.records.counters.push_with(key, |out| put_record(head, &self.behind, out))

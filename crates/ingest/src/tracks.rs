@@ -4,7 +4,6 @@ use hashbrown::HashMap;
 
 use stepscope_formats::{Event, Value};
 
-use crate::args::last;
 use crate::identity::{canonical, integer, trailing_integer};
 use crate::record::TrackId;
 use crate::strings::{Strings, TextId};
@@ -103,9 +102,9 @@ impl Tracks {
         let (key, ..) = thread_key(event, strings);
         let TrackKey::Thread { process, .. } = key else { return };
         let text = |argument: &str, strings: &mut Strings| {
-            last(event.args, argument).and_then(Value::as_text).map(|text| strings.intern(text))
+            event.args.last(argument).and_then(|value| value.as_text().map(|text| strings.intern(text)))
         };
-        let sort_index = || last(event.args, "sort_index").and_then(Value::as_i64);
+        let sort_index = || event.args.last("sort_index").and_then(|value| value.as_i64());
         match event.name.as_text() {
             Some("process_name") => self.processes.entry(process).or_default().name = text("name", strings),
             Some("process_labels") => self.processes.entry(process).or_default().labels = text("labels", strings),

@@ -27,6 +27,9 @@ pub(crate) enum ColumnEncoding {
 /// Columns of 64-bit integers that grow along the file although their names do not say so.
 const GROWING: [&str; 4] = ["position", "correlation", "sequence_number", "address"];
 
+/// Columns of text whose values lie together in the order of the rows, so that statistics tell pages apart.
+const CLUSTERED_TEXT: [&str; 2] = ["kind", "link"];
+
 /// The encoding of a column.
 pub(crate) fn column_encoding(column: &Column) -> ColumnEncoding {
     let grows = ["_id", "_ns", "_index"].iter().any(|end| column.name.ends_with(end)) || GROWING.contains(&column.name);
@@ -46,6 +49,11 @@ pub(crate) fn writer_properties(table: &Table) -> Result<WriterProperties, Parqu
         // Statistics by page are the page index: a range of time reads only the pages that it touches.
         .set_statistics_enabled(EnabledStatistics::Page);
     for column in table.columns() {
+        if column.column_type == ColumnType::Text && !CLUSTERED_TEXT.contains(&column.name) {
+            // The smallest and the largest name of a page exclude nothing, and finding them compares every text.
+            properties =
+                properties.set_column_statistics_enabled(ColumnPath::from(column.name), EnabledStatistics::None);
+        }
         if column_encoding(column) == ColumnEncoding::Delta {
             let path = ColumnPath::from(column.name);
             properties = properties

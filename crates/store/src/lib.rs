@@ -15,6 +15,7 @@ mod schema;
 mod source;
 mod store;
 mod summary;
+mod table_file;
 mod verify;
 mod writer;
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::datatypes::SchemaRef;
@@ -24,6 +24,7 @@ use crate::schema;
 use crate::source;
 use crate::store::Store;
 use crate::summary;
+use crate::table_file::TableFile;
 
 /// A source on its way into a store. Dropping it without a commit leaves no trace of it.
 #[derive(Debug)]
@@ -44,12 +45,6 @@ impl SourceWriter {
             .map_err(StoreError::io("create a temporary folder", &runs_dir))?;
         let run = layout::run_folder_name(run_name);
         Ok(Self { root: store.root().to_owned(), run, id, temporary_dir, tables: BTreeMap::new() })
-    }
-
-    /// A folder on the store's disk that goes away with the writer: for what does not fit into memory.
-    #[must_use]
-    pub fn temporary_dir(&self) -> &Path {
-        self.temporary_dir.path()
     }
 
     /// Opens a table. Several may be open at once, on different threads; asking again gives the same table.
@@ -116,10 +111,7 @@ struct Size {
 
 #[derive(Debug)]
 enum Slot {
-    Open {
-        writer: Box<ArrowWriter<File>>,
-        rows: u64,
-    },
+    Open(Box<TableFile>),
     Finished(Size),
     /// A write went wrong: what is in the file cannot be told, so it must not be committed.
     Broken,
@@ -136,7 +128,7 @@ impl TableWriter {
             .with_skip_arrow_metadata(true);
         let file = File::create(&path).map_err(StoreError::io("create a file", &path))?;
         let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options).map_err(fail())?;
-        let slot = Slot::Open { writer: Box::new(writer), rows: 0 };
+        let slot = Slot::Open(Box::new(TableFile::new(writer).map_err(fail())?));
         Ok(Self { table, schema, path: Arc::new(path), slot: Arc::new(Mutex::new(slot)) })
     }
 
@@ -150,24 +142,14 @@ impl TableWriter {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
         self.check_columns(batch)?;
         let mut slot = self.lock();
-        let Slot::Open { writer, rows } = &mut *slot else {
+        let Slot::Open(file) = &mut *slot else {
             return Err(StoreError::AlreadyFinished { table: self.table.name });
         };
-        if let Err(error) = writer.write(batch) {
+        if let Err(error) = file.write(batch) {
             *slot = Slot::Broken;
             return Err(StoreError::parquet(self.table.name, &self.path)(error));
         }
-        *rows += batch.num_rows() as u64;
         Ok(())
-    }
-
-    /// Bytes of memory that the table holds until its row group is full.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        match &*self.lock() {
-            Slot::Open { writer, .. } => writer.memory_size(),
-            Slot::Finished(_) | Slot::Broken => 0,
-        }
     }
 
     /// Ends the table and brings it to disk; its number of rows.
@@ -178,8 +160,9 @@ impl TableWriter {
     fn finish_slot(&self) -> Result<Size, StoreError> {
         let mut slot = self.lock();
         match std::mem::replace(&mut *slot, Slot::Broken) {
-            Slot::Open { writer, rows } => {
-                let file = writer.into_inner().map_err(StoreError::parquet(self.table.name, &self.path))?;
+            Slot::Open(file) => {
+                let rows = file.rows;
+                let file = file.finish().map_err(StoreError::parquet(self.table.name, &self.path))?;
                 file.sync_all().map_err(StoreError::io("write a table to disk", &self.path))?;
                 let bytes = file.metadata().map_err(StoreError::io("look at a table", &self.path))?.len();
                 let size = Size { rows, bytes };

@@ -1,14 +1,18 @@
 //! The document around the events: the root, its header, and what is left when it is broken or cut.
 
+use std::ops::Range;
+
 use stepscope_model::warning::{BAD_VALUE, GARBAGE, HEADER_BROKEN, WarningCode};
 
-use super::record::{ArgsRoom, Record, text_of, value_of};
+use super::batch::{Batch, Outlet};
+use super::record::Record;
 use super::resync::{Look, Search, event_start, find_in_root, holds_list, is_space, list_start, next_token};
-use super::scan::{Scan, ScanLimits, Scanner, Slot, Stop};
+use super::scan::{Scan, ScanLimits, Scanner, Stop};
+use super::shapes::Shapes;
 use super::skip::Skipper;
+use super::slot::Slot;
 use super::window::Window;
 use crate::error::FormatError;
-use crate::event::{TraceSink, Warning};
 use crate::registry::Limits;
 
 /// A header value that is longer is passed over.
@@ -21,12 +25,14 @@ const PROGRESS_BYTES: u64 = 4 << 20;
 const EXCERPT_BYTES: usize = 60;
 
 /// A document that is being read.
-pub(super) struct Document<'r> {
+pub(super) struct Document<'r, 'o> {
     pub(super) window: Window<'r>,
-    pub(super) limits: &'r Limits,
-    pub(super) sink: &'r mut dyn TraceSink,
+    pub(super) limits: &'o Limits,
+    outlet: &'o mut dyn Outlet,
+    /// What was found in the text that is in memory.
+    pub(super) batch: Batch,
     pub(super) record: Record,
-    pub(super) args_room: ArgsRoom,
+    pub(super) shapes: Shapes,
     /// Elements of the list of events so far.
     pub(super) position: u64,
     /// Bytes that were scanned for events that turned out to be broken.
@@ -46,14 +52,16 @@ pub(super) enum ListEnd {
     Cut,
 }
 
-impl<'r> Document<'r> {
-    pub(super) fn new(window: Window<'r>, limits: &'r Limits, sink: &'r mut dyn TraceSink) -> Self {
+impl<'r, 'o> Document<'r, 'o> {
+    /// A document at the start of its first block, which is in the window.
+    pub(super) fn new(window: Window<'r>, limits: &'o Limits, outlet: &'o mut dyn Outlet) -> Self {
         Self {
             window,
             limits,
-            sink,
+            outlet,
+            batch: Batch::default(),
             record: Record::default(),
-            args_room: ArgsRoom::new(),
+            shapes: Shapes::default(),
             position: 0,
             wasted_bytes: 0,
             is_truncated: false,
@@ -65,7 +73,12 @@ impl<'r> Document<'r> {
 
     /// Reads everything and gives the notes.
     pub(super) fn read(mut self) -> Result<Vec<&'static str>, FormatError> {
-        self.more()?;
+        let outcome = self.read_root();
+        self.pass_on()?;
+        outcome
+    }
+
+    fn read_root(&mut self) -> Result<Vec<&'static str>, FormatError> {
         if self.window.rest().starts_with('\u{FEFF}') {
             self.window.consume('\u{FEFF}'.len_utf8());
         }
@@ -105,11 +118,21 @@ impl<'r> Document<'r> {
 
     /// Reads on, and reports progress now and then.
     pub(super) fn more(&mut self) -> Result<(), FormatError> {
+        self.pass_on()?;
         self.window.more()?;
         let plain_bytes = self.window.plain_bytes();
         if plain_bytes >= self.progress_bytes + PROGRESS_BYTES {
             self.progress_bytes = plain_bytes;
-            self.report_progress()?;
+            self.batch.progress(plain_bytes);
+        }
+        Ok(())
+    }
+
+    /// Passes on what was found so far, with its text.
+    pub(super) fn pass_on(&mut self) -> Result<(), FormatError> {
+        if !self.batch.is_empty() {
+            self.window.hand_over(&mut self.batch.text);
+            self.batch = self.outlet.pass(std::mem::take(&mut self.batch))?;
         }
         Ok(())
     }
@@ -161,9 +184,14 @@ impl<'r> Document<'r> {
 
     /// Warns about what stands `ahead` of the current place and belongs to no event.
     pub(super) fn warn(&mut self, code: WarningCode, ahead: usize) {
+        self.warn_about(code, None, ahead);
+    }
+
+    /// Warns about what stands `ahead` of the current place, in the element at `position`.
+    pub(super) fn warn_about(&mut self, code: WarningCode, position: Option<u64>, ahead: usize) {
         let offset_bytes = self.window.offset_bytes(ahead);
-        let detail = excerpt(self.window.rest(), ahead).into();
-        self.sink.warning(&Warning { code, position: None, offset_bytes, detail });
+        let excerpt = excerpt(self.window.text(), self.window.place().saturating_add(ahead));
+        self.batch.warning(code, position, offset_bytes, excerpt);
     }
 
     /// The limits of scanning an event.
@@ -222,12 +250,12 @@ impl<'r> Document<'r> {
     /// Reads a member of the root whose quote is next.
     fn read_member(&mut self) -> Result<(), FormatError> {
         let limits = ScanLimits { max_depth: self.limits.max_depth, max_string_bytes: MAX_HEADER_BYTES };
-        let key = match self.scan(|text| Scanner::new(text, limits, false).string().map(|key| (key, key.end)))? {
+        let key = match self.scan(|text| Scanner::new(text, limits, false).string().map(|key| (key, key.end())))? {
             Ok((key, _)) => key,
             Err(stop) => return self.lose_member(stop),
         };
-        let is_events = text_of(self.window.rest(), key) == "traceEvents";
-        if is_events && let Some((start, is_well)) = self.look(|bytes| list_start(bytes, key.end + 1))? {
+        let is_events = key.text(self.window.rest()) == "traceEvents";
+        if is_events && let Some((start, is_well)) = self.look(|bytes| list_start(bytes, key.end() + 1))? {
             if !is_well {
                 self.warn(HEADER_BROKEN, 0);
             }
@@ -238,12 +266,12 @@ impl<'r> Document<'r> {
         }
         let value = self.scan(|text| {
             let mut scanner = Scanner::new(text, limits, false);
-            scanner.pos = key.end + 1;
+            scanner.pos = key.end() + 1;
             let value = scanner.colon().and_then(|()| scanner.peek_token()).and_then(|_| scanner.value(0));
             // A value whose end was lost goes on into the events.
             let held = match value {
-                Ok(_) => &text.as_bytes()[key.end + 1..scanner.pos],
-                Err(_) => &text.as_bytes()[key.end + 1..],
+                Ok(_) => &text.as_bytes()[key.end() + 1..scanner.pos],
+                Err(_) => &text.as_bytes()[key.end() + 1..],
             };
             if holds_list(held) {
                 Err(Stop::Broken(scanner.pos))
@@ -261,14 +289,13 @@ impl<'r> Document<'r> {
                 self.window.consume(end);
                 Ok(())
             }
-            Err(Stop::Long(_)) => self.skip_value(key.end + 1),
+            Err(Stop::Long(_)) => self.skip_value(key.end() + 1),
             Err(stop) => self.lose_member(stop),
         }
     }
 
     fn give_header(&mut self, key: Slot, value: Slot, saw_bad_value: bool) {
-        let text = self.window.rest();
-        self.sink.header(&text_of(text, key), &value_of(text, value, false));
+        self.batch.header(self.window.place(), key, value);
         if saw_bad_value {
             self.warn(BAD_VALUE, 0);
         }
@@ -332,19 +359,16 @@ impl<'r> Document<'r> {
             let left = self.window.rest().len();
             self.window.consume(left);
             if self.window.at_end() {
-                return self.report_progress();
+                self.batch.progress(self.window.plain_bytes());
+                return self.pass_on();
             }
             self.more()?;
         }
     }
-
-    fn report_progress(&mut self) -> Result<(), FormatError> {
-        if self.sink.progress(self.window.plain_bytes()) { Ok(()) } else { Err(FormatError::Stopped) }
-    }
 }
 
-/// A short piece of `text` from `ahead` on.
-pub(super) fn excerpt(text: &str, ahead: usize) -> &str {
-    let start = text.floor_char_boundary(ahead);
-    &text[start..text.floor_char_boundary(start.saturating_add(EXCERPT_BYTES))]
+/// Where a short piece of `text` from `place` on stands.
+fn excerpt(text: &str, place: usize) -> Range<usize> {
+    let start = text.floor_char_boundary(place);
+    start..text.floor_char_boundary(start.saturating_add(EXCERPT_BYTES))
 }

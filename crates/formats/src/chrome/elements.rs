@@ -5,12 +5,11 @@ use stepscope_model::warning::{
     WarningCode,
 };
 
-use super::document::{Document, ListEnd, excerpt};
+use super::document::{Document, ListEnd};
 use super::keys::{is_event_key, is_root_key};
 use super::resync::{Look, Search, event_start, find_in_list, list_goes_on, member_key, next_token};
 use super::scan::{Scanner, Stop};
 use crate::error::FormatError;
-use crate::event::Warning;
 
 /// Bytes that may always be scanned in vain before the search skips what was scanned.
 const WASTE_BYTES: u64 = 16 << 20;
@@ -26,11 +25,14 @@ enum Stray {
     Other,
 }
 
-impl Document<'_> {
+impl Document<'_, '_> {
     /// Reads the elements of a list whose `[` is passed.
     pub(super) fn read_list(&mut self) -> Result<ListEnd, FormatError> {
         let mut is_comma_due = false;
         loop {
+            if self.batch.is_full(self.window.rest().len()) {
+                self.pass_on()?;
+            }
             let Some(byte) = self.skip_space()? else { return Ok(ListEnd::Cut) };
             match byte {
                 b',' => {
@@ -51,6 +53,10 @@ impl Document<'_> {
                         self.warn(GARBAGE, 0);
                     }
                     is_comma_due = self.read_event()?;
+                    if is_comma_due && self.window.rest().starts_with(',') {
+                        self.window.consume(1);
+                        is_comma_due = false;
+                    }
                 }
                 b'"' => match self.look(|bytes| stray_key(bytes, 0))? {
                     Some(Stray::Root) => {
@@ -75,7 +81,10 @@ impl Document<'_> {
         let limits = self.scan_limits();
         loop {
             let text = self.window.rest();
-            let outcome = self.record.scan(text, limits, false);
+            let outcome = match self.shapes.scan(text, limits, &mut self.record) {
+                Some(length) => Ok(length),
+                None => self.record.scan(text, limits, false).inspect(|_| self.shapes.learn(text, &self.record.path)),
+            };
             return match outcome {
                 Ok(length) if length > self.limits.max_event_bytes => {
                     self.lose(EVENT_TOO_LONG, 0);
@@ -99,9 +108,7 @@ impl Document<'_> {
     /// The event at the current place, as scanned, goes to the sink.
     fn give_event(&mut self, length: usize) {
         let offset_bytes = self.window.offset_bytes(0);
-        let room = std::mem::take(&mut self.args_room);
-        let text = self.window.rest();
-        self.args_room = self.record.deliver(text, self.position, offset_bytes, room, |event| self.sink.event(event));
+        self.batch.event(self.window.place(), self.position, offset_bytes, &self.record);
         if self.record.saw_bad_value {
             self.warn_event(BAD_VALUE, 0);
         }
@@ -185,7 +192,7 @@ impl Document<'_> {
             let outcome = value.and_then(|slot| {
                 let end = scanner.pos;
                 let is_followed = matches!(scanner.peek_token()?, b',' | b']');
-                if is_followed && slot.start < slot.end { Ok(end) } else { Err(Stop::Broken(0)) }
+                if is_followed && slot.start() < slot.end() { Ok(end) } else { Err(Stop::Broken(0)) }
             });
             let is_list = text.starts_with('[');
             // A word that the input ends in is an element if it began like one.
@@ -242,9 +249,7 @@ impl Document<'_> {
     }
 
     fn warn_event(&mut self, code: WarningCode, ahead: usize) {
-        let offset_bytes = self.window.offset_bytes(ahead);
-        let detail = excerpt(self.window.rest(), ahead).into();
-        self.sink.warning(&Warning { code, position: Some(self.position), offset_bytes, detail });
+        self.warn_about(code, Some(self.position), ahead);
     }
 
     /// Goes on after an element that was scanned in vain up to `scanned`: usually right behind its first byte, as

@@ -1,155 +1,168 @@
-//! One event: from its text to typed fields, without allocating in the usual case.
+//! One event: from its text to the places of its fields, in any form that it may have.
 
-use std::borrow::Cow;
+use super::scan::{Scan, ScanLimits, Scanner, Stop};
+use super::slot::{ArgSlot, Slot, SlotKind};
 
-use super::scan::{Scan, ScanLimits, Scanner, Slot, SlotKind, Stop};
-use super::text::unescape;
-use crate::event::{Event, Value};
+/// A field of an event that is of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Phase,
+    Category,
+    Name,
+    Ts,
+    Dur,
+    Process,
+    Thread,
+    Id,
+}
+
+/// How many fields there are.
+pub(super) const FIELD_COUNT: usize = 8;
 
 /// Where the fields of one event stand in its text. Reused from event to event.
 #[derive(Default)]
 pub(super) struct Record {
-    phase: Slot,
-    category: Slot,
-    name: Slot,
-    ts: Slot,
-    dur: Slot,
-    process: Slot,
-    thread: Slot,
-    id: Slot,
-    args: Vec<(Slot, Slot)>,
-    is_lenient: bool,
-    /// The room of the scanner's stack.
-    stack: Vec<u8>,
+    /// By `Field`.
+    pub(super) fields: [Slot; FIELD_COUNT],
+    pub(super) args: Vec<ArgSlot>,
+    /// The shape by which it was read.
+    pub(super) shape: Option<u32>,
+    /// A quote ended a string only when what followed it was due after a string.
+    pub(super) is_lenient: bool,
     /// A value was read as null, or a comma was too many.
     pub(super) saw_bad_value: bool,
+    pub(super) path: Path,
+    /// The room of the scanner's stack.
+    pub(super) stack: Vec<u8>,
 }
 
-/// The room of an argument list, kept between events; always empty there.
-pub(super) type ArgsRoom = Vec<(Cow<'static, str>, Value<'static>)>;
+/// The values of an event in the order of its text, for events of the same shape.
+#[derive(Default)]
+pub(super) struct Path {
+    pub(super) steps: Vec<Step>,
+    /// Where the event ends.
+    pub(super) end: usize,
+    /// The text between the values says all that there is to know about them.
+    pub(super) is_regular: bool,
+}
+
+/// A value of an event: what it is, and its text with its quotes.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) target: Target,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What a value of an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Field(Field),
+    /// An argument, with its key.
+    Arg(Slot),
+    /// Nothing of interest.
+    Nothing,
+}
 
 impl Record {
+    /// Forgets the event before.
+    pub(super) fn clear(&mut self) {
+        self.fields = [Slot::default(); FIELD_COUNT];
+        self.args.clear();
+        self.shape = None;
+        self.is_lenient = false;
+        self.saw_bad_value = false;
+    }
+
     /// Scans the event that `text` begins with and gives its length.
     pub(super) fn scan(&mut self, text: &str, limits: ScanLimits, lenient: bool) -> Scan<usize> {
-        let mut args = std::mem::take(&mut self.args);
-        args.clear();
-        let stack = std::mem::take(&mut self.stack);
-        *self = Self { args, is_lenient: lenient, ..Self::default() };
+        self.clear();
+        self.is_lenient = lenient;
+        self.path.steps.clear();
+        self.path.is_regular = !lenient;
         if limits.max_depth == 0 {
             return Err(Stop::Deep(0));
         }
         let mut scanner = Scanner::new(text, limits, lenient);
-        scanner.stack = stack;
-        let outcome = scanner.members(|scanner, key| self.member(scanner, text, limits, key));
+        scanner.stack = std::mem::take(&mut self.stack);
+        let mut has_args = false;
+        let outcome = scanner.members(|scanner, key| self.member(scanner, text, limits, key, &mut has_args));
         self.saw_bad_value = scanner.saw_bad_value;
+        self.path.is_regular &= !scanner.saw_bad_value;
+        self.path.end = scanner.pos;
         self.stack = scanner.stack;
         outcome.map(|()| scanner.pos)
     }
 
-    /// Hands the event in `text` to `take`, with the values where they stand. Gives `room` back.
-    pub(super) fn deliver(
-        &self,
-        text: &str,
-        position: u64,
-        offset_bytes: u64,
-        room: ArgsRoom,
-        take: impl FnOnce(&Event<'_>),
-    ) -> ArgsRoom {
-        let mut args = emptied(room);
-        let value = |slot: Slot| value_of(text, slot, self.is_lenient);
-        args.extend(self.args.iter().map(|&(key, slot)| (text_of(text, key), value(slot))));
-        take(&Event {
-            position,
-            offset_bytes,
-            phase: value(self.phase),
-            category: value(self.category),
-            name: value(self.name),
-            ts: value(self.ts),
-            dur: value(self.dur),
-            process: value(self.process),
-            thread: value(self.thread),
-            id: value(self.id),
-            args: &args,
-        });
-        emptied(args)
-    }
-
     #[inline]
-    fn member(&mut self, scanner: &mut Scanner<'_>, text: &str, limits: ScanLimits, key: Slot) -> Scan<()> {
-        let key = text_of(text, key);
-        let place = match key.as_bytes() {
-            b"ph" => &mut self.phase,
-            b"cat" => &mut self.category,
-            b"name" => &mut self.name,
-            b"ts" => &mut self.ts,
-            b"dur" => &mut self.dur,
-            b"pid" => &mut self.process,
-            b"tid" => &mut self.thread,
-            b"id" => &mut self.id,
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        text: &str,
+        limits: ScanLimits,
+        key: Slot,
+        has_args: &mut bool,
+    ) -> Scan<()> {
+        self.path.is_regular &= key.kind() == SlotKind::Plain;
+        let field = match key.text(text).as_bytes() {
+            b"ph" => Field::Phase,
+            b"cat" => Field::Category,
+            b"name" => Field::Name,
+            b"ts" => Field::Ts,
+            b"dur" => Field::Dur,
+            b"pid" => Field::Process,
+            b"tid" => Field::Thread,
+            b"id" => Field::Id,
             b"args" => {
                 self.args.clear();
-                if scanner.peek()? != b'{' {
+                let is_object = scanner.peek()? == b'{';
+                self.path.is_regular &= is_object && !std::mem::replace(has_args, true);
+                if !is_object {
                     return scanner.value(1).map(drop);
                 }
-                return members_of(scanner, limits, |key, value| self.args.push((key, value)));
-            }
-            b"id2" => {
-                if scanner.peek()? != b'{' {
-                    return scanner.value(1).map(drop);
-                }
-                return members_of(scanner, limits, |key, value| {
-                    if matches!(&*text_of(text, key), "local" | "global") {
-                        self.id = value;
-                    }
+                return members_of(scanner, limits, |scanner, key| {
+                    self.path.is_regular &= key.kind() == SlotKind::Plain;
+                    let value = self.step(scanner, Target::Arg(key), 2)?;
+                    self.args.push(ArgSlot { key, value });
+                    Ok(())
                 });
             }
-            _ => return scanner.value(1).map(drop),
+            b"id2" => {
+                self.path.is_regular = false;
+                if scanner.peek()? != b'{' {
+                    return scanner.value(1).map(drop);
+                }
+                return members_of(scanner, limits, |scanner, key| {
+                    let value = scanner.value(2)?;
+                    if matches!(&*key.text(text), "local" | "global") {
+                        self.fields[Field::Id as usize] = value;
+                    }
+                    Ok(())
+                });
+            }
+            _ => return self.step(scanner, Target::Nothing, 1).map(drop),
         };
-        *place = scanner.value(1)?;
+        self.fields[field as usize] = self.step(scanner, Target::Field(field), 1)?;
         Ok(())
+    }
+
+    /// Scans a value and notes it in the path.
+    fn step(&mut self, scanner: &mut Scanner<'_>, target: Target, depth: usize) -> Scan<Slot> {
+        let start = scanner.pos;
+        let value = scanner.value(depth)?;
+        self.path.steps.push(Step { target, start, end: scanner.pos });
+        Ok(value)
     }
 }
 
 /// The members of an object inside an event.
-fn members_of(scanner: &mut Scanner<'_>, limits: ScanLimits, mut take: impl FnMut(Slot, Slot)) -> Scan<()> {
+fn members_of(
+    scanner: &mut Scanner<'_>,
+    limits: ScanLimits,
+    take: impl FnMut(&mut Scanner<'_>, Slot) -> Scan<()>,
+) -> Scan<()> {
     if limits.max_depth < 2 {
         return Err(Stop::Deep(scanner.pos));
     }
-    scanner.members(|scanner, key| {
-        let value = scanner.value(2)?;
-        take(key, value);
-        Ok(())
-    })
-}
-
-/// The text of a key or another string.
-pub(super) fn text_of(text: &str, slot: Slot) -> Cow<'_, str> {
-    let raw = &text[slot.start..slot.end];
-    if slot.kind == SlotKind::Escaped { unescape(raw) } else { Cow::Borrowed(raw) }
-}
-
-/// The value in a slot; borrowed unless it has escapes or is not valid JSON.
-pub(super) fn value_of(text: &str, slot: Slot, lenient: bool) -> Value<'_> {
-    let raw = &text[slot.start..slot.end];
-    match slot.kind {
-        SlotKind::Missing => Value::Missing,
-        SlotKind::Null => Value::Null,
-        SlotKind::Bool(value) => Value::Bool(value),
-        SlotKind::Number => Value::Number(raw),
-        SlotKind::Plain => Value::Text(Cow::Borrowed(raw)),
-        SlotKind::Escaped => Value::Text(unescape(raw)),
-        SlotKind::Json => Value::Json(Cow::Borrowed(raw)),
-        SlotKind::LaxJson => {
-            let limits = ScanLimits { max_depth: usize::MAX, max_string_bytes: usize::MAX };
-            // The scanner decides about a quote by what follows the string, so it may see the text to its end.
-            Value::Json(Cow::Owned(Scanner::new(&text[slot.start..], limits, lenient).rewrite(raw.len())))
-        }
-    }
-}
-
-/// The same allocation for entries of another lifetime. The standard library collects in place here, and if it ever
-/// stops doing so, this is slower but not wrong.
-fn emptied<'b>(mut room: Vec<(Cow<'_, str>, Value<'_>)>) -> Vec<(Cow<'b, str>, Value<'b>)> {
-    room.clear();
-    room.into_iter().map(|_| (Cow::Borrowed(""), Value::Missing)).collect()
+    scanner.members(take)
 }

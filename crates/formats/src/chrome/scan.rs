@@ -3,10 +3,11 @@
 //! It says where values begin and end and checks the grammar on the way. What profilers are known to get wrong is
 //! taken and noted: empty values, NaN and infinity, commas too many, raw control characters in strings.
 
-use memchr::memchr2;
-
+use super::slot::{Slot, SlotKind};
 use super::text::{is_strict, push_strict};
+use super::usual::{usual_list, usual_value};
 use super::word::{Word, ends_word, number_length, word_kind};
+use crate::eight_bytes::find_quote_or_backslash;
 
 /// Why a value was not scanned to its end, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,36 +24,6 @@ pub(super) enum Stop {
 
 /// The outcome of scanning.
 pub(super) type Scan<T> = Result<T, Stop>;
-
-/// What kind of value a slot holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum SlotKind {
-    /// Nothing was there.
-    #[default]
-    Missing,
-    /// `null`, or a value that counts as it.
-    Null,
-    /// `true` or `false`.
-    Bool(bool),
-    /// A valid JSON number.
-    Number,
-    /// The inside of a string without escapes.
-    Plain,
-    /// The inside of a string with escapes.
-    Escaped,
-    /// An array or an object in valid JSON.
-    Json,
-    /// An array or an object that has to be rewritten to be valid JSON.
-    LaxJson,
-}
-
-/// A value and where it stands in the scanned text.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slot {
-    pub(super) kind: SlotKind,
-    pub(super) start: usize,
-    pub(super) end: usize,
-}
 
 /// Limits of one scan.
 #[derive(Clone, Copy, Debug)]
@@ -182,12 +153,24 @@ impl<'t> Scanner<'t> {
     /// Scans the value that begins at the current place, inside `depth` arrays and objects.
     #[inline]
     pub(super) fn value(&mut self, depth: usize) -> Scan<Slot> {
+        if !self.lenient {
+            let usual = usual_value(self.bytes(), self.pos, self.limits);
+            if let Some((slot, end)) = usual.or_else(|| usual_list(self.bytes(), self.pos, depth, self.limits)) {
+                self.pos = end;
+                return Ok(slot);
+            }
+        }
+        self.any_value(depth)
+    }
+
+    /// The same for a value of any kind.
+    pub(super) fn any_value(&mut self, depth: usize) -> Scan<Slot> {
         match self.peek()? {
             b'"' => self.string(),
             b'{' | b'[' => self.nested(depth, &mut Ignore),
             b',' | b'}' | b']' => {
                 self.saw_bad_value = true;
-                Ok(Slot { kind: SlotKind::Null, start: self.pos, end: self.pos })
+                Ok(Slot::new(SlotKind::Null, self.pos, self.pos))
             }
             _ => self.bare(),
         }
@@ -202,7 +185,6 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans the string whose quote is next; the slot is its inside.
-    #[inline]
     pub(super) fn string(&mut self) -> Scan<Slot> {
         let start = self.pos + 1;
         let mut at = start;
@@ -228,7 +210,7 @@ impl<'t> Scanner<'t> {
             return Err(Stop::Long(start));
         }
         self.pos = at + 1;
-        Ok(Slot { kind, start, end: at })
+        Ok(Slot::new(kind, start, at))
     }
 
     /// Whether what follows a quote is due after a string.
@@ -238,7 +220,6 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans a number or a word.
-    #[inline]
     fn bare(&mut self) -> Scan<Slot> {
         let start = self.pos;
         let rest = &self.bytes()[start..];
@@ -247,7 +228,7 @@ impl<'t> Scanner<'t> {
                 None => return Err(Stop::More),
                 Some(b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') => {
                     self.pos = start + length;
-                    return Ok(Slot { kind: SlotKind::Number, start, end: start + length });
+                    return Ok(Slot::new(SlotKind::Number, start, start + length));
                 }
                 Some(_) => {}
             }
@@ -269,7 +250,7 @@ impl<'t> Scanner<'t> {
             Word::Unknown => return Err(Stop::Broken(start)),
         };
         self.pos = start + length;
-        Ok(Slot { kind, start, end: start + length })
+        Ok(Slot::new(kind, start, start + length))
     }
 
     /// Scans the array or object that is next, inside `depth` others.
@@ -316,8 +297,8 @@ impl<'t> Scanner<'t> {
                         b'"' => self.nested_string(&mut is_strict_json, out)?,
                         _ => {
                             let slot = self.value(depth)?;
-                            let written = &self.text[slot.start..slot.end];
-                            out.token(if slot.kind == SlotKind::Null { "null" } else { written });
+                            let written = slot.raw(self.text);
+                            out.token(if slot.kind() == SlotKind::Null { "null" } else { written });
                         }
                     }
                 }
@@ -326,7 +307,7 @@ impl<'t> Scanner<'t> {
         is_strict_json &= !self.saw_bad_value;
         self.saw_bad_value |= saw_bad_value;
         let kind = if is_strict_json { SlotKind::Json } else { SlotKind::LaxJson };
-        Ok(Slot { kind, start, end: self.pos })
+        Ok(Slot::new(kind, start, self.pos))
     }
 
     /// Enters the container whose first byte is next.
@@ -354,59 +335,9 @@ impl<'t> Scanner<'t> {
 
     fn nested_string(&mut self, is_strict_json: &mut bool, out: &mut impl TokenSink) -> Scan<()> {
         let slot = self.string()?;
-        let raw = &self.text[slot.start..slot.end];
-        *is_strict_json = *is_strict_json && is_strict(raw, slot.kind == SlotKind::Escaped);
+        let raw = slot.raw(self.text);
+        *is_strict_json = *is_strict_json && is_strict(raw, slot.kind() == SlotKind::Escaped);
         out.string(raw);
         Ok(())
-    }
-}
-
-/// Most strings are short: looking at eight bytes at once is faster for them than calling the vector search.
-#[inline]
-fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    const NEAR_BYTES: usize = 32;
-    let (words, rest) = bytes[..bytes.len().min(NEAR_BYTES)].as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
-        if found != 0 {
-            return Some(i * 8 + (found.trailing_zeros() / 8) as usize);
-        }
-    }
-    let near = words.len() * 8;
-    if rest.is_empty() {
-        return memchr2(b'"', b'\\', &bytes[near..]).map(|at| near + at);
-    }
-    rest.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|at| near + at)
-}
-
-/// 1, a quote, and a backslash in each byte of a word.
-const REPEATED: u64 = 0x0101_0101_0101_0101;
-const QUOTES: u64 = REPEATED * b'"' as u64;
-const BACKSLASHES: u64 = REPEATED * b'\\' as u64;
-
-/// The highest bit of each byte that is zero; bytes behind the first of them may be marked in error.
-#[inline]
-fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(REPEATED) & !word & (REPEATED << 7)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::find_quote_or_backslash;
-
-    #[test]
-    fn quotes_are_found_anywhere() {
-        for length in 0..80 {
-            let mut bytes = vec![b'!'; length];
-            assert_eq!(find_quote_or_backslash(&bytes), None);
-            for at in 0..length {
-                for byte in [b'"', b'\\'] {
-                    bytes[at] = byte;
-                    assert_eq!(find_quote_or_backslash(&bytes), Some(at), "{length}");
-                }
-                bytes[at] = b'#';
-            }
-        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::eight_bytes::has_control;
+
 /// The text that `raw`, the inside of a JSON string, stands for.
 ///
 /// Unpaired surrogates become U+FFFD; an escape that JSON does not know stays as it is written.
@@ -19,10 +21,11 @@ pub(super) fn unescape(raw: &str) -> Cow<'_, str> {
 
 /// Whether `raw`, the inside of a string, is the inside of a strictly valid JSON string.
 pub(super) fn is_strict(raw: &str, has_escapes: bool) -> bool {
-    // Folding without an early end lets the compiler look at many bytes at once.
-    let has_control = raw.bytes().fold(0, |seen, byte| seen | u8::from(byte < 0x20)) != 0;
-    if has_control || !has_escapes {
-        return !has_control;
+    if has_control(raw.as_bytes()) {
+        return false;
+    }
+    if !has_escapes {
+        return true;
     }
     let mut strict = true;
     for_each_piece(raw, |piece| match piece {

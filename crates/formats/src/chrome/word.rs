@@ -1,27 +1,32 @@
 //! Numbers and words of JSON, and what profilers write in their place.
+#![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
-use super::scan::SlotKind;
+use super::slot::SlotKind;
+use crate::eight_bytes::digits_end;
 
 /// Length of the JSON number at the start of `bytes`.
-#[inline]
+#[inline(always)]
 pub(super) fn number_length(bytes: &[u8]) -> Option<usize> {
-    let digits = |at: usize| {
-        let count = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        (count > 0).then_some(at + count)
-    };
     let whole = usize::from(bytes.first() == Some(&b'-'));
-    let mut at = digits(whole)?;
-    if bytes[whole] == b'0' && at > whole + 1 {
+    let mut at = digits_end(bytes, whole);
+    if at == whole || (bytes[whole] == b'0' && at > whole + 1) {
         return None;
     }
     if bytes.get(at) == Some(&b'.') {
-        at = digits(at + 1)?;
+        let fraction = at + 1;
+        at = digits_end(bytes, fraction);
+        if at == fraction {
+            return None;
+        }
     }
-    if let Some(b'e' | b'E') = bytes.get(at) {
-        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        at = digits(at + 1 + sign)?;
-    }
-    Some(at)
+    if let Some(b'e' | b'E') = bytes.get(at) { exponent_end(bytes, at + 1) } else { Some(at) }
+}
+
+#[cold]
+fn exponent_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let digits = at + usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+    let end = digits_end(bytes, digits);
+    (end > digits).then_some(end)
 }
 
 /// Whether `byte` cannot be part of a word.
@@ -43,8 +48,8 @@ pub(super) enum Word {
 pub(super) fn word_kind(word: &[u8]) -> Word {
     match word {
         b"null" => return Word::Is(SlotKind::Null),
-        b"true" => return Word::Is(SlotKind::Bool(true)),
-        b"false" => return Word::Is(SlotKind::Bool(false)),
+        b"true" => return Word::Is(SlotKind::True),
+        b"false" => return Word::Is(SlotKind::False),
         _ if number_length(word) == Some(word.len()) => return Word::Is(SlotKind::Number),
         _ => {}
     }
@@ -59,7 +64,7 @@ pub(super) fn word_kind(word: &[u8]) -> Word {
 #[cfg(test)]
 mod tests {
     use super::{Word, word_kind};
-    use crate::chrome::scan::SlotKind;
+    use crate::chrome::slot::SlotKind;
 
     #[test]
     fn words() {

@@ -47,8 +47,8 @@ impl TraceSink for Dump {
                 write!(line, " {name}={}", show(value)).unwrap();
             }
         }
-        for (key, value) in event.args {
-            write!(line, " [{key}]={}", show(value)).unwrap();
+        for (key, value) in event.args.iter() {
+            write!(line, " [{key}]={}", show(&value)).unwrap();
         }
         self.lines.push(format!("#{}{line}", event.position));
         self.events.push(line);

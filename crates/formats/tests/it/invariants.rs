@@ -135,9 +135,9 @@ impl TraceSink for Seen {
         for value in fields {
             write!(line, " {}", show(value)).unwrap();
         }
-        for (key, value) in event.args {
-            assert_ne!(*value, Value::Missing, "an argument has a value");
-            write!(line, " {key:?}={}", show(value)).unwrap();
+        for (key, value) in event.args.iter() {
+            assert_ne!(value, Value::Missing, "an argument has a value");
+            write!(line, " {key:?}={}", show(&value)).unwrap();
         }
         self.lines.push(line);
     }

@@ -27,7 +27,7 @@ impl TraceSink for Seen {
             ("id", &event.id),
         ];
         let fields = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json(value)?)));
-        let args = event.args.iter().filter_map(|(key, value)| Some((format!("args.{key}"), json(value)?)));
+        let args = event.args.iter().filter_map(|(key, value)| Some((format!("args.{key}"), json(&value)?)));
         self.events.push(fields.chain(args).collect());
     }
 

@@ -14,3 +14,4 @@ mod refusals;
 mod repairs;
 mod rules;
 mod seeds;
+mod threads;

@@ -34,7 +34,6 @@ fn nothing_is_left_of_a_source_that_is_dropped() {
     let mut source = SourceWriter::begin(&store, RUN, id).unwrap();
     let mut table = source.table(&tables::SPANS).unwrap();
     table.write(&synthetic::rows(&tables::SPANS, id, 0, 10)).unwrap();
-    fs::write(source.temporary_dir().join("spill"), "x").unwrap();
     assert!(store.runs().unwrap().is_empty());
     assert!(!Store::is_store(folder.path()));
     drop(source);

@@ -43,7 +43,6 @@ fn every_table_comes_back() {
         let mut second = source.table(table).unwrap();
         second.write(&synthetic::rows(table, id, 1000, 0)).unwrap();
         second.write(&synthetic::rows(table, id, 1000, 37)).unwrap();
-        assert!(second.memory_bytes() > 0);
         if table.name != "spans" {
             assert_eq!(first.finish().unwrap(), 1037);
         }
@@ -79,8 +78,9 @@ fn row_groups_have_their_size_and_columns_their_encoding() {
     assert_eq!(row_groups, [262_144, 300_000 - 262_144]);
     for column in metadata.row_group(0).columns() {
         let name = column.column_path().string();
-        assert!(column.statistics().is_some_and(|statistics| statistics.min_bytes_opt().is_some()), "{name}");
-        assert!(column.column_index_offset().is_some() && column.offset_index_offset().is_some(), "{name}");
+        let has_extremes = column.statistics().is_some_and(|statistics| statistics.min_bytes_opt().is_some());
+        assert_eq!(has_extremes, column.column_type() != Type::BYTE_ARRAY, "{name}");
+        assert!(column.offset_index_offset().is_some(), "{name}");
         let has_dictionary = column.dictionary_page_offset().is_some();
         assert_eq!(has_dictionary, !matches!(name.as_str(), "ts_ns" | "position"), "{name}");
         let has_delta = column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED);
