@@ -163,15 +163,19 @@ impl Shapes {
     /// The child of `parent` whose text `rest` begins with.
     #[inline]
     fn fitting_child(&mut self, parent: usize, rest: &[u8]) -> Option<usize> {
+        let first = usize::from(self.nodes[parent].children[0]);
+        // The start is nobody's child, and its number stands for none.
+        if first != 0 && self.nodes[first].fits(rest) { Some(first) } else { self.other_child(parent, rest) }
+    }
+
+    /// The same for all children but the first, which the one that fits becomes.
+    fn other_child(&mut self, parent: usize, rest: &[u8]) -> Option<usize> {
         let Node { children, child_count, .. } = &self.nodes[parent];
-        let index = children[..usize::from(*child_count)]
-            .iter()
-            .position(|&child| self.nodes[usize::from(child)].fits(rest))?;
-        let child = children[index];
-        if index > 0 {
-            self.nodes[parent].children[..=index].rotate_right(1);
-        }
-        Some(usize::from(child))
+        let others = children.get(1..usize::from(*child_count))?;
+        let index = 1 + others.iter().position(|&child| self.nodes[usize::from(child)].fits(rest))?;
+        let children = &mut self.nodes[parent].children;
+        children[..=index].rotate_right(1);
+        Some(usize::from(children[0]))
     }
 
     /// Adds the way along `path` to the tree, as far as there is room.

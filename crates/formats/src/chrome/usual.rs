@@ -22,8 +22,8 @@ pub(super) fn usual_value(bytes: &[u8], at: usize, limits: ScanLimits) -> Option
     Some((Slot::new(SlotKind::Number, at, at + length), at + length))
 }
 
-/// The list that `bytes` has at `at`, inside `depth` arrays and objects, if it is as most are: numbers, short strings and
-/// lists, with a comma and at most a space between them, all of it valid JSON.
+/// The list that `bytes` has at `at`, inside `depth` arrays and objects, if it is as most are: numbers, short strings
+/// and lists, with a comma and at most a space between them, all of it valid JSON.
 pub(super) fn usual_list(bytes: &[u8], at: usize, depth: usize, limits: ScanLimits) -> Option<(Slot, usize)> {
     if bytes.get(at) != Some(&b'[') {
         return None;
