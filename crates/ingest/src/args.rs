@@ -19,7 +19,9 @@ pub(crate) struct ArgSplitter {
     cells: Vec<Cell>,
     /// For each of them the rank of the name that gave it: the newest generation's name wins.
     ranks: Vec<usize>,
-    rest: Vec<u8>,
+    /// Arguments of the current event without a column, and their values.
+    rest: Vec<usize>,
+    raw_rest: Vec<u8>,
     wide_ids: HashMap<String, i64>,
 }
 
@@ -29,6 +31,9 @@ struct Shape {
     targets: Vec<Option<Target>>,
     /// No two arguments have one key or one column.
     is_simple: bool,
+    /// Values without a column of the last event of this shape, and the JSON that they became: they often stay the same.
+    last_rest: Vec<u8>,
+    last_json: Option<Text>,
 }
 
 /// Where an argument goes: its column, and the rank of this one of its names.
@@ -60,6 +65,7 @@ impl ArgSplitter {
             cells: Vec::new(),
             ranks: Vec::new(),
             rest: Vec::new(),
+            raw_rest: Vec::new(),
             wide_ids: HashMap::new(),
         }
     }
@@ -75,26 +81,26 @@ impl ArgSplitter {
         self.cells.clear();
         self.ranks.clear();
         self.rest.clear();
+        self.raw_rest.clear();
         let mut split = SplitArgs::default();
         if args.is_empty() {
             return split;
         }
-        let shape = self.take_shape(args, shape);
-        for (index, &target) in shape.0.targets.iter().enumerate() {
+        let (mut shape, number) = self.take_shape(args, shape);
+        for (index, &target) in shape.targets.iter().enumerate() {
             let value = args.value(index);
             let typed = target.and_then(|target| cell_value(target.arg.form, &value, strings, behind));
             match (target, typed) {
                 (Some(Target { arg, rank }), Some(value)) => {
-                    self.put(Cell { column: arg.column, value }, rank, shape.0.is_simple);
+                    self.put(Cell { column: arg.column, value }, rank, shape.is_simple);
                 }
-                _ if shape.0.is_simple || !(index + 1..args.len()).any(|later| args.key(later) == args.key(index)) => {
-                    self.put_rest(&args.key(index), &value, target, &mut split);
+                _ if shape.is_simple || !(index + 1..args.len()).any(|later| args.key(later) == args.key(index)) => {
+                    self.put_rest(index, &value, target, &mut split);
                 }
                 // The last entry of a key wins.
                 _ => {}
             }
         }
-        self.give_back(shape);
         for &cell in &self.cells {
             match (cell.column, cell.value) {
                 (SpanArgColumn::correlation, CellValue::Int(id)) => {
@@ -110,8 +116,34 @@ impl ArgSplitter {
                 _ => {}
             }
         }
-        split.rest = finish_json(&mut self.rest, strings, behind);
+        split.rest = self.rest_of(args, &mut shape, strings, behind);
+        self.give_back(shape, number);
         split
+    }
+
+    /// The JSON of the arguments without a column.
+    fn rest_of(
+        &mut self,
+        args: Args<'_>,
+        shape: &mut Shape,
+        strings: &mut Strings,
+        behind: &mut Vec<u8>,
+    ) -> Option<Text> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        if shape.last_json.is_some() && shape.last_rest == self.raw_rest {
+            return shape.last_json;
+        }
+        let mut json = Vec::new();
+        for &index in &self.rest {
+            append_json(&mut json, &args.key(index), &args.value(index));
+        }
+        let json = finish_json(&mut json, strings, behind);
+        // A text that lies behind its record is not there for the next one.
+        shape.last_json = json.filter(|json| matches!(json, Text::Id(_)));
+        std::mem::swap(&mut shape.last_rest, &mut self.raw_rest);
+        json
     }
 
     /// The typed arguments of the last event.
@@ -134,6 +166,7 @@ impl ArgSplitter {
             return (std::mem::take(shape), number);
         }
         let mut shape = std::mem::take(&mut self.unshaped);
+        shape.last_json = None;
         shape.targets.clear();
         shape.targets.extend((0..args.len()).map(|index| self.by_key.get(&*args.key(index)).copied()));
         let is_new = |index: usize| {
@@ -146,7 +179,7 @@ impl ArgSplitter {
         (shape, number)
     }
 
-    fn give_back(&mut self, (shape, number): (Shape, Option<u32>)) {
+    fn give_back(&mut self, shape: Shape, number: Option<u32>) {
         let Some(index) = number.map(|number| number as usize) else {
             self.unshaped = shape;
             return;
@@ -175,7 +208,7 @@ impl ArgSplitter {
     }
 
     /// An argument without a column, or one that does not fit it.
-    fn put_rest(&mut self, key: &str, value: &Value<'_>, target: Option<Target>, split: &mut SplitArgs) {
+    fn put_rest(&mut self, index: usize, value: &Value<'_>, target: Option<Target>, split: &mut SplitArgs) {
         if let Some(Target { arg, rank }) = target {
             if let Some(known) = self.cells.iter().position(|cell| cell.column == arg.column)
                 && self.ranks[known] == rank
@@ -189,7 +222,8 @@ impl ArgSplitter {
                 _ => {}
             }
         }
-        append_json(&mut self.rest, key, value);
+        self.rest.push(index);
+        append_raw(&mut self.raw_rest, index, value);
     }
 
     /// An id beyond 64 signed bits; its digits stay in the JSON rest.
@@ -240,6 +274,22 @@ fn cell_value(form: ArgForm, value: &Value<'_>, strings: &mut Strings, behind: &
         (ArgForm::Digits, Value::Number(text)) if value.is_integer() => CellValue::Text(strings.text(text, behind)),
         _ => return None,
     })
+}
+
+/// Appends a value so that equal bytes mean equal values.
+fn append_raw(raw: &mut Vec<u8>, index: usize, value: &Value<'_>) {
+    let (kind, text) = match value {
+        Value::Missing | Value::Null => (b'n', ""),
+        Value::Bool(false) => (b'f', ""),
+        Value::Bool(true) => (b't', ""),
+        Value::Number(text) => (b'0', *text),
+        Value::Text(text) => (b'"', &**text),
+        Value::Json(text) => (b'{', &**text),
+    };
+    raw.push(kind);
+    raw.extend_from_slice(&(index as u32).to_le_bytes());
+    raw.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    raw.extend_from_slice(text.as_bytes());
 }
 
 fn append_json(json: &mut Vec<u8>, key: &str, value: &Value<'_>) {

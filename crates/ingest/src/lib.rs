@@ -43,6 +43,7 @@ mod source;
 mod steps;
 mod stream;
 mod strings;
+mod threads;
 mod tracks;
 mod watch;
 mod write;

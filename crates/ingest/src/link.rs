@@ -18,6 +18,7 @@ use crate::rules::{CommRule, Link};
 use crate::scratch::Scratch;
 use crate::sorter::{Reader, Sorted, Sorter};
 use crate::stream::Span;
+use crate::threads::both;
 
 row! {
     /// A runtime call that may have launched something.
@@ -186,8 +187,8 @@ impl LinkInputs {
             graph_events: Sorter::new(&self.scratch),
             counts: LinkCounts::default(),
         };
-        let calls = self.calls.finish()?;
-        let events = self.events.finish()?;
+        let (calls, events) = both(|| self.calls.finish(), || self.events.finish());
+        let (calls, events) = (calls?, events?);
         linker.join_calls(&calls, &events)?;
         drop((calls, events));
         linker.join_owners(self.owners, &self.scratch)?;
@@ -265,8 +266,12 @@ impl Linker {
     }
 
     fn join_owners(&mut self, owners: Sorter<Owner>, scratch: &Arc<Scratch>) -> Result<(), IngestError> {
-        let lookups = std::mem::replace(&mut self.lookups, Sorter::new(scratch)).finish()?;
-        let owners = owners.finish()?;
+        if self.lookups.count() == 0 {
+            return Ok(());
+        }
+        let lookups = std::mem::replace(&mut self.lookups, Sorter::new(scratch));
+        let (lookups, owners) = both(|| lookups.finish(), || owners.finish());
+        let (lookups, owners) = (lookups?, owners?);
         let (mut lookups, mut owners) = (lookups.reader()?, owners.reader()?);
         let mut next = owners.next_key()?;
         let mut current: Option<(i64, Option<Owner>)> = None;

@@ -4,12 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use arrow::array::{
-    ArrayRef, BooleanArray, BooleanBufferBuilder, DictionaryArray, Int32Array, PrimitiveArray, StringArray,
-    new_null_array,
-};
+use arrow::array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, StringArray, new_null_array};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::{ArrowNativeType, ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, SchemaRef};
+use arrow::datatypes::{ArrowNativeType, ArrowPrimitiveType, DataType, Float64Type, Int32Type, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use hashbrown::HashMap;
 use stepscope_model::tables::SOURCE_COLUMNS;
@@ -35,6 +32,8 @@ pub(crate) struct Rows<'a> {
     /// The current row in its batch.
     row: usize,
     text_bytes: usize,
+    /// Nulls for columns that a batch has no value of, one array a type.
+    nulls: Vec<ArrayRef>,
 }
 
 /// Where batches become Parquet: at once, or for a long table on a thread of its own while the next rows are built.
@@ -63,8 +62,8 @@ enum ColumnValues {
 #[derive(Default)]
 struct Sparse<T> {
     values: Vec<T>,
-    /// Which values are there; none of them is missing as long as this is not.
-    valid: Option<BooleanBufferBuilder>,
+    /// Which values are there; as long as this is empty, all of them are.
+    valid: Vec<bool>,
 }
 
 /// A text column of one batch: keys into the texts that the batch uses.
@@ -75,7 +74,7 @@ struct TextValues {
     last: Option<(TextId, i32)>,
     key_of_id: HashMap<TextId, i32>,
     /// The few words that are not texts of the source, with their keys; the last one used first.
-    words: Vec<(String, i32)>,
+    words: Vec<(&'static str, i32)>,
     texts: Texts,
 }
 
@@ -91,7 +90,17 @@ impl<'a> Rows<'a> {
         let schema = Arc::clone(writer.schema());
         let columns = table.columns().skip(SOURCE_COLUMNS.len()).map(|column| ColumnValues::new(column.column_type));
         let columns = columns.collect();
-        Self { encoder: Encoder::Here(writer), id, strings, schema, columns, next: 0, row: 0, text_bytes: 0 }
+        Self {
+            encoder: Encoder::Here(writer),
+            id,
+            strings,
+            schema,
+            columns,
+            next: 0,
+            row: 0,
+            text_bytes: 0,
+            nulls: Vec::new(),
+        }
     }
 
     #[inline]
@@ -146,12 +155,22 @@ impl<'a> Rows<'a> {
         self.text(id.map(Text::Id), &[])
     }
 
-    /// A text that is not one of the source's.
+    /// One of a few words.
     #[inline]
-    pub(crate) fn word<'w>(&mut self, word: impl Into<Option<&'w str>>) -> &mut Self {
+    pub(crate) fn word(&mut self, word: impl Into<Option<&'static str>>) -> &mut Self {
         let row = self.row;
         if let (Some(word), ColumnValues::Text(column)) = (word.into(), self.column()) {
             column.put_word(row, word);
+        }
+        self
+    }
+
+    /// A text that is not one of the source's.
+    pub(crate) fn new_text<'t>(&mut self, text: impl Into<Option<&'t str>>) -> &mut Self {
+        let row = self.row;
+        if let (Some(text), ColumnValues::Text(column)) = (text.into(), self.column()) {
+            let key = column.texts.push(text);
+            column.keys.put(row, key);
         }
         self
     }
@@ -214,10 +233,23 @@ impl<'a> Rows<'a> {
         let mut arrays: Vec<ArrayRef> =
             source.iter().map(|&part| Arc::new(Int32Array::from_value(part as i32, rows)) as ArrayRef).collect();
         for (field, column) in self.schema.fields().iter().skip(source.len()).zip(&mut self.columns) {
-            arrays.push(column.take(rows)?.unwrap_or_else(|| new_null_array(field.data_type(), rows)));
+            arrays.push(match column.take(rows)? {
+                Some(array) => array,
+                None => nulls(&mut self.nulls, field.data_type(), rows),
+            });
         }
         self.encoder.write(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
     }
+}
+
+/// An array of nulls; most columns of a batch have no value, and touching memory for each would take a while.
+fn nulls(known: &mut Vec<ArrayRef>, data_type: &DataType, rows: usize) -> ArrayRef {
+    if let Some(array) = known.iter().find(|array| array.data_type() == data_type && array.len() >= rows) {
+        return array.slice(0, rows);
+    }
+    let array = new_null_array(data_type, rows);
+    known.push(Arc::clone(&array));
+    array
 }
 
 impl Encoder {
@@ -292,21 +324,16 @@ impl<T: Copy + Default> Sparse<T> {
             self.fill(row);
         }
         self.values.push(value);
-        if let Some(valid) = &mut self.valid {
-            valid.append(true);
+        if !self.valid.is_empty() {
+            self.valid.push(true);
         }
     }
 
     /// Nulls up to a row.
     #[cold]
     fn fill(&mut self, rows: usize) {
-        let filled = self.values.len();
-        let valid = self.valid.get_or_insert_with(|| {
-            let mut valid = BooleanBufferBuilder::new(BATCH_ROWS);
-            valid.append_n(filled, true);
-            valid
-        });
-        valid.append_n(rows - filled, false);
+        self.valid.resize(self.values.len(), true);
+        self.valid.resize(rows, false);
         self.values.resize(rows, T::default());
     }
 
@@ -317,7 +344,8 @@ impl<T: Copy + Default> Sparse<T> {
         if self.values.len() < rows {
             self.fill(rows);
         }
-        let nulls = self.valid.take().map(|mut valid| NullBuffer::new(valid.finish()));
+        let nulls = (!self.valid.is_empty()).then(|| NullBuffer::from(self.valid.as_slice()));
+        self.valid.clear();
         Some((std::mem::replace(&mut self.values, Vec::with_capacity(BATCH_ROWS)), nulls))
     }
 
@@ -349,9 +377,11 @@ impl TextValues {
     }
 
     #[inline]
-    fn put_word(&mut self, row: usize, word: &str) {
-        let index = self.words.iter().position(|(known, _)| known == word).unwrap_or_else(|| {
-            self.words.push((word.to_owned(), self.texts.push(word)));
+    fn put_word(&mut self, row: usize, word: &'static str) {
+        // Mostly it is the very same text, which is faster to see than an equal one.
+        let is_known = |known: &'static str| std::ptr::eq(known, word) || known == word;
+        let index = self.words.iter().position(|(known, _)| is_known(known)).unwrap_or_else(|| {
+            self.words.push((word, self.texts.push(word)));
             self.words.len() - 1
         });
         self.words.swap(0, index);

@@ -4,7 +4,6 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use stepscope_formats::{FormatError, Limits, read_trace};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
@@ -27,6 +26,7 @@ use crate::shift;
 use crate::sorter::Sorted;
 use crate::stream::SpanStream;
 use crate::strings::Strings;
+use crate::threads::both;
 use crate::tracks::Tracks;
 use crate::watch::Watch;
 use crate::write::Tables;
@@ -87,12 +87,9 @@ pub(crate) fn read(
     let hashing = input.into_inner();
     let Records { strings, tracks, header, counts, spans, flows, counters, memory, time_range, .. } = records;
     let span_count = spans.count();
-    let (spans, flows, rest) = thread::scope(|scope| {
-        let flows = scope.spawn(|| flows.finish());
-        let rest = scope.spawn(|| Ok::<_, IngestError>((counters.finish()?, memory.finish()?)));
-        (spans.finish(), join(flows), join(rest))
-    });
-    let (counters, memory) = rest?;
+    let moments = || Ok::<_, IngestError>((flows.finish()?, counters.finish()?, memory.finish()?));
+    let (moments, spans) = both(moments, || spans.finish());
+    let (flows, counters, memory) = moments?;
     Ok(Recording {
         path: path.to_owned(),
         digest: format!("{:032x}", hashing.hasher.finish_128()),
@@ -106,19 +103,12 @@ pub(crate) fn read(
         counts,
         spans: spans?,
         span_count,
-        flows: flows?,
+        flows,
         counters,
         memory,
         time_range,
         scratch,
     })
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    match thread.join() {
-        Ok(outcome) => outcome,
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
 }
 
 impl Recording {

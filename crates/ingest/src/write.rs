@@ -114,7 +114,7 @@ impl Tables<'_> {
                 }
                 TrackKey::Async { category, id } => {
                     let lane = format!("{}:{}", category.map_or("", text), id.map_or("", text));
-                    rows.word("async").null().word(lane.as_str());
+                    rows.word("async").null().new_text(lane.as_str());
                 }
             }
             rows.text_id(process.name)
@@ -201,7 +201,7 @@ impl Tables<'_> {
         let mut rows = self.rows(&STEPS, strings)?;
         for (number, step) in steps.list.iter().enumerate() {
             rows.i32(number as i32)
-                .word(step.name.as_str())
+                .new_text(step.name.as_str())
                 .word(steps.source)
                 .i64(step.start)
                 .i64(step.end)
@@ -218,11 +218,11 @@ impl Tables<'_> {
     pub(crate) fn warnings(&mut self, counts: &Counts, strings: &Strings) -> Result<(), IngestError> {
         let mut rows = self.rows(&INGEST_WARNINGS, strings)?;
         for warning in &counts.rows {
-            rows.word(warning.code.as_str())
+            rows.new_text(warning.code.as_str())
                 .bool(warning.is_loss)
                 .i64(warning.position.map(|position| position as i64))
                 .i64(warning.offset_bytes.map(|offset| offset as i64))
-                .word(warning.detail.as_deref())
+                .new_text(warning.detail.as_deref())
                 .end_row()?;
         }
         rows.finish()
@@ -231,11 +231,11 @@ impl Tables<'_> {
     pub(crate) fn health(&mut self, figures: &BTreeMap<String, Figure>, strings: &Strings) -> Result<(), IngestError> {
         let mut rows = self.rows(&HEALTH, strings)?;
         for (name, figure) in figures {
-            rows.word(name.as_str());
+            rows.new_text(name.as_str());
             match figure {
                 Figure::Count(value) => rows.i64(*value).null().null().null(),
                 Figure::Ratio(value) => rows.null().f64(*value).null().null(),
-                Figure::Word(word) => rows.null().null().word(word.as_str()).null(),
+                Figure::Word(word) => rows.null().null().new_text(word.as_str()).null(),
                 Figure::Missing(reason) => rows.null().null().null().word(*reason),
             };
             rows.end_row()?;

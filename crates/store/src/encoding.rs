@@ -22,16 +22,35 @@ pub(crate) enum ColumnEncoding {
     Dictionary,
     /// Differences to the value before: for what grows or moves in small steps.
     Delta,
+    /// The first bytes of all values, then the second, and so on: for numbers that jump within a range.
+    ByteStreams,
 }
 
 /// Columns of 64-bit integers that grow along the file although their names do not say so.
-const GROWING: [&str; 4] = ["position", "correlation", "sequence_number", "address"];
+const GROWING: [&str; 3] = ["correlation", "sequence_number", "address"];
 
 /// Columns of text whose values lie together in the order of the rows, so that statistics tell pages apart.
 const CLUSTERED_TEXT: [&str; 2] = ["kind", "link"];
 
+/// Columns of integers of which only the low bytes differ much from row to row: lengths, and ids of spans or events that
+/// lie at varying distances. Measured with `stepscope-bench columns`: up to 45 % smaller than differences.
+const JUMPING: [&str; 9] = [
+    "dur_ns",
+    "self_ns",
+    "depth",
+    "parent_id",
+    "python_parent_id",
+    "python_caller_id",
+    "callback_id",
+    "event_index",
+    "position",
+];
+
 /// The encoding of a column.
 pub(crate) fn column_encoding(column: &Column) -> ColumnEncoding {
+    if JUMPING.contains(&column.name) {
+        return ColumnEncoding::ByteStreams;
+    }
     let grows = ["_id", "_ns", "_index"].iter().any(|end| column.name.ends_with(end)) || GROWING.contains(&column.name);
     match column.column_type {
         ColumnType::I64 if grows => ColumnEncoding::Delta,
@@ -54,12 +73,13 @@ pub(crate) fn writer_properties(table: &Table) -> Result<WriterProperties, Parqu
             properties =
                 properties.set_column_statistics_enabled(ColumnPath::from(column.name), EnabledStatistics::None);
         }
-        if column_encoding(column) == ColumnEncoding::Delta {
-            let path = ColumnPath::from(column.name);
-            properties = properties
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-        }
+        let encoding = match column_encoding(column) {
+            ColumnEncoding::Dictionary => continue,
+            ColumnEncoding::Delta => Encoding::DELTA_BINARY_PACKED,
+            ColumnEncoding::ByteStreams => Encoding::BYTE_STREAM_SPLIT,
+        };
+        let path = ColumnPath::from(column.name);
+        properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
     }
     Ok(properties.build())
 }

@@ -4,3 +4,4 @@
 mod invariants;
 mod limits;
 mod seeds;
+mod sizes;
