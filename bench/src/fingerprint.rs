@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde::{Deserialize, Serialize};
 use stepscope_model::SourceRecord;
-use stepscope_model::tables::{SPANS, TABLES};
+use stepscope_model::tables::{OP_ROLLUP, SPANS, TABLES};
 use stepscope_store::Store;
 use twox_hash::XxHash3_128;
 
@@ -187,10 +187,14 @@ fn push_values<T>(column: &Column, values: &[T], out: &mut Vec<u8>, push: impl F
     }
 }
 
+/// Bytes of a run without the sums that can be made anew from the rest.
 fn folder_bytes(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
+        if entry.file_name() == OP_ROLLUP.name {
+            continue;
+        }
         let metadata = entry.metadata()?;
         bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.len() };
     }

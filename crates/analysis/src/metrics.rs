@@ -7,6 +7,7 @@ mod format;
 mod gpu;
 mod health;
 mod nesting;
+mod operators;
 mod steps;
 mod temporal;
 
@@ -23,13 +24,14 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 6] = [
+const MEMBERS: &[Member] = &[
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
     ("steps", steps::measure),
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
+    ("operators", operators::measure),
 ];
 
 /// One source being measured.
@@ -59,7 +61,7 @@ pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, An
     let mut measuring = Measuring { engine, source, nulls: BTreeMap::new() };
     let mut document = Map::new();
     for (name, member) in MEMBERS {
-        document.insert(name.to_owned(), member(&mut measuring)?);
+        document.insert((*name).to_owned(), member(&mut measuring)?);
     }
     document.insert("nulls".to_owned(), serde_json::json!(measuring.nulls));
     Ok(Json::Object(document))

@@ -7,7 +7,7 @@
 //! The way of a trace: `discover` finds files and `run` decides ranks and windows. `source` drives one file: `collect`
 //! turns events into records that a `sorter` brings into order, `pair` joins beginnings and ends. `derive` walks over
 //! the spans once (`nest`, `points`) and joins what belongs together (`link`, `graph`, `forward`, `steps`, `health`);
-//! `write` walks over them a second time and puts everything into tables.
+//! `write` walks over them a second time, puts everything into tables and adds up what is asked for most (`op_rollup`).
 //!
 //! Memory is bounded by a limit, not by the trace: whatever grows with the trace is in a `sorter`, a `late` column or
 //! the bounded table of `strings`, and moves to files beside the store past the limit.
@@ -28,6 +28,7 @@ mod link;
 mod memory;
 mod names;
 mod nest;
+mod op_rollup;
 mod pair;
 mod points;
 mod record;

@@ -89,6 +89,12 @@ row! {
 }
 
 row! {
+    /// The time of a device event, by the operator it belongs to.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    OperatorTime { operator: SpanId, id: SpanId, dur: i64, }
+}
+
+row! {
     /// A device event that names its operator by an id.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     Lookup { external_id: i64, row: LinkRow, launch_track: TrackId, signs: CommSigns, }
@@ -108,6 +114,7 @@ pub(crate) struct LinkCounts {
 /// The device events of a source and what they belong to, in the order of the table.
 pub(crate) struct Links {
     pub rows: Sorted<LinkRow>,
+    pub operator_times: Sorted<OperatorTime>,
     pub graph_places: Sorted<GraphPlace>,
     pub counts: LinkCounts,
 }
@@ -183,6 +190,7 @@ impl LinkInputs {
     pub(crate) fn link(self) -> Result<Links, IngestError> {
         let mut linker = Linker {
             rows: Sorter::new(&self.scratch),
+            operator_times: Sorter::new(&self.scratch),
             lookups: Sorter::new(&self.scratch),
             graph_events: Sorter::new(&self.scratch),
             counts: LinkCounts::default(),
@@ -193,12 +201,14 @@ impl LinkInputs {
         drop((calls, events));
         linker.join_owners(self.owners, &self.scratch)?;
         let graph_places = number_launches(linker.graph_events, &self.scratch)?;
-        Ok(Links { rows: linker.rows.finish()?, graph_places, counts: linker.counts })
+        let (rows, operator_times) = both(|| linker.rows.finish(), || linker.operator_times.finish());
+        Ok(Links { rows: rows?, operator_times: operator_times?, graph_places, counts: linker.counts })
     }
 }
 
 struct Linker {
     rows: Sorter<LinkRow>,
+    operator_times: Sorter<OperatorTime>,
     lookups: Sorter<Lookup>,
     graph_events: Sorter<GraphEvent>,
     counts: LinkCounts,
@@ -259,7 +269,7 @@ impl Linker {
         let of_launch = launch.map_or(0, |launch| launch.external_id);
         let external_id = if of_launch == 0 { event.external_id } else { of_launch };
         if external_id == 0 || external_id == event.correlation {
-            return self.rows.push(row);
+            return self.push(row);
         }
         let launch_track = launch.map_or(0, |launch| launch.track);
         self.lookups.push(Lookup { external_id, row, launch_track, signs: event.signs })
@@ -285,9 +295,16 @@ impl Linker {
             let owner = current.filter(|(id, _)| *id == lookup.external_id).and_then(|(_, owner)| owner);
             let owner = owner.filter(|owner| lookup.row.launch.is_none() || owner.track == lookup.launch_track);
             let row = owner.map_or(lookup.row, |owner| self.owned(&lookup, &owner));
-            self.rows.push(row)?;
+            self.push(row)?;
         }
         Ok(())
+    }
+
+    fn push(&mut self, row: LinkRow) -> Result<(), IngestError> {
+        if let Some(operator) = row.operator {
+            self.operator_times.push(OperatorTime { operator, id: row.id, dur: row.end - row.start })?;
+        }
+        self.rows.push(row)
     }
 
     fn owned(&mut self, lookup: &Lookup, owner: &Owner) -> LinkRow {

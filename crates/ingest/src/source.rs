@@ -172,7 +172,7 @@ impl Recording {
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
-        tables.spans(stream, &self.strings, &derivation, &mut watch)?;
+        tables.spans(stream, &self.strings, &derivation, &self.scratch, &mut watch)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;

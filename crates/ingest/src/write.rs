@@ -1,10 +1,13 @@
 //! Writes the tables of one source.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stepscope_model::args::SPAN_ARG_COLUMNS;
-use stepscope_model::tables::{COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS};
-use stepscope_model::{SourceId, Table};
+use stepscope_model::tables::{
+    COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, OP_ROLLUP, SPANS, STEPS, TRACKS,
+};
+use stepscope_model::{Kind, SourceId, Table};
 use stepscope_store::SourceWriter;
 
 use crate::counts::Counts;
@@ -12,10 +15,12 @@ use crate::derive::Derivation;
 use crate::error::IngestError;
 use crate::health::Figure;
 use crate::nest::Nest;
+use crate::op_rollup::{DeviceWork, OpRollup};
 use crate::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
 use crate::row::Field;
 use crate::rows::Rows;
 use crate::rules::{CommRule, ForwardRule};
+use crate::scratch::Scratch;
 use crate::steps::Steps;
 use crate::stream::SpanStream;
 use crate::strings::Strings;
@@ -35,6 +40,7 @@ impl Tables<'_> {
         mut stream: SpanStream<'_>,
         strings: &Strings,
         derivation: &Derivation,
+        scratch: &Arc<Scratch>,
         watch: &mut Watch<'_>,
     ) -> Result<(), IngestError> {
         let mut rows = self.rows(&SPANS, strings)?;
@@ -43,6 +49,8 @@ impl Tables<'_> {
         let mut links = derivation.links.rows.reader()?;
         let mut graph_places = derivation.links.graph_places.reader()?;
         let mut forwards = derivation.forwards.reader()?;
+        let mut operator_times = derivation.links.operator_times.reader()?;
+        let mut rollup = OpRollup::new(scratch);
         while let Some(span) = stream.next()? {
             let (key, head) = (&span.key, &span.record.head);
             let texts = span.record.texts;
@@ -59,6 +67,18 @@ impl Tables<'_> {
             while let Some(found) = forwards.peek()?.filter(|found| found.id == span.id) {
                 forward = forward.or(Some(found));
                 forwards.next_key()?;
+            }
+            let step = derivation.steps.step_of(head.kind, key.start, link.as_ref());
+            if head.kind == Kind::Op {
+                let mut device = DeviceWork::default();
+                while let Some(time) = operator_times.peek()?.filter(|time| time.operator == span.id) {
+                    device.events += 1;
+                    device.time_ns = device.time_ns.saturating_add(time.dur);
+                    operator_times.next_key()?;
+                }
+                rollup.push(&span, nested.parent_op, step, self_ns, device, strings)?;
+            } else if link.is_some_and(|link| link.operator.is_none()) {
+                rollup.push_rest(step, key.dur(), strings)?;
             }
             let module = if is_device { link.and_then(|link| link.module) } else { nested.module };
             rows.i64(span.id.index() as i64)
@@ -84,7 +104,7 @@ impl Tables<'_> {
                 .i64(graph.map(|place| i64::from(place.launch_number)))
                 .i64(graph.map(|place| place.node))
                 .word(link.and_then(|link| link.comm_rule).map(CommRule::as_text))
-                .i32(derivation.steps.step_of(head.kind, key.start, link.as_ref()).map(|step| step as i32))
+                .i32(step.map(|step| step as i32))
                 .i64(id(forward.map(|found| found.forward)))
                 .word(forward.map(|found| found.rule).map(ForwardRule::as_text));
             for cell in span.record.cells() {
@@ -99,7 +119,8 @@ impl Tables<'_> {
             rows.skip(SPAN_ARG_COLUMNS.len()).text(head.rest, texts).end_row()?;
             watch.tick()?;
         }
-        rows.finish()
+        rows.finish()?;
+        rollup.finish(self.rows(&OP_ROLLUP, strings)?, strings)
     }
 
     pub(crate) fn tracks(&mut self, tracks: &Tracks, strings: &Strings) -> Result<(), IngestError> {

@@ -5,6 +5,7 @@ mod flows;
 mod health;
 mod ingest_warnings;
 mod memory_events;
+mod op_rollup;
 mod spans;
 mod steps;
 mod tracks;
@@ -14,6 +15,7 @@ pub use flows::FLOWS;
 pub use health::HEALTH;
 pub use ingest_warnings::INGEST_WARNINGS;
 pub use memory_events::MEMORY_EVENTS;
+pub use op_rollup::OP_ROLLUP;
 pub use spans::SPANS;
 pub use steps::STEPS;
 pub use tracks::TRACKS;
@@ -21,8 +23,8 @@ pub use tracks::TRACKS;
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 8] =
-    [&SPANS, &TRACKS, &COUNTERS, &MEMORY_EVENTS, &FLOWS, &STEPS, &INGEST_WARNINGS, &HEALTH];
+pub static TABLES: [&Table; 9] =
+    [&SPANS, &TRACKS, &COUNTERS, &MEMORY_EVENTS, &FLOWS, &STEPS, &OP_ROLLUP, &INGEST_WARNINGS, &HEALTH];
 
 /// The tables whose rows stand for elements of the input: `events_in` = their rows + what was dropped.
 pub static EVENT_TABLES: [&Table; 4] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS];

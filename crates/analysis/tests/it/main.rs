@@ -10,5 +10,6 @@ mod harness;
 mod links;
 mod metrics;
 mod nesting;
+mod operators;
 mod runs;
 mod steps;

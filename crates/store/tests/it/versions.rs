@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
 use stepscope_model::{Hint, SourceId, tables};
 use stepscope_store::{Store, StoreError, layout};
 
@@ -24,12 +25,14 @@ fn store_with_one_source() -> (tempfile::TempDir, Store, std::path::PathBuf) {
 
 #[test]
 fn another_version_is_refused() {
-    for (key, what) in [("schema_version", "schema"), ("derivation_version", "derivation")] {
+    for (key, what, version) in
+        [("schema_version", "schema", SCHEMA_VERSION), ("derivation_version", "derivation", DERIVATION_VERSION)]
+    {
         let (folder, store, record) = store_with_one_source();
-        let (from, to) = (format!("\"{key}\": 1"), format!("\"{key}\": 0"));
+        let (from, to) = (format!("\"{key}\": {version}"), format!("\"{key}\": 0"));
         edit(&record, &from, &to);
         let error = store.sources(RUN).unwrap_err();
-        let want = format!("written by {what} 0, this Stepscope reads 1: {}", record.display());
+        let want = format!("written by {what} 0, this Stepscope reads {version}: {}", record.display());
         assert_eq!(error.to_string(), want);
         assert_eq!(error.hint().unwrap(), "ingest the trace again into a new store");
         Store::open(folder.path()).unwrap();
@@ -49,9 +52,12 @@ fn another_version_is_refused() {
 #[test]
 fn a_newer_version_is_refused_before_its_record_is_understood() {
     let (_folder, store, record) = store_with_one_source();
-    fs::write(&record, r#"{"schema_version": 2, "derivation_version": 1, "unknown": []}"#).unwrap();
+    let newer = SCHEMA_VERSION + 1;
+    let text = format!(r#"{{"schema_version": {newer}, "derivation_version": 1, "unknown": []}}"#);
+    fs::write(&record, text).unwrap();
     let error = store.sources(RUN).unwrap_err();
-    assert!(error.to_string().starts_with("written by schema 2, this Stepscope reads 1"), "{error}");
+    let want = format!("written by schema {newer}, this Stepscope reads {SCHEMA_VERSION}");
+    assert!(error.to_string().starts_with(&want), "{error}");
     assert!(error.hint().unwrap().contains("update"));
 }
 
@@ -69,8 +75,9 @@ fn a_corrupt_record_is_named() {
     check("", "EOF while parsing");
     check("{\"schema", "EOF while parsing");
     check("[]", "it has no schema_version");
-    check(r#"{"schema_version": 1}"#, "it has no derivation_version");
-    check(r#"{"schema_version": 1, "derivation_version": 1}"#, "missing field");
+    let schema = format!("\"schema_version\": {SCHEMA_VERSION}");
+    check(&format!("{{{schema}}}"), "it has no derivation_version");
+    check(&format!("{{{schema}, \"derivation_version\": {DERIVATION_VERSION}}}"), "missing field");
 }
 
 #[test]

@@ -1,0 +1,34 @@
+use super::SOURCE_COLUMNS;
+use crate::schema::{
+    Column,
+    ColumnType::{I32, I64, Text},
+    Table,
+};
+
+/// The operators of each step, added up.
+pub static OP_ROLLUP: Table = Table {
+    name: "op_rollup",
+    doc: "One row a step, operator and input shape: operators added up (metrics, section 10).",
+    groups: &[&SOURCE_COLUMNS, &COLUMNS],
+};
+
+static COLUMNS: [Column; 10] = [
+    Column::optional("step", I32, "Step that the operators start in; null outside the steps."),
+    Column::optional("name", Text, "Operator; null for device work that no operator launched."),
+    Column::optional("input_dims", Text, "Shapes of the inputs, as a JSON list; null when they were not recorded."),
+    Column::required("spans", I64, "How many spans of it there are."),
+    Column::required(
+        "calls",
+        I64,
+        "Spans, but one that is the only operator inside another of its name is the same call.",
+    ),
+    Column::required("host_self_ns", I64, "Time on the host that is its own."),
+    Column::required("host_total_ns", I64, "Length of the spans that lie in no other of the name."),
+    Column::required("device_events", I64, "Kernels, copies and fills that belong to it."),
+    Column::required("device_self_ns", I64, "Their time."),
+    Column::required(
+        "device_total_ns",
+        I64,
+        "The same with the operators below, of the spans that lie in no other of the name.",
+    ),
+];
