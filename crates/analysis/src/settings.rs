@@ -14,6 +14,8 @@ pub struct Settings {
     pub separate_runs: bool,
     /// Refuse traces that are broken or lost events.
     pub strict: bool,
+    /// Leave out the tables of sums; some answers need them.
+    pub without_rollups: bool,
     /// Memory that an ingest or a query may take; without it, the smaller of 2 GiB and a quarter of what there is.
     pub memory_limit_bytes: Option<u64>,
     /// Threads that a query may take.

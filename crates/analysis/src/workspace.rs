@@ -268,6 +268,7 @@ fn ingest(
         separate_runs: settings.separate_runs,
         strict: settings.strict,
         memory_limit_bytes: settings.memory_limit_bytes(),
+        with_rollups: !settings.without_rollups,
         ..Options::default()
     };
     Ok(stepscope_ingest::ingest(paths, &store, &options, progress)?)

@@ -141,6 +141,7 @@ impl ReadingOptions {
             no_cache: self.no_cache,
             separate_runs: self.separate_runs,
             strict: self.strict,
+            without_rollups: false,
             memory_limit_bytes: self.memory_limit,
             threads: self.threads.map(usize::from),
             time_limit: self.time_limit,

@@ -263,7 +263,6 @@ fn same_group(a: &PartKey, b: &PartKey) -> bool {
 }
 
 fn write_row(rows: &mut Rows<'_>, key: &PartKey, sums: &Sums, mut texts: &[u8]) -> Result<(), IngestError> {
-    // A call that is taken back and nothing else leaves no row: it cannot be, as the call itself is in the group.
     let (name, dims) = (take_text(&mut texts), take_text(&mut texts));
     rows.i32((key.step != NO_STEP).then_some(key.step as i32))
         .new_text(name)

@@ -44,6 +44,8 @@ pub struct Options {
     pub communication_names: String,
     /// Memory to use; what does not fit goes to files beside the store.
     pub memory_limit_bytes: u64,
+    /// Whether to write the tables of sums, which can be made anew from the others.
+    pub with_rollups: bool,
 }
 
 impl Default for Options {
@@ -53,6 +55,7 @@ impl Default for Options {
             strict: false,
             communication_names: COMMUNICATION_NAMES.to_owned(),
             memory_limit_bytes: default_memory_limit_bytes(),
+            with_rollups: true,
         }
     }
 }
@@ -159,7 +162,9 @@ impl<'a> RunJob<'a> {
     fn place(&mut self, recording: Recording) -> Result<SourceRecord, IngestError> {
         let (rank, rank_from) = self.rank(&recording);
         let window = self.window(rank, &recording)?;
-        let record = recording.write(self.store, self.name, SourceId { rank, window }, rank_from, self.progress)?;
+        let id = SourceId { rank, window };
+        let with_rollups = self.options.with_rollups;
+        let record = recording.write(self.store, self.name, id, rank_from, with_rollups, self.progress)?;
         self.sources.retain(|source| source.id != record.id);
         self.sources.push(record.clone());
         Ok(record)

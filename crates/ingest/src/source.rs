@@ -18,6 +18,7 @@ use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
 use crate::header::Header;
 use crate::names::Names;
+use crate::op_rollup::OpRollup;
 use crate::pair;
 use crate::record::{MomentKey, SpanId, SpanKey};
 use crate::run::Progress;
@@ -164,6 +165,7 @@ impl Recording {
         run: &str,
         id: SourceId,
         rank_from: RankFrom,
+        with_rollups: bool,
         progress: &dyn Progress,
     ) -> Result<SourceRecord, IngestError> {
         let mut writer = SourceWriter::begin(store, run, id)?;
@@ -172,7 +174,8 @@ impl Recording {
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
-        tables.spans(stream, &self.strings, &derivation, &self.scratch, &mut watch)?;
+        let rollup = with_rollups.then(|| OpRollup::new(&self.scratch));
+        tables.spans(stream, &self.strings, &derivation, rollup, &mut watch)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;

@@ -1,7 +1,6 @@
 //! Writes the tables of one source.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use stepscope_model::args::SPAN_ARG_COLUMNS;
 use stepscope_model::tables::{
@@ -14,13 +13,14 @@ use crate::counts::Counts;
 use crate::derive::Derivation;
 use crate::error::IngestError;
 use crate::health::Figure;
+use crate::link::OperatorTime;
 use crate::nest::Nest;
 use crate::op_rollup::{DeviceWork, OpRollup};
 use crate::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
 use crate::row::Field;
 use crate::rows::Rows;
 use crate::rules::{CommRule, ForwardRule};
-use crate::scratch::Scratch;
+use crate::sorter::Reader;
 use crate::steps::Steps;
 use crate::stream::SpanStream;
 use crate::strings::Strings;
@@ -40,7 +40,7 @@ impl Tables<'_> {
         mut stream: SpanStream<'_>,
         strings: &Strings,
         derivation: &Derivation,
-        scratch: &Arc<Scratch>,
+        mut rollup: Option<OpRollup>,
         watch: &mut Watch<'_>,
     ) -> Result<(), IngestError> {
         let mut rows = self.rows(&SPANS, strings)?;
@@ -50,7 +50,6 @@ impl Tables<'_> {
         let mut graph_places = derivation.links.graph_places.reader()?;
         let mut forwards = derivation.forwards.reader()?;
         let mut operator_times = derivation.links.operator_times.reader()?;
-        let mut rollup = OpRollup::new(scratch);
         while let Some(span) = stream.next()? {
             let (key, head) = (&span.key, &span.record.head);
             let texts = span.record.texts;
@@ -69,16 +68,13 @@ impl Tables<'_> {
                 forwards.next_key()?;
             }
             let step = derivation.steps.step_of(head.kind, key.start, link.as_ref());
-            if head.kind == Kind::Op {
-                let mut device = DeviceWork::default();
-                while let Some(time) = operator_times.peek()?.filter(|time| time.operator == span.id) {
-                    device.events += 1;
-                    device.time_ns = device.time_ns.saturating_add(time.dur);
-                    operator_times.next_key()?;
+            if let Some(rollup) = &mut rollup {
+                if head.kind == Kind::Op {
+                    let device = device_work(&mut operator_times, span.id)?;
+                    rollup.push(&span, nested.parent_op, step, self_ns, device, strings)?;
+                } else if link.is_some_and(|link| link.operator.is_none()) {
+                    rollup.push_rest(step, key.dur(), strings)?;
                 }
-                rollup.push(&span, nested.parent_op, step, self_ns, device, strings)?;
-            } else if link.is_some_and(|link| link.operator.is_none()) {
-                rollup.push_rest(step, key.dur(), strings)?;
             }
             let module = if is_device { link.and_then(|link| link.module) } else { nested.module };
             rows.i64(span.id.index() as i64)
@@ -120,7 +116,10 @@ impl Tables<'_> {
             watch.tick()?;
         }
         rows.finish()?;
-        rollup.finish(self.rows(&OP_ROLLUP, strings)?, strings)
+        match rollup {
+            Some(rollup) => rollup.finish(self.rows(&OP_ROLLUP, strings)?, strings),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn tracks(&mut self, tracks: &Tracks, strings: &Strings) -> Result<(), IngestError> {
@@ -267,6 +266,17 @@ impl Tables<'_> {
     fn rows<'s>(&mut self, table: &'static Table, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
         Ok(Rows::new(table, self.writer.table(table)?, self.id, strings))
     }
+}
+
+/// What belongs to an operator; operators are asked for in their order.
+fn device_work(times: &mut Reader<'_, OperatorTime>, operator: SpanId) -> Result<DeviceWork, IngestError> {
+    let mut work = DeviceWork::default();
+    while let Some(time) = times.peek()?.filter(|time| time.operator == operator) {
+        work.events += 1;
+        work.time_ns = work.time_ns.saturating_add(time.dur);
+        times.next_key()?;
+    }
+    Ok(work)
 }
 
 fn id(span: Option<SpanId>) -> Option<i64> {

@@ -42,15 +42,25 @@ struct Options {
     /// The store to write to; it is made if it is not there
     #[arg(long, value_name = "DIR", required = true)]
     store: PathBuf,
+    /// Leave out what can be made anew, to measure what it costs
+    #[arg(long, hide = true, value_name = "WHAT", value_delimiter = ',')]
+    without: Vec<Without>,
     #[command(flatten)]
     output: OutputOptions,
     #[command(flatten)]
     reading: ReadingOptions,
 }
 
+/// What can be left out.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Without {
+    Rollups,
+}
+
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
-    let settings = options.reading.settings(Some(options.store));
+    let mut settings = options.reading.settings(Some(options.store));
+    settings.without_rollups = options.without.contains(&Without::Rollups);
     let report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
     let answer =
         Answer { for_people: Some(for_people(&report)), usual_limit: Some(USUAL_LIMIT), ..Answer::new(report) };

@@ -31,6 +31,9 @@ Examples:
     run,
 };
 
+/// Entries of a list that people see one by one; of a longer one they see how long it is.
+const LONGEST_LIST: usize = 10;
+
 #[derive(Args)]
 struct Options {
     /// A trace file, a folder of them, a store, or - for standard input
@@ -48,8 +51,10 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let metrics = workspace.metrics(options.source.rank, options.source.window)?;
-    let figures = Report { name: "metrics".to_owned(), parts: vec![Part::Table(flat(&metrics))] };
-    let for_people = Some(figures::for_people(&figures));
+    let report =
+        |longest_list| Report { name: "metrics".to_owned(), parts: vec![Part::Table(flat(&metrics, longest_list))] };
+    let for_people = Some(figures::for_people(&report(LONGEST_LIST)));
+    let figures = report(usize::MAX);
     // JSON has the figures as the member `metrics`; CSV and text have them one a row.
     let is_json = options.output.format == crate::options::Format::Json;
     let figures = if is_json { Report { parts: Vec::new(), ..figures } } else { figures };
@@ -64,12 +69,12 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
 }
 
 /// One row a figure: member, the rest of its path, value, and why it is missing.
-fn flat(metrics: &Value) -> ReportTable {
+fn flat(metrics: &Value, longest_list: usize) -> ReportTable {
     let mut rows = Vec::new();
     let nulls = metrics.get("nulls").and_then(Value::as_object);
     for (member, value) in metrics.as_object().into_iter().flatten().filter(|(member, _)| *member != "nulls") {
         let mut figures = Vec::new();
-        collect(value, String::new(), &mut figures);
+        collect(value, String::new(), longest_list, &mut figures);
         for (path, value) in figures {
             let divider = if path.is_empty() || path.starts_with('[') { "" } else { "." };
             let full = format!("{member}{divider}{path}");
@@ -92,16 +97,20 @@ fn reason(nulls: &serde_json::Map<String, Value>, path: &str) -> Option<String> 
     }
 }
 
-fn collect(value: &Value, path: String, figures: &mut Vec<(String, Cell)>) {
+fn collect(value: &Value, path: String, longest_list: usize, figures: &mut Vec<(String, Cell)>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             for (name, value) in members {
-                collect(value, if path.is_empty() { name.clone() } else { format!("{path}.{name}") }, figures);
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                collect(value, path, longest_list, figures);
             }
+        }
+        Value::Array(elements) if elements.len() > longest_list => {
+            figures.push((path, Cell::Text(format!("{} entries, with -f json or csv", elements.len()))));
         }
         Value::Array(elements) if elements.iter().any(|element| element.is_object() || element.is_array()) => {
             for (index, element) in elements.iter().enumerate() {
-                collect(element, format!("{path}[{index}]"), figures);
+                collect(element, format!("{path}[{index}]"), longest_list, figures);
             }
         }
         Value::Null => figures.push((path, Cell::Null)),
@@ -128,9 +137,11 @@ mod tests {
             "format": {"notes": [], "raw_events": 75, "rank": null},
             "steps": [{"name": "ProfilerStep#1", "duration_ns": 177_592_000, "complete": true}],
             "gpu": {"0": {"gpu_utilization_ratio": 0.5551, "est_sm_efficiency_ratio": null}},
+            "operators": {"rows": vec![json!({"name": "aten::mm"}); 37]},
             "nulls": {"gpu.0": "argument not recorded: blocks per SM"},
         });
-        let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics))] };
+        assert_eq!(flat(&metrics, usize::MAX).rows.len(), 8 + 37);
+        let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics, LONGEST_LIST))] };
         insta::assert_snapshot!(text::render(&figures::for_people(&report), TextOptions { width: 80, ..TextOptions::default() }), @r"
         member  figure                    value           reason
         format  notes                     []
@@ -142,7 +153,7 @@ mod tests {
         gpu     0.gpu_utilization_ratio   55.5 %
         gpu     0.est_sm_eff…iency_ratio  –               argument not recorded: blocks
                                                           per SM
-        ");
-        assert_eq!(flat(&metrics).rows[4][2], Cell::Int(177_592_000));
+        operators  rows ");
+        assert_eq!(flat(&metrics, LONGEST_LIST).rows[4][2], Cell::Int(177_592_000));
     }
 }
