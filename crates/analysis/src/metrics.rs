@@ -6,6 +6,7 @@
 mod format;
 mod gpu;
 mod health;
+mod memory;
 mod nesting;
 mod steps;
 mod temporal;
@@ -23,13 +24,14 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 6] = [
+const MEMBERS: [Member; 7] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
     ("steps", steps::measure),
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
+    ("memory", memory::measure),
 ];
 
 /// One source being measured.

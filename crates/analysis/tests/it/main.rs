@@ -8,6 +8,7 @@ mod events;
 mod forward;
 mod harness;
 mod links;
+mod memory;
 mod metrics;
 mod nesting;
 mod runs;
