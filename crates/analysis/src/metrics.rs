@@ -3,6 +3,7 @@
 //! A member of the document is one file here and one line in `MEMBERS`. Names carry their unit, integers stay integers,
 //! and a figure that is missing is null, with its reason under `nulls`.
 
+mod collectives;
 mod format;
 mod gpu;
 mod health;
@@ -24,7 +25,7 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 7] = [
+const MEMBERS: [Member; 8] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
@@ -32,6 +33,7 @@ const MEMBERS: [Member; 7] = [
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
     ("memory", memory::measure),
+    ("collectives", collectives::measure),
 ];
 
 /// One source being measured.

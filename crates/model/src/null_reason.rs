@@ -14,6 +14,10 @@ pub const NO_MEMORY_EVENTS: &str = "no memory events";
 pub const MEMORY_TOTALS_NOT_RECORDED: &str = "memory totals not recorded";
 /// Blocks of memory cannot be told apart.
 pub const ADDRESSES_NOT_RECORDED: &str = "addresses not recorded";
+/// Nothing says what a communication kernel transfers.
+pub const COLLECTIVE_METADATA_NOT_RECORDED: &str = "collective metadata not recorded";
+/// The size of an element is not known.
+pub const UNKNOWN_DTYPE: &str = "unknown dtype";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 

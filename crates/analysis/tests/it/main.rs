@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 mod cache;
+mod collectives;
 mod communication;
 mod corpus;
 mod events;
