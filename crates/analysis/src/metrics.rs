@@ -4,6 +4,7 @@
 //! and a figure that is missing is null, with its reason under `nulls`.
 
 mod collectives;
+mod flops;
 mod format;
 mod gpu;
 mod health;
@@ -25,7 +26,7 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 8] = [
+const MEMBERS: [Member; 9] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
@@ -34,6 +35,7 @@ const MEMBERS: [Member; 8] = [
     ("temporal", temporal::measure),
     ("memory", memory::measure),
     ("collectives", collectives::measure),
+    ("flops", flops::measure),
 ];
 
 /// One source being measured.

@@ -18,6 +18,10 @@ pub const ADDRESSES_NOT_RECORDED: &str = "addresses not recorded";
 pub const COLLECTIVE_METADATA_NOT_RECORDED: &str = "collective metadata not recorded";
 /// The size of an element is not known.
 pub const UNKNOWN_DTYPE: &str = "unknown dtype";
+/// The profiler was not asked to record shapes.
+pub const SHAPES_NOT_RECORDED: &str = "shapes not recorded";
+/// The recording has none of the events that the figure is made of.
+pub const UNSUPPORTED_EVENT_KIND: &str = "unsupported event kind";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 

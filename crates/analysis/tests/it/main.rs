@@ -6,6 +6,7 @@ mod collectives;
 mod communication;
 mod corpus;
 mod events;
+mod flops;
 mod forward;
 mod harness;
 mod links;
