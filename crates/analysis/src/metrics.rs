@@ -3,9 +3,12 @@
 //! A member of the document is one file here and one line in `MEMBERS`. Names carry their unit, integers stay integers,
 //! and a figure that is missing is null, with its reason under `nulls`.
 
+mod collectives;
+mod flops;
 mod format;
 mod gpu;
 mod health;
+mod memory;
 mod nesting;
 mod operators;
 mod steps;
@@ -32,6 +35,9 @@ const MEMBERS: &[Member] = &[
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
     ("operators", operators::measure),
+    ("memory", memory::measure),
+    ("collectives", collectives::measure),
+    ("flops", flops::measure),
 ];
 
 /// One source being measured.

@@ -161,5 +161,8 @@ fn context(options: &EngineOptions, threads: usize) -> Result<SessionContext, Da
     for function in functions::aggregates() {
         context.register_udaf(function);
     }
+    for function in functions::scalars() {
+        context.register_udf(function);
+    }
     Ok(context)
 }

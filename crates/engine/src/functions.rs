@@ -2,10 +2,11 @@
 
 mod interval_aggregate;
 mod interval_set;
+mod op_flops;
 mod overlap_length;
 mod union_length;
 
-use datafusion::logical_expr::AggregateUDF;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 /// What `stepscope schema` says about a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +18,14 @@ pub struct FunctionDoc {
 }
 
 /// Every function, in alphabetical order.
-pub static FUNCTIONS: [FunctionDoc; 2] = [overlap_length::DOC, union_length::DOC];
+pub static FUNCTIONS: [FunctionDoc; 3] = [op_flops::DOC, overlap_length::DOC, union_length::DOC];
 
-/// The functions as the engine takes them.
+/// The functions over many rows, as the engine takes them.
 pub(crate) fn aggregates() -> [AggregateUDF; 2] {
     [overlap_length::function(), union_length::function()]
+}
+
+/// The functions of one row, as the engine takes them.
+pub(crate) fn scalars() -> [ScalarUDF; 1] {
+    [op_flops::function()]
 }

@@ -26,7 +26,7 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 7] = sql_files![
+const FILES: [(&str, &str); 8] = sql_files![
     "device_events",
     "device_launches",
     "host_ops",
@@ -34,6 +34,7 @@ const FILES: [(&str, &str); 7] = sql_files![
     "thread_spans",
     "kernels_by_name",
     "ops_by_name",
+    "ops_with_flops",
 ];
 
 static VIEWS: LazyLock<Vec<View>> = LazyLock::new(|| FILES.iter().map(|(name, sql)| parse(name, sql)).collect());

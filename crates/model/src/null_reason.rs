@@ -8,6 +8,20 @@ pub const NO_COMPLETE_STEP: &str = "no complete step";
 pub const NO_COMMUNICATION: &str = "no communication";
 /// The hardware does not have the thing that is measured.
 pub const NOT_ON_THIS_VENDOR: &str = "not available on this vendor";
+/// The framework was not asked to record memory.
+pub const NO_MEMORY_EVENTS: &str = "no memory events";
+/// The recording tells how memory changed, but not how much of it was in use.
+pub const MEMORY_TOTALS_NOT_RECORDED: &str = "memory totals not recorded";
+/// Blocks of memory cannot be told apart.
+pub const ADDRESSES_NOT_RECORDED: &str = "addresses not recorded";
+/// Nothing says what a communication kernel transfers.
+pub const COLLECTIVE_METADATA_NOT_RECORDED: &str = "collective metadata not recorded";
+/// The size of an element is not known.
+pub const UNKNOWN_DTYPE: &str = "unknown dtype";
+/// The profiler was not asked to record shapes.
+pub const SHAPES_NOT_RECORDED: &str = "shapes not recorded";
+/// The recording has none of the events that the figure is made of.
+pub const UNSUPPORTED_EVENT_KIND: &str = "unsupported event kind";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 

@@ -2,12 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 mod cache;
+mod collectives;
 mod communication;
 mod corpus;
 mod events;
+mod flops;
 mod forward;
 mod harness;
 mod links;
+mod memory;
 mod metrics;
 mod nesting;
 mod operators;

@@ -1,0 +1,112 @@
+//! Allocations and frees of each device, and the peaks of its memory (metrics, section 16).
+
+use serde_json::{Map, Value as Json, json};
+use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
+
+use super::Measuring;
+use crate::error::AnalysisError;
+use crate::frame::Frame;
+
+/// One row a device. A block is paired by what happened to its address before and after; events that change nothing
+/// (`change = 0`) are apart, so that they do not come between.
+const BY_DEVICE: &str = "
+    WITH events AS (
+      SELECT
+        CASE
+          WHEN device_type = 0 THEN 'cpu'
+          WHEN device_type IN (1, 6) THEN concat('gpu', coalesce(CAST(device_id AS varchar), 'None'))
+          ELSE concat('type', coalesce(CAST(device_type AS varchar), 'None'), ':', coalesce(CAST(device_id AS varchar), 'None'))
+        END AS device,
+        ts_ns,
+        coalesce(event_index, -1) AS event_index,
+        position,
+        address,
+        coalesce(size_bytes, 0) AS change,
+        total_allocated_bytes,
+        total_reserved_bytes
+      FROM memory_events
+      WHERE {source}
+    ),
+    curve AS (
+      SELECT
+        *,
+        sum(change) OVER (PARTITION BY device ORDER BY ts_ns, event_index, position) AS level,
+        lag(change) OVER block AS change_before,
+        lead(change) OVER block AS change_after
+      FROM events
+      WINDOW block AS (PARTITION BY device, address, change = 0 ORDER BY ts_ns, event_index, position)
+    )
+    SELECT
+      device,
+      count(*) AS events,
+      count(*) FILTER (WHERE change > 0) AS allocations,
+      coalesce(sum(change) FILTER (WHERE change > 0), 0) AS allocated_bytes,
+      count(*) FILTER (WHERE change < 0) AS frees,
+      sum(change) AS net_bytes,
+      greatest(max(level), 0) AS peak_delta_bytes,
+      least(min(level), 0) AS lowest_delta_bytes,
+      max(total_allocated_bytes) AS peak_allocated_bytes,
+      first_value(ts_ns ORDER BY total_allocated_bytes DESC NULLS LAST, ts_ns) AS peak_allocated_time_ns,
+      max(total_reserved_bytes) AS peak_reserved_bytes,
+      count(address) AS addresses,
+      count(*) FILTER (WHERE change < 0 AND change_before > 0) AS paired,
+      count(*) FILTER (WHERE change < 0 AND coalesce(change_before, -1) < 0) AS free_without_alloc,
+      count(*) FILTER (WHERE change > 0 AND change_after IS NULL) AS alloc_without_free
+    FROM curve
+    GROUP BY device
+    ORDER BY device";
+
+/// Counts of blocks; known only if every event has an address.
+const PAIRINGS: [&str; 3] = ["paired", "free_without_alloc", "alloc_without_free"];
+
+/// Maxima of the totals that newer recordings carry.
+const PEAKS: [&str; 2] = ["peak_allocated_bytes", "peak_reserved_bytes"];
+
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+    let devices = measuring.query(BY_DEVICE)?;
+    if devices.rows() == 0 {
+        measuring.missing("memory", NO_MEMORY_EVENTS);
+    }
+    let mut result = Map::new();
+    for (row, device) in devices.text("device")?.into_iter().flatten().enumerate() {
+        let figures = figures(measuring, &devices, row, &format!("memory.{device}"))?;
+        result.insert(device, figures);
+    }
+    Ok(Json::Object(result))
+}
+
+fn figures(measuring: &mut Measuring<'_>, devices: &Frame, row: usize, path: &str) -> Result<Json, AnalysisError> {
+    let get = |name: &str| devices.required_i64(name).map(|values| values[row]);
+    let (events, addresses) = (get("events")?, get("addresses")?);
+    let (allocated, net) = (get("allocated_bytes")?, get("net_bytes")?);
+    let mut figures = json!({
+        "events": events,
+        "allocations": get("allocations")?,
+        "allocated_bytes": allocated,
+        "frees": get("frees")?,
+        "freed_bytes": allocated.saturating_sub(net),
+        "net_bytes": net,
+        "peak_delta_bytes": get("peak_delta_bytes")?,
+        "lowest_delta_bytes": get("lowest_delta_bytes")?,
+        "peak_allocated_time_ns": null,
+    });
+    for name in PEAKS {
+        let peak = devices.i64(name)?[row];
+        if peak.is_none() {
+            measuring.missing(&format!("{path}.{name}"), MEMORY_TOTALS_NOT_RECORDED);
+        }
+        figures[name] = Json::from(peak);
+    }
+    if figures["peak_allocated_bytes"].is_null() {
+        measuring.missing(&format!("{path}.peak_allocated_time_ns"), MEMORY_TOTALS_NOT_RECORDED);
+    } else {
+        figures["peak_allocated_time_ns"] = Json::from(get("peak_allocated_time_ns")?);
+    }
+    for name in PAIRINGS {
+        figures[name] = if addresses == events { Json::from(get(name)?) } else { Json::Null };
+        if addresses < events {
+            measuring.missing(&format!("{path}.{name}"), ADDRESSES_NOT_RECORDED);
+        }
+    }
+    Ok(figures)
+}

@@ -1,0 +1,64 @@
+//! `op_flops(name, input_dims, concrete_inputs)`: what one call of an operator computes.
+
+mod formulas;
+mod inputs;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, Int64Array};
+use arrow::datatypes::DataType;
+use datafusion::error::Result;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+
+use super::FunctionDoc;
+use inputs::Inputs;
+
+pub(super) const DOC: FunctionDoc = FunctionDoc {
+    call: "op_flops(name, input_dims, concrete_inputs)",
+    doc: "FLOPs of a matrix product, convolution or attention from its recorded shapes; null where they are not known.",
+};
+
+pub(super) fn function() -> ScalarUDF {
+    ScalarUDF::from(OpFlops { signature: Signature::exact(vec![DataType::Utf8; 3], Volatility::Immutable) })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OpFlops {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for OpFlops {
+    fn name(&self) -> &'static str {
+        "op_flops"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let columns = ColumnarValue::values_to_arrays(&args.args)?;
+        let [names, dims, values] = [0, 1, 2].map(|column| columns[column].as_string::<i32>());
+        let text = |column: usize, row: usize| {
+            let column = [names, dims, values][column];
+            column.is_valid(row).then(|| column.value(row))
+        };
+        // A model calls the same operators with the same shapes over and over.
+        let mut known = HashMap::new();
+        let flops = (0..names.len()).map(|row| {
+            let (name, dims, values) = (text(0, row)?, text(1, row)?, text(2, row));
+            *known.entry((name, dims, values)).or_insert_with(|| flops(name, dims, values))
+        });
+        Ok(ColumnarValue::Array(Arc::new(flops.collect::<Int64Array>())))
+    }
+}
+
+fn flops(name: &str, input_dims: &str, concrete_inputs: Option<&str>) -> Option<i64> {
+    let formula = formulas::formula(name)?;
+    formula(&Inputs::read(input_dims, concrete_inputs)?)
+}
