@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// How to open, ingest and query.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of the user, off by default")]
 pub struct Settings {
     /// Store to write to; without it, traces go to the cache.
     pub store: Option<PathBuf>,

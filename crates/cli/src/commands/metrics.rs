@@ -21,6 +21,7 @@ pub(super) static COMMAND: Command = Command {
         Options::augment_args(command).about("Every figure of one source").after_help(
             "\
 A run with several ranks or windows needs --rank and --window to say which source is meant.
+Lists of more than ten entries are shown as their length; -f json and -f csv have them whole.
 
 Examples:
   stepscope metrics trace.json.gz
@@ -106,7 +107,7 @@ fn collect(value: &Value, path: String, longest_list: usize, figures: &mut Vec<(
             }
         }
         Value::Array(elements) if elements.len() > longest_list => {
-            figures.push((path, Cell::Text(format!("{} entries, with -f json or csv", elements.len()))));
+            figures.push((path, Cell::Text(format!("{} entries", elements.len()))));
         }
         Value::Array(elements) if elements.iter().any(|element| element.is_object() || element.is_array()) => {
             for (index, element) in elements.iter().enumerate() {
@@ -143,17 +144,18 @@ mod tests {
         assert_eq!(flat(&metrics, usize::MAX).rows.len(), 8 + 37);
         let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics, LONGEST_LIST))] };
         insta::assert_snapshot!(text::render(&figures::for_people(&report), TextOptions { width: 80, ..TextOptions::default() }), @r"
-        member  figure                    value           reason
-        format  notes                     []
-        format  raw_events                75
-        format  rank                      –
-        steps   [0].name                  ProfilerStep#1
-        steps   [0].duration_ns           177.59 ms
-        steps   [0].complete              yes
-        gpu     0.gpu_utilization_ratio   55.5 %
-        gpu     0.est_sm_eff…iency_ratio  –               argument not recorded: blocks
+        member     figure                 value           reason
+        format     notes                  []
+        format     raw_events             75
+        format     rank                   –
+        steps      [0].name               ProfilerStep#1
+        steps      [0].duration_ns        177.59 ms
+        steps      [0].complete           yes
+        gpu        0.gpu_util…tion_ratio  55.5 %
+        gpu        0.est_sm_e…ency_ratio  –               argument not recorded: blocks
                                                           per SM
-        operators  rows ");
+        operators  rows                   37 entries
+        ");
         assert_eq!(flat(&metrics, LONGEST_LIST).rows[4][2], Cell::Int(177_592_000));
     }
 }
