@@ -3,6 +3,7 @@
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::record_batch::RecordBatch;
 use stepscope_engine::QueryResult;
 
 use crate::error::AnalysisError;
@@ -17,9 +18,15 @@ impl Frame {
         Self { result }
     }
 
+    /// A part of an answer.
+    pub(crate) fn of_batch(batch: RecordBatch) -> Self {
+        let schema = batch.schema();
+        Self { result: QueryResult { schema, batches: vec![batch], rows_left_out: Some(0), truncated: false } }
+    }
+
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.result.batches.iter().map(arrow::record_batch::RecordBatch::num_rows).sum()
+        self.result.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// A column of integers.

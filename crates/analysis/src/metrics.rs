@@ -11,6 +11,7 @@ mod health;
 mod memory;
 mod nesting;
 mod operators;
+mod path;
 mod steps;
 mod temporal;
 
@@ -50,10 +51,24 @@ pub(crate) struct Measuring<'a> {
 impl Measuring<'_> {
     /// Asks about this source. `{source}` in the statement stands for the condition on rank and window.
     pub(crate) fn query(&self, statement: &str) -> Result<Frame, AnalysisError> {
+        Ok(Frame::new(self.engine.query(&self.about_source(statement), &QueryOptions::default())?))
+    }
+
+    /// Asks about this source, for an answer that is too long to be held: `take` gets it part by part, in order.
+    pub(crate) fn stream(
+        &self,
+        statement: &str,
+        mut take: impl FnMut(&Frame) -> Result<(), AnalysisError>,
+    ) -> Result<(), AnalysisError> {
+        for batch in self.engine.stream(&self.about_source(statement), &QueryOptions::default())? {
+            take(&Frame::of_batch(batch?))?;
+        }
+        Ok(())
+    }
+
+    fn about_source(&self, statement: &str) -> String {
         let id = self.source.id;
-        let condition = format!("rank = {} AND \"window\" = {}", id.rank, id.window);
-        let statement = statement.replace("{source}", &condition);
-        Ok(Frame::new(self.engine.query(&statement, &QueryOptions::default())?))
+        statement.replace("{source}", &format!("rank = {} AND \"window\" = {}", id.rank, id.window))
     }
 
     /// Says why the figure at `path` is missing.

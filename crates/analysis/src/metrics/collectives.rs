@@ -3,6 +3,7 @@
 //! A kernel also waits for the other ranks, so bandwidths are apparent: what the duration of the kernel makes of them.
 
 mod kind;
+mod recorded;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,9 +12,9 @@ use stepscope_model::null_reason::{
     COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, UNKNOWN_DTYPE, argument_not_recorded,
 };
 
+use self::recorded::{Enclosing, Metadata, Surroundings};
 use super::Measuring;
 use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// How many collectives are listed one by one.
 const LISTED: usize = 10;
@@ -28,38 +29,6 @@ const KERNELS: &str = "
     WHERE {source} AND kind = 'kernel' AND phase = 'X' AND comm_rule IS NOT NULL
     ORDER BY coalesce(launch_ns, start_ns), position";
 
-/// What encloses the launches of communication kernels and says something about them, nearest first.
-const ENCLOSING: &str = "
-    WITH RECURSIVE host AS (
-      SELECT span_id, parent_id FROM spans WHERE {source} AND kind IN ('op', 'ann', 'rt')
-    ),
-    walk AS (
-      SELECT DISTINCT owner_id, owner_id AS enclosing_id, 0 AS distance
-      FROM spans
-      WHERE {source} AND comm_rule IS NOT NULL AND owner_id IS NOT NULL
-      UNION ALL
-      SELECT walk.owner_id, host.parent_id, walk.distance + 1
-      FROM walk JOIN host ON host.span_id = walk.enclosing_id
-      WHERE host.parent_id IS NOT NULL
-    )
-    SELECT walk.owner_id AS launched_by, name, input_dims, input_types,
-      collective_name, collective_dtype, in_msg_nelems, out_msg_nelems, group_size, process_group_name
-    FROM walk
-    JOIN spans ON span_id = walk.enclosing_id
-    WHERE {source} AND (collective_name <> '' OR regexp_like(name, '^(nccl|xccl|hccl):'))
-    ORDER BY launched_by, distance";
-
-/// What the recording says about a collective.
-#[derive(Clone)]
-struct Metadata {
-    collective_name: String,
-    process_group: Option<String>,
-    group_size: Option<i64>,
-    dtype: Option<String>,
-    in_elements: Option<i64>,
-    out_elements: Option<i64>,
-}
-
 /// A communication kernel.
 struct Kernel {
     name: String,
@@ -67,14 +36,6 @@ struct Kernel {
     start_ns: i64,
     dur_ns: i64,
     metadata: Option<Metadata>,
-}
-
-/// A span around a launch that has metadata or is the call of a library.
-struct Enclosing {
-    name: String,
-    metadata: Option<Metadata>,
-    input_dims: Option<String>,
-    input_types: Option<String>,
 }
 
 /// Bytes, or why they are not known.
@@ -106,14 +67,17 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
         let name = kernel.metadata.as_ref().map(|metadata| &metadata.collective_name);
         name.and_then(|name| kind::collective(name)).is_none()
     };
-    let enclosing = if kernels.iter().any(says_nothing) { enclosing(measuring)? } else { HashMap::new() };
-    let around = |kernel: &Kernel| kernel.owner_id.and_then(|id| enclosing.get(&id)).map_or(&[][..], Vec::as_slice);
+    let surroundings = if kernels.iter().any(says_nothing) {
+        Surroundings::read(measuring, &kernels.iter().filter_map(|kernel| kernel.owner_id).collect())?
+    } else {
+        Surroundings::default()
+    };
     let mut first = Vec::new();
     let mut ordinals: HashMap<Option<String>, i64> = HashMap::new();
     let mut groups: Vec<(Key, Vec<(i64, Collective)>)> = Vec::new();
     let mut places: HashMap<Key, usize> = HashMap::new();
     for kernel in &kernels {
-        let collective = describe(kernel, around(kernel));
+        let collective = describe(kernel, &surroundings.of(kernel.owner_id));
         let ordinal = ordinals.entry(collective.key.process_group.clone()).or_insert(0);
         if first.len() < LISTED {
             let path = format!("collectives.first[{}]", first.len());
@@ -133,7 +97,7 @@ fn kernels(measuring: &Measuring<'_>) -> Result<Vec<Kernel>, AnalysisError> {
     let rows = measuring.query(KERNELS)?;
     let (names, owners) = (rows.text("name")?, rows.i64("owner_id")?);
     let (starts, durs) = (rows.required_i64("start_ns")?, rows.required_i64("dur_ns")?);
-    let metadata = metadata(&rows)?.into_iter().zip(names).enumerate();
+    let metadata = recorded::metadata(&rows)?.into_iter().zip(names).enumerate();
     let kernel = |(row, (metadata, name)): (usize, (Option<Metadata>, Option<String>))| Kernel {
         name: name.unwrap_or_default(),
         owner_id: owners[row],
@@ -144,44 +108,12 @@ fn kernels(measuring: &Measuring<'_>) -> Result<Vec<Kernel>, AnalysisError> {
     Ok(metadata.map(kernel).collect())
 }
 
-/// By the span that a launch belongs to: what encloses it, itself included, nearest first.
-fn enclosing(measuring: &Measuring<'_>) -> Result<HashMap<i64, Vec<Enclosing>>, AnalysisError> {
-    let rows = measuring.query(ENCLOSING)?;
-    let (owners, names) = (rows.required_i64("launched_by")?, rows.text("name")?);
-    let inputs = rows.text("input_dims")?.into_iter().zip(rows.text("input_types")?);
-    let mut enclosing: HashMap<i64, Vec<Enclosing>> = HashMap::new();
-    for (((owner, name), metadata), (input_dims, input_types)) in
-        owners.into_iter().zip(names).zip(metadata(&rows)?).zip(inputs)
-    {
-        let span = Enclosing { name: name.unwrap_or_default(), metadata, input_dims, input_types };
-        enclosing.entry(owner).or_default().push(span);
-    }
-    Ok(enclosing)
-}
-
-/// The metadata of each row; none where the collective has no name.
-fn metadata(rows: &Frame) -> Result<Vec<Option<Metadata>>, AnalysisError> {
-    let (groups, dtypes) = (rows.text("process_group_name")?, rows.text("collective_dtype")?);
-    let (sizes, ins, outs) = (rows.i64("group_size")?, rows.i64("in_msg_nelems")?, rows.i64("out_msg_nelems")?);
-    let of_row = |(row, name): (usize, Option<String>)| {
-        Some(Metadata {
-            collective_name: name.filter(|name| !name.is_empty())?,
-            process_group: groups[row].clone(),
-            group_size: sizes[row],
-            dtype: dtypes[row].clone(),
-            in_elements: ins[row],
-            out_elements: outs[row],
-        })
-    };
-    Ok(rows.text("collective_name")?.into_iter().enumerate().map(of_row).collect())
-}
-
 /// Puts together what the kernel, the spans around its launch, and the names say.
-fn describe(kernel: &Kernel, around: &[Enclosing]) -> Collective {
+fn describe(kernel: &Kernel, around: &[&Enclosing]) -> Collective {
     let above = || around.iter().find_map(|span| span.metadata.as_ref()).map(|metadata| (metadata, "span"));
     let known = kernel.metadata.as_ref().map(|metadata| (metadata, "kernel")).or_else(above);
     let metadata = known.map(|(metadata, _)| metadata);
-    let calls = || around.iter().filter(|span| kind::is_backend_call(&span.name));
+    let calls = || around.iter().copied().filter(|span| kind::is_backend_call(&span.name));
     let by_metadata = metadata.and_then(|metadata| kind::collective(&metadata.collective_name));
     let by_call = || calls().find_map(|span| kind::collective(&span.name));
     let collective = by_metadata.or_else(by_call).or_else(|| kind::collective(&kernel.name));

@@ -1,46 +1,60 @@
 //! What the operators compute, as far as their recorded shapes tell (metrics, section 15).
 
+use std::collections::HashMap;
+
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND};
 
 use super::Measuring;
+use super::path::Path;
 use crate::error::AnalysisError;
 
-/// Calls that no other known call encloses: `aten::linear` counts, the `aten::addmm` below it does not.
-const OUTERMOST: &str = "
-    WITH RECURSIVE known AS (
-      SELECT span_id, parent_op_id, position, name, flops FROM ops_with_flops WHERE {source}
-    ),
-    op AS (
-      SELECT span_id, parent_op_id FROM spans WHERE {source} AND kind = 'op'
-    ),
-    walk AS (
-      SELECT span_id, parent_op_id AS enclosing_id FROM known WHERE parent_op_id IS NOT NULL
-      UNION ALL
-      SELECT walk.span_id, op.parent_op_id
-      FROM walk JOIN op ON op.span_id = walk.enclosing_id
-      WHERE op.parent_op_id IS NOT NULL
-    )
-    SELECT name, count(*) AS calls, sum(flops) AS flops
-    FROM known AS call
-    WHERE NOT EXISTS (
-      SELECT 1 FROM walk JOIN known AS outer_call ON outer_call.span_id = walk.enclosing_id
-      WHERE walk.span_id = call.span_id
-    )
-    GROUP BY name
-    ORDER BY flops DESC, min(position)";
+/// Every operator in the order of nesting; those with a value have a name, too.
+const OPERATORS: &str = "
+    SELECT op.span_id, op.parent_op_id, known.name, known.position, known.flops
+    FROM (SELECT span_id, parent_op_id FROM spans WHERE {source} AND kind = 'op') AS op
+    LEFT JOIN (SELECT span_id, name, position, flops FROM ops_with_flops WHERE {source}) AS known
+      ON known.span_id = op.span_id
+    ORDER BY op.span_id";
+
+/// The calls of one operator that count.
+struct Counted {
+    calls: i64,
+    flops: i64,
+    first_position: i64,
+}
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
-    let rows = measuring.query(OUTERMOST)?;
-    let (calls, flops) = (rows.required_i64("calls")?, rows.required_i64("flops")?);
-    let by_op = rows.text("name")?.into_iter().flatten().zip(calls).zip(&flops);
-    let by_op = by_op.map(|((name, calls), flops)| json!({ "name": name, "calls": calls, "flops": flops }));
-    let by_op: Vec<Json> = by_op.collect();
+    let mut by_op: Vec<(String, Counted)> = outermost(measuring)?.into_iter().collect();
+    by_op.sort_unstable_by_key(|(_, counted)| (-counted.flops, counted.first_position));
     if by_op.is_empty() {
-        let shapes = measuring.query("SELECT 1 AS one FROM spans WHERE {source} AND input_dims IS NOT NULL LIMIT 1")?;
+        let shapes = measuring.query("SELECT 1 FROM spans WHERE {source} AND input_dims IS NOT NULL LIMIT 1")?;
         let reason = if shapes.rows() == 0 { SHAPES_NOT_RECORDED } else { UNSUPPORTED_EVENT_KIND };
         measuring.missing("flops.total_flops", reason);
     }
-    let total = (!flops.is_empty()).then(|| flops.iter().sum::<i64>());
-    Ok(json!({ "total_flops": total, "by_op": by_op }))
+    let total = by_op.iter().map(|(_, counted)| counted.flops).reduce(i64::saturating_add);
+    let row = |(name, Counted { calls, flops, .. })| json!({ "name": name, "calls": calls, "flops": flops });
+    Ok(json!({ "total_flops": total, "by_op": by_op.into_iter().map(row).collect::<Vec<_>>() }))
+}
+
+/// By name, the calls that no other known call encloses: `aten::linear` counts, the `aten::addmm` below it does not.
+fn outermost(measuring: &Measuring<'_>) -> Result<HashMap<String, Counted>, AnalysisError> {
+    let mut counted: HashMap<String, Counted> = HashMap::new();
+    let mut path = Path::new();
+    measuring.stream(OPERATORS, |rows| {
+        let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
+        let (positions, flops) = (rows.i64("position")?, rows.i64("flops")?);
+        for (row, name) in rows.text("name")?.into_iter().enumerate() {
+            let is_below_known = path.up_to(parents[row]) == Some(true);
+            let known = name.zip(flops[row]).zip(positions[row]);
+            path.down_to(ids[row], is_below_known || known.is_some());
+            let Some(((name, flops), position)) = known.filter(|_| !is_below_known) else { continue };
+            let operator = counted.entry(name).or_insert(Counted { calls: 0, flops: 0, first_position: position });
+            operator.calls += 1;
+            operator.flops = operator.flops.saturating_add(flops);
+            operator.first_position = operator.first_position.min(position);
+        }
+        Ok(())
+    })?;
+    Ok(counted)
 }

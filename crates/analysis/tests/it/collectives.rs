@@ -82,6 +82,18 @@ fn the_nearest_enclosing_span_that_knows_is_asked() {
 }
 
 #[test]
+fn a_span_that_is_crossed_encloses_nothing_any_more() {
+    // The operator begins inside the call and ends behind it; the launch lies inside both, but below the operator.
+    let trace = TraceBuilder::new().annotation("nccl:broadcast", 1, "0", "10").op("crossing", 1, "5", "10");
+    let trace = trace.runtime("cudaLaunchKernel", 1, "6", "1", 1);
+    let metrics = metrics(&kernel(trace, "ncclKernel_AllReduce", "20", "4", 1));
+    check(
+        &metrics["collectives"]["first"][0],
+        &[("collective", "all_reduce".into()), ("source", "kernel_name".into())],
+    );
+}
+
+#[test]
 fn without_metadata_names_and_shapes_speak() {
     let trace = TraceBuilder::new();
     let call = |trace: TraceBuilder, name: &str, ts: i64, id: i64| {

@@ -56,6 +56,13 @@ fn an_operator_without_a_value_hides_nothing() {
 }
 
 #[test]
+fn an_operator_that_is_crossed_hides_nothing_any_more() {
+    let trace = op(TraceBuilder::new(), "aten::mm", "0", "10", "[[1,1],[1,1]]");
+    let trace = op(op(trace, "crossing", "5", "10", "[]"), "aten::bmm", "6", "2", "[[1,2,3],[1,3,5]]");
+    check(&trace, 62, &["aten::bmm 1 60", "aten::mm 1 2"]);
+}
+
+#[test]
 fn equal_sums_stand_in_the_order_of_the_file() {
     let trace = op(TraceBuilder::new(), "aten::mm", "50", "5", "[[2,3],[3,5]]");
     let trace = op(trace, "aten::addmm", "0", "5", "[[5],[2,3],[3,5]]");

@@ -1,4 +1,4 @@
-//! The interval functions, by hand and against a count of every nanosecond.
+//! The functions, by hand; those over intervals also against a count of every nanosecond.
 
 use std::fmt::Write as _;
 
@@ -70,6 +70,21 @@ fn overlap_length_by_hand() {
     check(&engine, &overlap("(0, 10, true), (0, 10, NULL)"), &["0"]);
     check(&engine, &overlap("(0, 10, true), (10, 20, false)"), &["0"]);
     check(&engine, "SELECT overlap_length(start_ns, end_ns, true) FROM device_events WHERE rank = 99", &["0"]);
+}
+
+#[test]
+fn op_flops_of_rows_and_of_nothing() {
+    let (_folder, engine) = small_engine();
+    let rows = "('aten::mm', '[[2,3],[3,5]]', NULL), ('aten::mm', NULL, NULL), ('aten::add', '[[2,3],[3,5]]', '[]'),
+                ('aten::mm', 'not a list', '[]'), (NULL, '[[2,3],[3,5]]', '[]'), ('aten::mm', '[[2,3],[3,5]]', '[1')";
+    check(
+        &engine,
+        &format!("SELECT op_flops(a, b, c) FROM (VALUES {rows}) AS v(a, b, c)"),
+        &["60", "null", "null", "null", "null", "60"],
+    );
+    check(&engine, "SELECT op_flops('aten::bmm', '[[7,2,3],[7,3,5]]', NULL)", &["420"]);
+    // The operators of this store have no shapes.
+    check(&engine, "SELECT count(*) FROM ops_with_flops", &["0"]);
 }
 
 #[test]
