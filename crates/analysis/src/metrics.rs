@@ -3,6 +3,7 @@
 //! A member of the document is one file here and one line in `MEMBERS`. Names carry their unit, integers stay integers,
 //! and a figure that is missing is null, with its reason under `nulls`.
 
+mod breakdown;
 mod format;
 mod gpu;
 mod health;
@@ -11,11 +12,13 @@ mod steps;
 mod temporal;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde_json::{Map, Value as Json};
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::SourceRecord;
 
+use self::breakdown::Breakdown;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 
@@ -23,11 +26,13 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 6] = [
+const MEMBERS: [Member; 8] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
     ("steps", steps::measure),
+    ("breakdown_average", breakdown::measure_average),
+    ("breakdown_whole_trace", breakdown::measure_whole_trace),
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
 ];
@@ -37,15 +42,31 @@ pub(crate) struct Measuring<'a> {
     pub engine: &'a Engine,
     pub source: &'a SourceRecord,
     nulls: BTreeMap<String, String>,
+    /// Several members show parts of it; it takes a walk over the whole source.
+    breakdown: Option<Rc<Breakdown>>,
 }
 
 impl Measuring<'_> {
     /// Asks about this source. `{source}` in the statement stands for the condition on rank and window.
     pub(crate) fn query(&self, statement: &str) -> Result<Frame, AnalysisError> {
+        Ok(Frame::new(self.engine.query(&self.about_source(statement), &QueryOptions::default())?))
+    }
+
+    /// Asks like `query` and hands out the answer piece by piece: for a walk over as many rows as the source has.
+    pub(crate) fn walk(
+        &self,
+        statement: &str,
+        mut take: impl FnMut(&Frame) -> Result<(), AnalysisError>,
+    ) -> Result<(), AnalysisError> {
+        for batch in self.engine.stream(&self.about_source(statement), &QueryOptions::default())? {
+            take(&Frame::of_batch(batch?))?;
+        }
+        Ok(())
+    }
+
+    fn about_source(&self, statement: &str) -> String {
         let id = self.source.id;
-        let condition = format!("rank = {} AND \"window\" = {}", id.rank, id.window);
-        let statement = statement.replace("{source}", &condition);
-        Ok(Frame::new(self.engine.query(&statement, &QueryOptions::default())?))
+        statement.replace("{source}", &format!("rank = {} AND \"window\" = {}", id.rank, id.window))
     }
 
     /// Says why the figure at `path` is missing.
@@ -56,7 +77,7 @@ impl Measuring<'_> {
 
 /// The whole document.
 pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, AnalysisError> {
-    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new() };
+    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new(), breakdown: None };
     let mut document = Map::new();
     for (name, member) in MEMBERS {
         document.insert(name.to_owned(), member(&mut measuring)?);

@@ -26,7 +26,8 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 7] = sql_files![
+const FILES: [(&str, &str); 8] = sql_files![
+    "breakdown_spans",
     "device_events",
     "device_launches",
     "host_ops",
