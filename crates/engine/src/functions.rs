@@ -2,8 +2,10 @@
 
 mod interval_aggregate;
 mod interval_set;
+mod nearest_rank;
 mod overlap_length;
 mod union_length;
+mod value_counts;
 
 use datafusion::logical_expr::AggregateUDF;
 
@@ -17,9 +19,9 @@ pub struct FunctionDoc {
 }
 
 /// Every function, in alphabetical order.
-pub static FUNCTIONS: [FunctionDoc; 2] = [overlap_length::DOC, union_length::DOC];
+pub static FUNCTIONS: [FunctionDoc; 3] = [nearest_rank::DOC, overlap_length::DOC, union_length::DOC];
 
 /// The functions as the engine takes them.
-pub(crate) fn aggregates() -> [AggregateUDF; 2] {
-    [overlap_length::function(), union_length::function()]
+pub(crate) fn aggregates() -> [AggregateUDF; 3] {
+    [nearest_rank::function(), overlap_length::function(), union_length::function()]
 }
