@@ -7,6 +7,7 @@ mod breakdown;
 mod format;
 mod gpu;
 mod health;
+mod idle_by_stream;
 mod nesting;
 mod steps;
 mod temporal;
@@ -26,7 +27,7 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 8] = [
+const MEMBERS: [Member; 9] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
@@ -35,6 +36,7 @@ const MEMBERS: [Member; 8] = [
     ("breakdown_whole_trace", breakdown::measure_whole_trace),
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
+    ("idle_by_stream", idle_by_stream::measure),
 ];
 
 /// One source being measured.
@@ -89,4 +91,10 @@ pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, An
 /// A share of a whole; null when there is no whole.
 fn ratio(part: f64, whole: i64) -> Json {
     if whole == 0 { Json::Null } else { Json::from(part / whole as f64) }
+}
+
+/// The name of a stream of a device among the members of the document.
+fn stream_name(device: Option<i64>, stream: Option<i64>) -> String {
+    let name = |id: Option<i64>| id.map_or_else(|| "None".to_owned(), |id| id.to_string());
+    format!("{}/{}", name(device), name(stream))
 }

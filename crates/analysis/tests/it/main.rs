@@ -8,6 +8,7 @@ mod corpus;
 mod events;
 mod forward;
 mod harness;
+mod idle_by_stream;
 mod links;
 mod metrics;
 mod nesting;
