@@ -4,10 +4,12 @@
 //! and a figure that is missing is null, with its reason under `nulls`.
 
 mod breakdown;
+mod distribution;
 mod format;
 mod gpu;
 mod health;
 mod idle_by_stream;
+mod launch;
 mod nesting;
 mod steps;
 mod temporal;
@@ -27,7 +29,7 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 9] = [
+const MEMBERS: [Member; 10] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
@@ -37,6 +39,7 @@ const MEMBERS: [Member; 9] = [
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
     ("idle_by_stream", idle_by_stream::measure),
+    ("launch", launch::measure),
 ];
 
 /// One source being measured.
