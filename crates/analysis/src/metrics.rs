@@ -4,11 +4,13 @@
 //! and a figure that is missing is null, with its reason under `nulls`.
 
 mod breakdown;
+mod copies;
 mod distribution;
 mod format;
 mod gpu;
 mod health;
 mod idle_by_stream;
+mod kernels;
 mod launch;
 mod nesting;
 mod steps;
@@ -29,7 +31,7 @@ use crate::frame::Frame;
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
 
 /// The members, in the order of the document.
-const MEMBERS: [Member; 10] = [
+const MEMBERS: [Member; 12] = [
     ("format", format::measure),
     ("health", health::measure),
     ("nesting", nesting::measure),
@@ -39,6 +41,8 @@ const MEMBERS: [Member; 10] = [
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
     ("idle_by_stream", idle_by_stream::measure),
+    ("kernels", kernels::measure),
+    ("copies", copies::measure),
     ("launch", launch::measure),
 ];
 

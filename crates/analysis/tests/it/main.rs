@@ -9,6 +9,7 @@ mod events;
 mod forward;
 mod harness;
 mod idle_by_stream;
+mod kernels_and_copies;
 mod launch;
 mod links;
 mod metrics;
