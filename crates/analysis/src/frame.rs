@@ -10,23 +10,22 @@ use crate::error::AnalysisError;
 
 /// The answer of a query, ready to be taken apart.
 pub(crate) struct Frame {
-    result: QueryResult,
+    batches: Vec<RecordBatch>,
 }
 
 impl Frame {
     pub(crate) fn new(result: QueryResult) -> Self {
-        Self { result }
+        Self { batches: result.batches }
     }
 
-    /// A part of an answer.
+    /// A piece of an answer.
     pub(crate) fn of_batch(batch: RecordBatch) -> Self {
-        let schema = batch.schema();
-        Self { result: QueryResult { schema, batches: vec![batch], rows_left_out: Some(0), truncated: false } }
+        Self { batches: vec![batch] }
     }
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.result.batches.iter().map(RecordBatch::num_rows).sum()
+        self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// A column of integers.
@@ -68,7 +67,7 @@ impl Frame {
         mut take: impl FnMut(&dyn Array, &mut Vec<Option<T>>),
     ) -> Result<Vec<Option<T>>, AnalysisError> {
         let mut values = Vec::with_capacity(self.rows());
-        for batch in &self.result.batches {
+        for batch in &self.batches {
             let column = batch.column_by_name(name).ok_or_else(|| AnalysisError::Shape(format!("no column {name}")))?;
             let column = cast(column, data_type).map_err(|error| AnalysisError::Shape(format!("{name}: {error}")))?;
             take(&column, &mut values);

@@ -3,11 +3,17 @@
 //! A member of the document is one file here and one line in `MEMBERS`. Names carry their unit, integers stay integers,
 //! and a figure that is missing is null, with its reason under `nulls`.
 
+mod breakdown;
 mod collectives;
+mod copies;
+mod distribution;
 mod flops;
 mod format;
 mod gpu;
 mod health;
+mod idle_by_stream;
+mod kernels;
+mod launch;
 mod memory;
 mod nesting;
 mod operators;
@@ -16,11 +22,13 @@ mod steps;
 mod temporal;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde_json::{Map, Value as Json};
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::SourceRecord;
 
+use self::breakdown::Breakdown;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 
@@ -33,9 +41,15 @@ const MEMBERS: &[Member] = &[
     ("health", health::measure),
     ("nesting", nesting::measure),
     ("steps", steps::measure),
+    ("breakdown_average", breakdown::measure_average),
+    ("breakdown_whole_trace", breakdown::measure_whole_trace),
     ("gpu", gpu::measure),
     ("temporal", temporal::measure),
+    ("idle_by_stream", idle_by_stream::measure),
     ("operators", operators::measure),
+    ("kernels", kernels::measure),
+    ("copies", copies::measure),
+    ("launch", launch::measure),
     ("memory", memory::measure),
     ("collectives", collectives::measure),
     ("flops", flops::measure),
@@ -46,6 +60,8 @@ pub(crate) struct Measuring<'a> {
     pub engine: &'a Engine,
     pub source: &'a SourceRecord,
     nulls: BTreeMap<String, String>,
+    /// Several members show parts of it; it takes a walk over the whole source.
+    breakdown: Option<Rc<Breakdown>>,
 }
 
 impl Measuring<'_> {
@@ -54,8 +70,8 @@ impl Measuring<'_> {
         Ok(Frame::new(self.engine.query(&self.about_source(statement), &QueryOptions::default())?))
     }
 
-    /// Asks about this source, for an answer that is too long to be held: `take` gets it part by part, in order.
-    pub(crate) fn stream(
+    /// Asks like `query` and hands out the answer piece by piece: for a walk over as many rows as the source has.
+    pub(crate) fn walk(
         &self,
         statement: &str,
         mut take: impl FnMut(&Frame) -> Result<(), AnalysisError>,
@@ -79,7 +95,7 @@ impl Measuring<'_> {
 
 /// The whole document.
 pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, AnalysisError> {
-    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new() };
+    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new(), breakdown: None };
     let mut document = Map::new();
     for (name, member) in MEMBERS {
         document.insert((*name).to_owned(), member(&mut measuring)?);
@@ -91,4 +107,10 @@ pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, An
 /// A share of a whole; null when there is no whole.
 fn ratio(part: f64, whole: i64) -> Json {
     if whole == 0 { Json::Null } else { Json::from(part / whole as f64) }
+}
+
+/// The name of a stream of a device among the members of the document.
+fn stream_name(device: Option<i64>, stream: Option<i64>) -> String {
+    let name = |id: Option<i64>| id.map_or_else(|| "None".to_owned(), |id| id.to_string());
+    format!("{}/{}", name(device), name(stream))
 }

@@ -2,9 +2,11 @@
 
 mod interval_aggregate;
 mod interval_set;
+mod nearest_rank;
 mod op_flops;
 mod overlap_length;
 mod union_length;
+mod value_counts;
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
@@ -18,11 +20,11 @@ pub struct FunctionDoc {
 }
 
 /// Every function, in alphabetical order.
-pub static FUNCTIONS: [FunctionDoc; 3] = [op_flops::DOC, overlap_length::DOC, union_length::DOC];
+pub static FUNCTIONS: [FunctionDoc; 4] = [nearest_rank::DOC, op_flops::DOC, overlap_length::DOC, union_length::DOC];
 
 /// The functions over many rows, as the engine takes them.
-pub(crate) fn aggregates() -> [AggregateUDF; 2] {
-    [overlap_length::function(), union_length::function()]
+pub(crate) fn aggregates() -> [AggregateUDF; 3] {
+    [nearest_rank::function(), overlap_length::function(), union_length::function()]
 }
 
 /// The functions of one row, as the engine takes them.

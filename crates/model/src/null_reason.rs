@@ -6,6 +6,10 @@ pub const NO_DEVICE_EVENTS: &str = "no device events";
 pub const NO_COMPLETE_STEP: &str = "no complete step";
 /// The recording has no communication kernel.
 pub const NO_COMMUNICATION: &str = "no communication";
+/// No runtime call that launched device work was recorded.
+pub const NO_LAUNCH_CALLS: &str = "no launch calls";
+/// Everything that was measured took no time, so there is no rate and no weight.
+pub const ZERO_DURATION: &str = "zero duration";
 /// The hardware does not have the thing that is measured.
 pub const NOT_ON_THIS_VENDOR: &str = "not available on this vendor";
 /// The framework was not asked to record memory.

@@ -41,7 +41,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
 fn outermost(measuring: &Measuring<'_>) -> Result<HashMap<String, Counted>, AnalysisError> {
     let mut counted: HashMap<String, Counted> = HashMap::new();
     let mut path = Path::new();
-    measuring.stream(OPERATORS, |rows| {
+    measuring.walk(OPERATORS, |rows| {
         let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
         let (positions, flops) = (rows.i64("position")?, rows.i64("flops")?);
         for (row, name) in rows.text("name")?.into_iter().enumerate() {

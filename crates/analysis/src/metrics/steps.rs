@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Measuring;
+use super::{Measuring, breakdown};
 use crate::error::AnalysisError;
 
 /// One step, as far as other figures need it.
@@ -17,7 +17,8 @@ pub(super) struct Step {
 }
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
-    let steps = read(measuring)?.into_iter().map(|step| {
+    let breakdown = breakdown::read(measuring)?;
+    let steps = read(measuring)?.into_iter().zip(&breakdown.steps).map(|(step, shares)| {
         json!({
             "name": step.name,
             "start_ns": step.start_ns,
@@ -27,6 +28,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
             "host_duration_ns": step.host_dur_ns,
             "device_events": step.device_events,
             "complete": step.is_complete,
+            "breakdown": shares.to_json(),
         })
     });
     Ok(Json::Array(steps.collect()))

@@ -1,6 +1,7 @@
 //! End to end: a trace goes in, SQL and metrics come out.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
+mod breakdown;
 mod cache;
 mod collectives;
 mod communication;
@@ -9,6 +10,9 @@ mod events;
 mod flops;
 mod forward;
 mod harness;
+mod idle_by_stream;
+mod kernels_and_copies;
+mod launch;
 mod links;
 mod memory;
 mod metrics;

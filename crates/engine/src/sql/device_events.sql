@@ -8,6 +8,7 @@
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
+-- position: Place of the event in the file, from 0.
 -- kind: kernel, memcpy or memset.
 -- class: compute, communication, memcpy or memset.
 -- name: Name as recorded.
@@ -19,6 +20,7 @@
 -- comm_rule: For communication kernels, the rule that says so.
 -- graph_launch: For events of a graph, which graph launch of the source.
 -- size_bytes: Bytes copied or filled.
+-- memory_bandwidth_gb_per_s: Bandwidth of a copy, as recorded.
 -- blocks_per_sm: Blocks of the grid per multiprocessor, as recorded.
 -- est_achieved_occupancy_percent: Estimated occupancy, as recorded, 0 to 100.
 SELECT
@@ -31,6 +33,7 @@ SELECT
   start_ns,
   start_ns + dur_ns AS end_ns,
   dur_ns,
+  position,
   kind,
   CASE WHEN kind <> 'kernel' THEN kind WHEN comm_rule IS NULL THEN 'compute' ELSE 'communication' END AS class,
   name,
@@ -42,6 +45,7 @@ SELECT
   comm_rule,
   graph_launch,
   size_bytes,
+  memory_bandwidth_gb_per_s,
   blocks_per_sm,
   est_achieved_occupancy_percent
 FROM spans

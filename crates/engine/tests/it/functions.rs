@@ -88,10 +88,30 @@ fn op_flops_of_rows_and_of_nothing() {
 }
 
 #[test]
+fn nearest_rank_by_hand() {
+    let (_folder, engine) = small_engine();
+    // Device events of each source last 30, 20, 50, 0 and 4.
+    let ranks = "nearest_rank(dur_ns, 0), nearest_rank(dur_ns, 50), nearest_rank(dur_ns, 80), nearest_rank(dur_ns, 81)";
+    let sql = format!("SELECT rank, window, {ranks} FROM device_events GROUP BY rank, window ORDER BY rank, window");
+    check(&engine, &sql, &["0|0|0|20|30|50", "0|1|0|20|30|50", "5|0|0|20|30|50"]);
+    check(&engine, &format!("SELECT {ranks} FROM device_events"), &["0|20|30|50"]);
+    check(&engine, &format!("SELECT {ranks} FROM device_events WHERE rank = 99"), &["null|null|null|null"]);
+    check(
+        &engine,
+        "SELECT nearest_rank(v, 50), nearest_rank(v, 50) FILTER (WHERE v > 1) FROM (VALUES (1), (NULL), (3), (2)) AS t(v)",
+        &["2|2"],
+    );
+    for percent in ["101", "-1", "v", "NULL"] {
+        let error = ask(&engine, &format!("SELECT nearest_rank(v, {percent}) FROM (VALUES (1)) AS t(v)")).unwrap_err();
+        assert!(error.to_string().contains("a whole number from 0 to 100"), "{error}");
+    }
+}
+
+#[test]
 fn functions_are_documented() {
     for function in FUNCTIONS {
         let name = function.call.split('(').next().unwrap();
-        assert!(["op_flops", "union_length", "overlap_length"].contains(&name));
+        assert!(["nearest_rank", "op_flops", "union_length", "overlap_length"].contains(&name));
         assert!(function.doc.ends_with('.'));
     }
 }

@@ -57,7 +57,7 @@ impl Surroundings {
             return Ok(found);
         }
         let mut path = Path::new();
-        measuring.stream(HOST_SPANS, |rows| {
+        measuring.walk(HOST_SPANS, |rows| {
             for (id, parent) in rows.required_i64("span_id")?.into_iter().zip(rows.i64("parent_id")?) {
                 let above = path.up_to(parent).flatten();
                 let speaks = found.speaking.contains_key(&id);

@@ -1,0 +1,106 @@
+//! Copies and fills by name (metrics, section 12).
+
+use regex::Regex;
+use serde_json::Value as Json;
+use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
+
+use super::{Measuring, distribution};
+use crate::error::AnalysisError;
+
+/// `Memcpy <kind> (<source> -> <target>)` or `Memset (<target>)`.
+const NAME_PATTERN: &str = r"^Mem(?:cpy|set)\s*(\w+)?\s*(?:\((.*?)(?:\s*->\s*(.*))?\))?$";
+
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+    let copies = measuring.query(&format!(
+        "SELECT name, first_value(kind ORDER BY position) AS kind,
+                sum(size_bytes) AS bytes, count(*) - count(size_bytes) AS bytes_missing,
+                sum(dur_ns) FILTER (WHERE size_bytes IS NOT NULL) AS bytes_ns,
+                sum(size_bytes) FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_bytes,
+                sum(size_bytes / memory_bandwidth_gb_per_s)
+                  FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_ns,
+                {}
+         FROM device_events WHERE {{source}} AND kind IN ('memcpy', 'memset')
+         GROUP BY name ORDER BY dur_total DESC, name",
+        distribution::columns("dur", "dur_ns", "true")
+    ))?;
+    let (names, kinds) = (copies.text("name")?, copies.text("kind")?);
+    let (bytes, missing) = (copies.i64("bytes")?, copies.required_i64("bytes_missing")?);
+    let (times, recorded_bytes) = (copies.i64("bytes_ns")?, copies.i64("recorded_bytes")?);
+    let recorded_times = copies.f64("recorded_ns")?;
+    let pattern = Regex::new(NAME_PATTERN).map_err(|error| AnalysisError::Shape(error.to_string()))?;
+    let mut rows = Vec::with_capacity(copies.rows());
+    for (row, figures) in distribution::figures(&copies, "dur")?.into_iter().enumerate() {
+        let mut figures = figures.unwrap_or_default();
+        let name = names[row].clone();
+        let parts = Parts::of(&pattern, name.as_deref().unwrap_or_default());
+        let kind = parts.kind.or_else(|| (kinds[row].as_deref() == Some("memset")).then(|| "set".to_owned()));
+        let bandwidth =
+            bytes[row].zip(times[row].filter(|time| *time > 0)).map(|(bytes, time)| bytes as f64 / time as f64);
+        let recorded = recorded_bytes[row].zip(recorded_times[row]).map(|(bytes, time)| bytes as f64 / time);
+        if bytes[row].is_none() {
+            measuring.missing(&format!("copies[{row}].bytes"), argument_not_recorded("bytes"));
+        }
+        if bandwidth.is_none() {
+            let reason = bytes[row].map_or_else(|| argument_not_recorded("bytes"), |_| ZERO_DURATION.to_owned());
+            measuring.missing(&format!("copies[{row}].bandwidth_gb_per_s"), reason);
+        }
+        if recorded.is_none() {
+            let reason = argument_not_recorded("memory bandwidth (GB/s)");
+            measuring.missing(&format!("copies[{row}].bandwidth_recorded_gb_per_s"), reason);
+        }
+        for (member, value) in [
+            ("name", Json::from(name)),
+            ("kind", Json::from(kind)),
+            ("source", Json::from(parts.source)),
+            ("target", Json::from(parts.target)),
+            ("bytes", Json::from(bytes[row])),
+            ("bytes_missing", Json::from(missing[row])),
+            ("bandwidth_gb_per_s", Json::from(bandwidth)),
+            ("bandwidth_recorded_gb_per_s", Json::from(recorded)),
+        ] {
+            figures.insert(member.to_owned(), value);
+        }
+        rows.push(Json::Object(figures));
+    }
+    Ok(Json::Array(rows))
+}
+
+/// What the name of a copy says about it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parts {
+    kind: Option<String>,
+    source: Option<String>,
+    target: Option<String>,
+}
+
+impl Parts {
+    fn of(pattern: &Regex, name: &str) -> Self {
+        let Some(found) = pattern.captures(name) else { return Self::default() };
+        let part = |group: usize| found.get(group).map(|part| part.as_str().to_owned()).filter(|part| !part.is_empty());
+        match (part(2), part(3)) {
+            (source, Some(target)) => Self { kind: part(1), source, target: Some(target) },
+            (target, None) => Self { kind: part(1), source: None, target },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        #[track_caller]
+        fn check(name: &str, want: [Option<&str>; 3]) {
+            let [kind, source, target] = want.map(|part| part.map(str::to_owned));
+            assert_eq!(Parts::of(&Regex::new(NAME_PATTERN).unwrap(), name), Parts { kind, source, target }, "{name}");
+        }
+        check("Memcpy HtoD (Pageable -> Device)", [Some("HtoD"), Some("Pageable"), Some("Device")]);
+        check("Memcpy DtoD", [Some("DtoD"), None, None]);
+        check("Memset (Device)", [None, None, Some("Device")]);
+        check("Memset", [None, None, None]);
+        check("Memcpy PtoP (Device 0 -> Device 1)", [Some("PtoP"), Some("Device 0"), Some("Device 1")]);
+        check("CopyHostToDevice", [None, None, None]);
+        check("Memcpy HtoD (Host -> Device) again", [None, None, None]);
+    }
+}
