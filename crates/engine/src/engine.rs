@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
