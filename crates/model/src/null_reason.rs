@@ -26,6 +26,8 @@ pub const UNKNOWN_DTYPE: &str = "unknown dtype";
 pub const SHAPES_NOT_RECORDED: &str = "shapes not recorded";
 /// The recording has none of the events that the figure is made of.
 pub const UNSUPPORTED_EVENT_KIND: &str = "unsupported event kind";
+/// The tables of sums were left out when the trace was read.
+pub const NO_ROLLUPS: &str = "sums were left out at ingest";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 

@@ -108,6 +108,9 @@ pub enum Unit {
     Id,
 }
 
+/// Names of sizes that do not end in their unit.
+const BYTES_NAMES: [&str; 4] = ["bytes", "bytes_in", "bytes_plain", "bytes_out"];
+
 /// Columns that hold the number of something, not how many.
 static ID_NAMES: [&str; 11] =
     ["rank", "window", "step", "id", "pid", "tid", "device", "stream", "bucket", "position", "line"];
@@ -118,7 +121,7 @@ impl Unit {
     pub fn of_name(name: &str) -> Self {
         if name.ends_with("_ns") {
             Self::Nanoseconds
-        } else if name.ends_with("_bytes") || name.starts_with("bytes_") {
+        } else if name.ends_with("_bytes") || BYTES_NAMES.contains(&name) {
             Self::Bytes
         } else if name.ends_with("_ratio") {
             Self::Ratio

@@ -6,6 +6,8 @@ use std::io;
 
 use serde_json::ser::Formatter;
 use serde_json::{Value as Json, json};
+use stepscope_model::null_reason::NO_ROLLUPS;
+use stepscope_model::tables::OP_ROLLUP;
 
 use super::Measuring;
 use crate::error::AnalysisError;
@@ -41,6 +43,10 @@ struct Row {
 }
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+    if are_left_out(measuring)? {
+        measuring.missing("operators", NO_ROLLUPS);
+        return Ok(Json::Null);
+    }
     let by_name = rows(&measuring.query(&format!(
         "SELECT name, CAST(NULL AS VARCHAR) AS input_dims, {SUMS} FROM op_rollup
          WHERE {{source}} AND name IS NOT NULL GROUP BY name"
@@ -70,6 +76,17 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
         "rows": listed(by_name).iter().map(Row::json).collect::<Vec<_>>(),
         "by_shape": listed_shapes(by_shape),
     }))
+}
+
+/// Whether the sums were not made, although there is something to add up.
+fn are_left_out(measuring: &Measuring<'_>) -> Result<bool, AnalysisError> {
+    if measuring.source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0) {
+        return Ok(false);
+    }
+    let any = measuring.query(
+        "SELECT 1 FROM spans WHERE {source} AND kind IN ('op', 'kernel', 'memcpy', 'memset') AND phase = 'X' LIMIT 1",
+    )?;
+    Ok(any.rows() > 0)
 }
 
 /// The operators with most time on devices and those with most on the host, the former first.

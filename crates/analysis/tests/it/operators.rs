@@ -1,8 +1,9 @@
 //! Operators added up by step, name and shape (metrics, section 10).
 
+use stepscope_analysis::{Settings, Workspace};
 use stepscope_testkit::TraceBuilder;
 
-use crate::harness::{check, op};
+use crate::harness::{Silent, check, op, write};
 
 const OPERATORS: &str = "
     SELECT name, sum(spans), sum(calls), sum(host_self_ns), sum(host_total_ns), sum(device_events),
@@ -55,6 +56,19 @@ fn device_work_without_an_operator_has_a_row_of_its_own() {
         "f 1 1 9000 10000 1 5000 5000
          - 0 0 0 0 2 12000 12000",
     );
+}
+
+#[test]
+fn sums_that_were_left_out_are_missing_and_not_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = op(TraceBuilder::new(), "f", "0", "10").finish();
+    let trace = write(folder.path(), "trace.json", &text);
+    let settings = Settings { store: Some(folder.path().join("store")), without_rollups: true, ..Settings::default() };
+    Workspace::ingest(&[trace], &settings, &Silent).unwrap();
+    let store = [folder.path().join("store")];
+    let metrics = Workspace::open(&store, &Settings::default(), &Silent).unwrap().metrics(None, None).unwrap();
+    assert!(metrics["operators"].is_null());
+    assert_eq!(metrics["nulls"]["operators"], "sums were left out at ingest");
 }
 
 #[test]
