@@ -9,7 +9,9 @@ use super::document::{Document, ListEnd};
 use super::keys::{is_event_key, is_root_key};
 use super::resync::{Look, Search, event_start, find_in_list, list_goes_on, member_key, next_token};
 use super::scan::{Scanner, Stop};
+use super::window::Window;
 use crate::error::FormatError;
+use crate::registry::Limits;
 
 /// Bytes that may always be scanned in vain before the search skips what was scanned.
 const WASTE_BYTES: u64 = 16 << 20;
@@ -80,22 +82,17 @@ impl Document<'_, '_> {
     fn read_event(&mut self) -> Result<bool, FormatError> {
         let limits = self.scan_limits();
         loop {
-            let text = self.window.rest();
+            let text = element_text(&self.window, self.limits);
             let outcome = match self.shapes.scan(text, limits, &mut self.record) {
                 Some(length) => Ok(length),
                 None => self.record.scan(text, limits, false).inspect(|_| self.shapes.learn(text, &self.record.path)),
             };
             return match outcome {
-                Ok(length) if length > self.limits.max_event_bytes => {
-                    self.lose(EVENT_TOO_LONG, 0);
-                    self.window.consume(length);
-                    Ok(true)
-                }
                 Ok(length) => {
                     self.give_event(length);
                     Ok(true)
                 }
-                Err(Stop::More) if !self.window.at_end() && text.len() <= self.limits.max_event_bytes => {
+                Err(Stop::More) if self.may_grow() => {
                     self.more()?;
                     continue;
                 }
@@ -132,9 +129,9 @@ impl Document<'_, '_> {
 
     /// The element at the current place is lost, as its scan was stopped, and reading goes on at the next one.
     fn lose_scanned(&mut self, stop: Stop) -> Result<bool, FormatError> {
-        let held = self.window.rest().len();
+        let held = element_text(&self.window, self.limits).len();
         match stop {
-            Stop::More if self.window.at_end() => {
+            Stop::More if held == self.window.rest().len() => {
                 self.lose(CUT_EVENT, 0);
                 self.window.consume(held);
             }
@@ -164,14 +161,20 @@ impl Document<'_, '_> {
         let mut from = ahead;
         loop {
             let place = self.window.place();
-            match find_in_list(self.window.text().as_bytes(), place + from, self.window.at_end()) {
-                Search::Found(at) => return Ok(Some(at - place)),
-                Search::Until(_) if self.window.at_end() => return Ok(Some(self.window.rest().len())),
-                Search::Until(_) if self.window.rest().len() > self.limits.max_event_bytes => return Ok(None),
-                Search::Until(at) => from = at - place,
+            let found = find_in_list(self.window.text().as_bytes(), place + from, self.window.at_end());
+            let (Search::Found(at) | Search::Until(at)) = found;
+            let is_near = at - place <= self.limits.max_event_bytes;
+            if !is_near || self.window.at_end() || matches!(found, Search::Found(_)) {
+                return Ok(is_near.then_some(at - place));
             }
+            from = at - place;
             self.more()?;
         }
+    }
+
+    /// Whether more of the element at the current place may come: the input goes on, and it is not too long yet.
+    fn may_grow(&self) -> bool {
+        !self.window.at_end() && self.window.rest().len() <= self.limits.max_event_bytes
     }
 
     /// Reads an element that is not an object, or passes what is no element at all.
@@ -186,7 +189,7 @@ impl Document<'_, '_> {
             return self.skip_garbage();
         }
         loop {
-            let text = self.window.rest();
+            let text = element_text(&self.window, self.limits);
             let mut scanner = Scanner::new(text, limits, false);
             let value = scanner.value(0);
             let outcome = value.and_then(|slot| {
@@ -204,7 +207,7 @@ impl Document<'_, '_> {
                     self.window.consume(end);
                     Ok(true)
                 }
-                Err(Stop::More) if !self.window.at_end() && text.len() <= self.limits.max_event_bytes => {
+                Err(Stop::More) if self.may_grow() => {
                     self.more()?;
                     continue;
                 }
@@ -266,6 +269,13 @@ impl Document<'_, '_> {
         self.window.consume(ahead);
         self.search(find_in_list).map(drop)
     }
+}
+
+/// What is in memory of the element at the current place: no more than an element may have, so that what becomes of
+/// one that is too long or broken does not depend on where the blocks of the input end.
+fn element_text<'w>(window: &'w Window<'_>, limits: &Limits) -> &'w str {
+    let rest = window.rest();
+    &rest[..rest.floor_char_boundary(limits.max_event_bytes)]
 }
 
 /// What the string at `at` is, if it is a key.

@@ -6,6 +6,7 @@
 use memchr::{memchr, memchr3, memmem};
 
 use super::keys::{is_distinct_event_key, is_event_key, is_likely_root_key, is_root_key};
+use super::window::CONTEXT_BYTES;
 
 /// The key of the list of events, in its quotes.
 pub(super) const EVENTS_KEY: &[u8] = b"\"traceEvents\"";
@@ -189,7 +190,8 @@ pub(super) fn find_in_root(bytes: &[u8], from: usize, at_end: bool) -> Search {
 /// Whether an event may begin at `at`, by what is before it: not as the value of a key, nor as the first element of a
 /// list that is one.
 fn is_after_event(bytes: &[u8], at: usize) -> bool {
-    let mut before = bytes[..at].iter().rev().copied().filter(|&byte| !is_space(byte));
+    let near = &bytes[at.saturating_sub(CONTEXT_BYTES)..at];
+    let mut before = near.iter().rev().copied().filter(|&byte| !is_space(byte));
     match before.next() {
         Some(b':') => before.next() != Some(b'"'),
         Some(b'[') => before.next() == Some(b'}'),

@@ -10,7 +10,7 @@ use memchr::{memchr, memmem};
 pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
 /// Bytes before the current place that stay in memory, so that a search can look back.
-const CONTEXT_BYTES: usize = 64;
+pub(super) const CONTEXT_BYTES: usize = 64;
 
 /// Text with replacements gets an anchor at least so often.
 const ANCHOR_BYTES: usize = 4096;

@@ -43,7 +43,7 @@ pub(crate) fn check_reader(bytes: &[u8]) {
 }
 
 /// The bytes before and after `seam` come in different blocks.
-fn check_seam(bytes: &[u8], seam: usize) {
+pub(crate) fn check_seam(bytes: &[u8], seam: usize) {
     let read = |padding: usize| {
         let mut seen = Seen { padding: padding as u64, ..Seen::default() };
         let mut input = io::repeat(b' ').take(padding as u64).chain(bytes);

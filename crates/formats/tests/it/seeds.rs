@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::invariants::check_reader;
+use crate::invariants::{check_reader, check_seam};
 
 #[test]
 fn seeds_keep_the_promises() {
@@ -20,4 +20,16 @@ fn seeds_keep_the_promises() {
         count += 1;
     }
     assert!(count > 10, "only {count} seeds");
+}
+
+/// What is lost and repaired around the longest event that is allowed does not depend on where a block ends.
+#[test]
+fn blocks_may_end_anywhere() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    for name in ["limits.json", "long_events.json"] {
+        let bytes = std::fs::read(folder.join(name)).expect("the seed can be read");
+        for seam in 0..=bytes.len() {
+            check_seam(&bytes, seam);
+        }
+    }
 }
