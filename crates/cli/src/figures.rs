@@ -10,7 +10,7 @@ pub(crate) fn for_people(report: &Report) -> Report {
         Part::Table(table) => Part::Table(written_out(table)),
         other => other.clone(),
     };
-    Report { name: report.name.clone(), parts: report.parts.iter().map(part).collect() }
+    Report { parts: report.parts.iter().map(part).collect(), ..report.clone() }
 }
 
 fn written_out(table: &ReportTable) -> ReportTable {

@@ -4,6 +4,7 @@
 //! record says, reports on their way to a screen, warnings, reasons for missing values, and exit codes.
 
 pub mod args;
+pub mod class;
 pub mod exit;
 pub mod health;
 pub mod hint;
@@ -16,9 +17,13 @@ pub mod tables;
 pub mod version;
 pub mod warning;
 
+pub use class::Class;
 pub use exit::Exit;
 pub use hint::Hint;
 pub use kind::{Kind, Phase};
-pub use report::{Cell, Column as ReportColumn, LeftOut, Metric, Part, Report, Series, Table as ReportTable, Unit};
+pub use report::{
+    Cell, Column as ReportColumn, LeftOut, Look, Metric, Missing, Part, Report, Series, Table as ReportTable, Text,
+    Tone, Unit,
+};
 pub use schema::{Column, ColumnType, Table};
 pub use source::{Device, RankFrom, SourceId, SourceRecord};

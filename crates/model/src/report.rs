@@ -3,6 +3,8 @@
 //! Everything that Stepscope shows is a `Report` made of generic parts, so that a new analysis changes no line of the
 //! terminal, the server, Python or the browser.
 
+use crate::class::Class;
+
 /// One answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
@@ -10,19 +12,85 @@ pub struct Report {
     pub name: String,
     /// The parts, in reading order.
     pub parts: Vec<Part>,
+    /// Values that are missing, and why.
+    pub missing: Vec<Missing>,
+}
+
+impl Report {
+    /// A report whose values are all there.
+    #[must_use]
+    pub fn new(name: &str, parts: Vec<Part>) -> Self {
+        Self { name: name.to_owned(), parts, missing: Vec::new() }
+    }
+}
+
+/// A value that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Where it would be in JSON, such as `rows[0].peak_bytes` or `memory_peak_bytes`.
+    pub path: String,
+    /// What people call it.
+    pub label: String,
+    /// Why it is missing: one of the fixed reasons.
+    pub reason: String,
 }
 
 /// One part of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// A sentence.
-    Text(String),
+    Text(Text),
     /// One figure.
     Metric(Metric),
     /// Rows and columns.
     Table(Table),
     /// A curve.
     Series(Series),
+}
+
+/// A line for people; programs get the figures in it from other parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// A word before it, such as `health` or `next`; texts that follow one another stand below each other.
+    pub label: Option<&'static str>,
+    /// The line, or several.
+    pub text: String,
+    /// What stands at the right end of the line.
+    pub right: Option<String>,
+    /// How much it weighs.
+    pub tone: Tone,
+}
+
+impl Text {
+    /// The sentence that says it all.
+    #[must_use]
+    pub fn strong(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Strong, ..Self::default() }
+    }
+
+    /// A line with a word before it.
+    #[must_use]
+    pub fn labelled(label: &'static str, text: impl Into<String>) -> Self {
+        Self { label: Some(label), text: text.into(), tone: Tone::Secondary, ..Self::default() }
+    }
+}
+
+impl<T: Into<String>> From<T> for Text {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// How much a text weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// As everything.
+    #[default]
+    Plain,
+    /// Read first.
+    Strong,
+    /// Read last.
+    Secondary,
 }
 
 /// One figure with its name.
@@ -43,12 +111,36 @@ pub struct Metric {
 pub struct Table {
     /// Name in JSON; the main table of a command is `rows`.
     pub name: String,
+    /// Heading for people, in place of the first column's; the name in capitals when missing.
+    pub title: Option<String>,
     /// Columns.
     pub columns: Vec<Column>,
     /// Rows; each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
+    /// Sums, shown below a rule; as long as `columns`. Where there is nothing to sum a text may stand, or an empty one.
+    pub total: Option<Vec<Cell>>,
+    /// The column that the rows are sorted by, for the arrow in its header; a leading `-` says from the largest.
+    pub sorted_by: Option<String>,
     /// Rows that a limit left out.
     pub left_out: LeftOut,
+    /// What the line below the table says, in pieces.
+    pub notes: Vec<String>,
+    /// Whether it may stand beside the table before it when the screen has room.
+    pub is_beside: bool,
+}
+
+impl Table {
+    /// The main table of a command.
+    #[must_use]
+    pub fn rows(columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> Self {
+        Self::named("rows", columns, rows)
+    }
+
+    /// A table with a name in JSON.
+    #[must_use]
+    pub fn named(name: &str, columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> Self {
+        Self { name: name.to_owned(), columns, rows, ..Self::default() }
+    }
 }
 
 /// Rows that a limit left out of a table.
@@ -68,8 +160,14 @@ pub enum LeftOut {
 pub struct Column {
     /// Name in JSON and CSV, with its unit.
     pub name: String,
+    /// Header for people; follows from the name when missing.
+    pub label: Option<String>,
     /// Unit of its values.
     pub unit: Unit,
+    /// What its values look like on a screen.
+    pub look: Look,
+    /// Screens narrower than this do not show it; programs always get it.
+    pub from_width: u16,
 }
 
 impl Column {
@@ -77,8 +175,60 @@ impl Column {
     /// (`_id`, `rank`, `window`, `step`, `pid`, `tid`…); otherwise plain.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), unit: Unit::of_name(name) }
+        Self { name: name.to_owned(), label: None, unit: Unit::of_name(name), look: Look::Value, from_width: 0 }
     }
+
+    /// With a header of its own.
+    #[must_use]
+    pub fn label(self, label: &str) -> Self {
+        Self { label: Some(label.to_owned()), ..self }
+    }
+
+    /// With a unit that its name does not carry.
+    #[must_use]
+    pub fn unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// With a look of its own.
+    #[must_use]
+    pub fn look(self, look: Look) -> Self {
+        Self { look, ..self }
+    }
+
+    /// Shown on screens of at least so many columns.
+    #[must_use]
+    pub fn from_width(self, from_width: u16) -> Self {
+        Self { from_width, ..self }
+    }
+}
+
+/// What the values of a column look like on a screen. In JSON and tables for programs it makes no difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// By its unit.
+    #[default]
+    Value,
+    /// A name whose ends tell it apart: loses its middle.
+    Operator,
+    /// The name of a kernel: loses return type, namespaces and arguments.
+    Kernel,
+    /// A number with a short bar before it, scaled to the largest of the column, in the colour of a class or neutral.
+    Bar(Option<Class>),
+    /// A number that is only drawn, as long as there is room, in the colour of the row's class.
+    Length,
+    /// One of the classes of time, with its colour.
+    Class,
+    /// A list of numbers: one block each.
+    Spark,
+    /// A list of eight numbers, one a class: a bar of them on a scale that all rows share.
+    Stack,
+    /// How bad: `high`, `medium` or `low`.
+    Severity,
+    /// A text on a line of its own below the row.
+    Detail,
+    /// For programs only.
+    Hidden,
 }
 
 /// A curve.
@@ -102,8 +252,16 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
+    /// Bytes that were moved, counted in thousands as the vendors of links do.
+    MovedBytes,
     /// A share from 0 to 1.
     Ratio,
+    /// Bytes a nanosecond, which is 10^9 bytes a second.
+    GigabytesPerSecond,
+    /// Floating-point operations.
+    Flops,
+    /// Floating-point operations a second.
+    FlopsPerSecond,
     /// Nothing: the digits are a name, so they are never grouped, rounded or summed.
     Id,
 }
@@ -125,6 +283,12 @@ impl Unit {
             Self::Bytes
         } else if name.ends_with("_ratio") {
             Self::Ratio
+        } else if name.ends_with("_gb_per_s") {
+            Self::GigabytesPerSecond
+        } else if name.ends_with("_flops_per_s") {
+            Self::FlopsPerSecond
+        } else if name.ends_with("_flops") {
+            Self::Flops
         } else if name.ends_with("_id") || ID_NAMES.contains(&name) {
             Self::Id
         } else {
@@ -146,6 +310,8 @@ pub enum Cell {
     Float(f64),
     /// Text from the trace or from us; never markup.
     Text(String),
+    /// Several numbers, for a small picture.
+    Numbers(Vec<f64>),
     /// A value with parts of its own, for example reason → count. Text shows it as compact JSON.
     Json(serde_json::Value),
 }

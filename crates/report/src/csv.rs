@@ -53,6 +53,7 @@ fn field(cell: &Cell) -> String {
         Cell::Text(text) if text.is_empty() => "\"\"".to_owned(),
         Cell::Text(text) => quoted(text),
         Cell::Json(value) => quoted(&value.to_string()),
+        Cell::Numbers(numbers) => quoted(&serde_json::Value::from(numbers.clone()).to_string()),
     }
 }
 

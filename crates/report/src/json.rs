@@ -119,6 +119,7 @@ fn value(cell: &Cell, path: &str, nulls: &mut Vec<(String, String)>) -> Value {
         }
         Cell::Text(text) => Value::from(text.as_str()),
         Cell::Json(value) => value.clone(),
+        Cell::Numbers(numbers) => Value::from(numbers.clone()),
     }
 }
 

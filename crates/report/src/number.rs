@@ -35,6 +35,10 @@ impl Look {
             Unit::Ratio => Self::Percent,
             Unit::Nanoseconds => nanoseconds(largest, cells),
             Unit::Bytes => bytes(largest),
+            Unit::MovedBytes => moved_bytes(largest),
+            Unit::GigabytesPerSecond => Self::Scaled { unit: 1, symbol: "GB/s", decimals: 1 },
+            Unit::Flops => flops(largest, ["FLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]),
+            Unit::FlopsPerSecond => flops(largest, ["FLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"]),
             Unit::Plain if cells.iter().any(|cell| matches!(cell, Cell::Float(_))) => {
                 let smallest = values().map(f64::abs).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
                 if smallest < 1e-3 || largest >= 1e15 { Self::Raw } else { Self::Decimal(3) }
@@ -50,6 +54,7 @@ impl Look {
             (Cell::Bool(value), Self::Raw) => value.to_string(),
             (Cell::Bool(value), _) => if *value { "yes" } else { "no" }.to_owned(),
             (Cell::Text(text), _) => crate::safe_text::one_line(text).into_owned(),
+            (Cell::Numbers(numbers), _) => format!("{numbers:?}"),
             (Cell::Json(value), _) => crate::safe_text::one_line(&value.to_string()).into_owned(),
             (Cell::Int(value), look) => look.show_int(*value),
             (Cell::Float(value), look) => look.show_float(*value),
@@ -124,6 +129,21 @@ fn bytes(largest: f64) -> Look {
     let found = steps.into_iter().find(|(bits, _)| largest >= (1u64 << bits) as f64);
     let (bits, symbol, decimals) = found.map_or((0, "B", 0), |(bits, symbol)| (bits, symbol, 2));
     Look::Scaled { unit: 1 << bits, symbol, decimals }
+}
+
+fn moved_bytes(largest: f64) -> Look {
+    let steps: [(i128, &str); 4] = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    let found = steps.into_iter().find(|(unit, _)| largest >= *unit as f64);
+    let (unit, symbol, decimals) = found.map_or((1, "B", 0), |(unit, symbol)| (unit, symbol, 2));
+    Look::Scaled { unit, symbol, decimals }
+}
+
+fn flops(largest: f64, symbols: [&'static str; 5]) -> Look {
+    let step = [1e15, 1e12, 1e9, 1e6].iter().position(|unit| largest >= *unit).map_or(0, |place| 4 - place);
+    if step == 0 {
+        return Look::Scaled { unit: 1, symbol: symbols[0], decimals: 0 };
+    }
+    Look::Scaled { unit: power_of_ten(3 * (step + 1)), symbol: symbols[step], decimals: 2 }
 }
 
 fn percent(ratio: f64) -> String {

@@ -138,7 +138,7 @@ fn class(cell: &Cell) -> u8 {
         Cell::Bool(_) => 0,
         Cell::Int(_) | Cell::Float(_) => 1,
         Cell::Text(_) => 2,
-        Cell::Json(_) => 3,
+        Cell::Json(_) | Cell::Numbers(_) => 3,
         Cell::Null => 4,
     }
 }

@@ -55,7 +55,7 @@ pub fn render(report: &Report, options: TextOptions) -> String {
             blocks.push(metric_lines(&std::mem::take(&mut metrics), options));
         }
         match part {
-            Part::Text(text) => blocks.push(format!("{}\n", safe_text::lines(text))),
+            Part::Text(text) => blocks.push(format!("{}\n", safe_text::lines(&text.text))),
             Part::Metric(metric) => metrics.push(metric),
             Part::Table(table) => blocks.push(table_lines(table, options)),
             Part::Series(series) => blocks.push(series_line(series)),
@@ -143,8 +143,11 @@ fn header(name: &str, unit: Unit, options: TextOptions) -> String {
     }
     let suffix = match unit {
         Unit::Nanoseconds => "_ns",
-        Unit::Bytes => "_bytes",
+        Unit::Bytes | Unit::MovedBytes => "_bytes",
         Unit::Ratio => "_ratio",
+        Unit::GigabytesPerSecond => "_gb_per_s",
+        Unit::FlopsPerSecond => "_flops_per_s",
+        Unit::Flops => "_flops",
         Unit::Plain | Unit::Id => "",
     };
     name.strip_suffix(suffix).unwrap_or(&name).replace('_', " ")

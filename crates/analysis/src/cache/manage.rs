@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
 use stepscope_store::{Store, StoreError};
 
 use super::entry::{Entry, is_key};
@@ -140,6 +140,6 @@ impl Cache {
 
 fn report(columns: &[&str], rows: Vec<Vec<Cell>>) -> Report {
     let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
-    let table = ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing };
-    Report { name: "cache".to_owned(), parts: vec![Part::Table(table)] }
+    let table = ReportTable::rows(columns, rows);
+    Report::new("cache", vec![Part::Table(table)])
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::health::{HEALTH_FIGURES, meaning};
-use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
+use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
 
 use crate::error::AnalysisError;
 use crate::frame::Frame;
@@ -22,8 +22,8 @@ pub(crate) fn report(engine: &Engine, sources: &[SourceRecord]) -> Result<Report
     let by_source = read(engine)?;
     let columns = ["rank", "window", "figure", "value", "reason", "meaning"].map(ReportColumn::named).to_vec();
     let rows = by_source.iter().flat_map(|(id, figures)| rows(*id, figures)).collect();
-    let table = ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing };
-    Ok(Report { name: "health".to_owned(), parts: vec![Part::Text(summary(&by_source, sources)), Part::Table(table)] })
+    let table = ReportTable::rows(columns, rows);
+    Ok(Report::new("health", vec![Part::Text(summary(&by_source, sources).into()), Part::Table(table)]))
 }
 
 fn read(engine: &Engine) -> Result<BTreeMap<SourceId, Figures>, AnalysisError> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use stepscope_ingest::Ingested;
-use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
 
 const COLUMNS: [&str; 14] = [
     "path",
@@ -25,8 +25,8 @@ const COLUMNS: [&str; 14] = [
 pub(crate) fn report(ingested: &[Ingested]) -> Report {
     let columns = COLUMNS.map(ReportColumn::named).to_vec();
     let rows = ingested.iter().map(row).collect();
-    let table = ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing };
-    Report { name: "ingest".to_owned(), parts: vec![Part::Table(table)] }
+    let table = ReportTable::rows(columns, rows);
+    Report::new("ingest", vec![Part::Table(table)])
 }
 
 fn row(ingested: &Ingested) -> Vec<Cell> {

@@ -2,7 +2,7 @@
 
 use stepscope_engine::{Engine, EngineOptions};
 use stepscope_model::tables::TABLES;
-use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
 
 use crate::error::AnalysisError;
 
@@ -24,8 +24,8 @@ pub(crate) fn report() -> Result<Report, AnalysisError> {
         }
     }
     let columns = ["table", "column", "type", "nullable", "meaning"].map(ReportColumn::named).to_vec();
-    let table = ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing };
-    Ok(Report { name: "schema".to_owned(), parts: vec![Part::Table(table)] })
+    let table = ReportTable::rows(columns, rows);
+    Ok(Report::new("schema", vec![Part::Table(table)]))
 }
 
 fn row(texts: [&str; 5]) -> Vec<Cell> {

@@ -10,7 +10,7 @@ use crate::error::AnalysisError;
 
 /// The rows of an answer, under the name of a command.
 pub(crate) fn report(name: &str, result: &QueryResult) -> Result<Report, AnalysisError> {
-    Ok(Report { name: name.to_owned(), parts: vec![Part::Table(table(result)?)] })
+    Ok(Report::new(name, vec![Part::Table(table(result)?)]))
 }
 
 fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
@@ -26,7 +26,7 @@ fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
         Some(rows) => LeftOut::Rows(rows),
         None => LeftOut::Uncounted,
     };
-    Ok(ReportTable { name: "rows".to_owned(), columns, rows, left_out })
+    Ok(ReportTable { left_out, ..ReportTable::rows(columns, rows) })
 }
 
 fn cells(column: &dyn Array) -> Result<Vec<Cell>, AnalysisError> {

@@ -73,6 +73,7 @@ fn cell(cell: &Cell) -> String {
         Cell::Int(value) => value.to_string(),
         Cell::Float(value) => value.to_string(),
         Cell::Text(value) => value.clone(),
+        Cell::Numbers(numbers) => format!("{numbers:?}"),
         Cell::Json(value) => value.to_string(),
     }
 }

@@ -130,7 +130,7 @@ fn write(
             *cell = Cell::Text(texts.collect::<Vec<_>>().join(", "));
         }
     }
-    for_people.parts.insert(0, Part::Text(sentence));
+    for_people.parts.insert(0, Part::Text(sentence.into()));
     let before = vec![("cache", cache.info())];
     output::write(Answer { for_people: Some(for_people), before, ..Answer::new(report) }, output, context)
 }

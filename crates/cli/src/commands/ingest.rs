@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args};
 use serde_json::Value;
 use stepscope_analysis::Workspace;
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Cell, Exit, LeftOut, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
 
 use super::{Command, parsed};
 use crate::Context;
@@ -89,7 +89,7 @@ fn for_people(report: &Report) -> Report {
             .extend(lost.into_iter().map(|(code, count)| vec![Cell::Text(code), Cell::Int(count), cell(row, "path")]));
     }
     let mut parts = vec![
-        Part::Text(sentence(&rows)),
+        Part::Text(sentence(&rows).into()),
         Part::Table(named("rows", &[&kept[..], &["absorbed", "lost", "bytes_out", "path"]].concat(), rows)),
     ];
     if !losses.is_empty() {
@@ -97,7 +97,7 @@ fn for_people(report: &Report) -> Report {
     }
     // Sentences that the analysis had to say stay.
     parts.extend(report.parts.iter().filter(|part| matches!(part, Part::Text(_))).cloned());
-    Report { name: report.name.clone(), parts }
+    Report::new(&report.name, parts)
 }
 
 fn sentence(rows: &[Vec<Cell>]) -> String {
@@ -115,7 +115,7 @@ fn sentence(rows: &[Vec<Cell>]) -> String {
 
 fn named(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> ReportTable {
     let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
-    ReportTable { name: name.to_owned(), columns, rows, left_out: LeftOut::Nothing }
+    ReportTable::named(name, columns, rows)
 }
 
 /// Reason and count of what has no row of its own.
@@ -155,7 +155,7 @@ mod tests {
         let columns = ["path", "format", "rank", "window", "rank_from", "events_in", "rows", "dropped", "bytes_out"];
         let rows =
             vec![row("rank0.json", json!({"metadata": 36})), row("rank1.json", json!({"metadata": 4, "bad_time": 2}))];
-        let report = Report { name: "ingest".into(), parts: vec![Part::Table(named("rows", &columns, rows))] };
+        let report = Report::new("ingest", vec![Part::Table(named("rows", &columns, rows))]);
         insta::assert_snapshot!(text::render(&for_people(&report), TextOptions::default()), @r"
         Ingested 2 files: 28,490 events, 2 lost.
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args};
 use serde_json::Value;
 use stepscope_analysis::Workspace;
-use stepscope_model::{Cell, Exit, LeftOut, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
 
 use super::{Command, parsed};
 use crate::Context;
@@ -52,8 +52,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let metrics = workspace.metrics(options.source.rank, options.source.window)?;
-    let report =
-        |longest_list| Report { name: "metrics".to_owned(), parts: vec![Part::Table(flat(&metrics, longest_list))] };
+    let report = |longest_list| Report::new("metrics", vec![Part::Table(flat(&metrics, longest_list))]);
     let for_people = Some(figures::for_people(&report(LONGEST_LIST)));
     let figures = report(usize::MAX);
     // JSON has the figures as the member `metrics`; CSV and text have them one a row.
@@ -84,7 +83,7 @@ fn flat(metrics: &Value, longest_list: usize) -> ReportTable {
         }
     }
     let columns = ["member", "figure", "value", "reason"].map(ReportColumn::named).to_vec();
-    ReportTable { name: "rows".to_owned(), columns, rows, left_out: LeftOut::Nothing }
+    ReportTable::rows(columns, rows)
 }
 
 /// The reason for a path, or for the nearest thing that holds it.
@@ -142,7 +141,7 @@ mod tests {
             "nulls": {"gpu.0": "argument not recorded: blocks per SM"},
         });
         assert_eq!(flat(&metrics, usize::MAX).rows.len(), 8 + 37);
-        let report = Report { name: "metrics".into(), parts: vec![Part::Table(flat(&metrics, LONGEST_LIST))] };
+        let report = Report::new("metrics", vec![Part::Table(flat(&metrics, LONGEST_LIST))]);
         insta::assert_snapshot!(text::render(&figures::for_people(&report), TextOptions { width: 80, ..TextOptions::default() }), @r"
         member     figure                 value           reason
         format     notes                  []

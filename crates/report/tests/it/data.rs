@@ -1,13 +1,13 @@
-use stepscope_model::{Cell, LeftOut, Metric, Part, Report, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, Metric, Part, Report, ReportColumn, ReportTable, Unit};
 use stepscope_report::{Document, csv, json};
 
 pub(crate) fn table(columns: &[&str], rows: Vec<Vec<Cell>>) -> ReportTable {
     let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
-    ReportTable { name: "rows".into(), columns, rows, left_out: LeftOut::Nothing }
+    ReportTable::rows(columns, rows)
 }
 
 pub(crate) fn report(table: ReportTable) -> Report {
-    Report { name: "test".into(), parts: vec![Part::Table(table)] }
+    Report::new("test", vec![Part::Table(table)])
 }
 
 pub(crate) fn operators() -> Report {
@@ -87,7 +87,7 @@ fn json_gives_reasons_for_what_is_no_number() {
     };
     let rows =
         table(&["a", "a", "text"], vec![vec![Cell::Float(f64::NAN), Cell::Int(1), Cell::Text("\u{9b}\u{7f}".into())]]);
-    let report = Report { name: "test".into(), parts: vec![Part::Metric(metric), Part::Table(rows)] };
+    let report = Report::new("test", vec![Part::Metric(metric), Part::Table(rows)]);
     let shown = json::render(&Document { report: Some(&report), version: "0.1.0", ..Document::default() });
     insta::assert_snapshot!(shown, @r#"
     {

@@ -110,15 +110,15 @@ fn parts_in_reading_order() {
     };
     let mut second = table(&["reason", "count"], vec![vec![Cell::Text("bad_time".into()), Cell::Int(3)]]);
     second.name = "lost_events".into();
-    let report = Report {
-        name: "health".into(),
-        parts: vec![
+    let report = Report::new(
+        "health",
+        vec![
             Part::Text("3 of 75,718 events are lost.".into()),
             metric("window_ns", Unit::Nanoseconds, Cell::Int(1_066_000_000), None),
             metric("memory_peak_bytes", Unit::Bytes, Cell::Null, Some("memory totals not recorded")),
             Part::Table(second),
         ],
-    };
+    );
     insta::assert_snapshot!(show(&report, 80), @r"
     3 of 75,718 events are lost.
 
@@ -135,7 +135,7 @@ fn parts_in_reading_order() {
 fn colour_marks_headings_and_gaps_only() {
     let mut rows = table(&["name", "value"], vec![vec![Cell::Text("a".into()), Cell::Null]]);
     rows.name = "figures".into();
-    rows.columns[1] = ReportColumn { name: "value_ns".into(), unit: Unit::Nanoseconds };
+    rows.columns[1] = ReportColumn::named("value_ns");
     let shown = text::render(&report(rows), TextOptions { color: true, ..TextOptions::default() });
     assert_eq!(shown, "\u{1b}[1mFIGURES\u{1b}[0m\nname  value\na         \u{1b}[2m–\u{1b}[0m\n");
 }
