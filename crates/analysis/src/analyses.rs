@@ -4,9 +4,16 @@
 //! command line, the server and Python take their lists from there.
 
 mod asking;
+mod comms;
+mod diagnose;
+mod flop_count;
+mod gather;
 mod kernels;
 mod ops;
 mod question;
+mod step_times;
+mod steps;
+mod summary;
 
 use stepscope_model::Report;
 
@@ -31,4 +38,5 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 2] = [&ops::ANALYSIS, &kernels::ANALYSIS];
+pub static ANALYSES: [&Analysis; 6] =
+    [&summary::ANALYSIS, &diagnose::ANALYSIS, &steps::ANALYSIS, &ops::ANALYSIS, &kernels::ANALYSIS, &comms::ANALYSIS];

@@ -5,10 +5,13 @@
 
 mod analyses;
 mod cache;
+mod device_peaks;
 mod error;
 mod frame;
 mod metrics;
+mod rules;
 mod settings;
+mod tensor_cores;
 mod views;
 mod words;
 mod workspace;
@@ -16,6 +19,7 @@ mod workspace;
 pub use analyses::{ANALYSES, Analysis, Question, StepRange};
 pub use cache::{Cache, Clear};
 pub use error::AnalysisError;
+pub use rules::{RULES, Rule};
 pub use settings::Settings;
 pub use stepscope_engine::CancelFlag;
 pub use stepscope_ingest::Progress;

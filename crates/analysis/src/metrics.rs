@@ -104,6 +104,26 @@ pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, An
     Ok(Json::Object(document))
 }
 
+/// Some members of the document, and why figures in them are missing.
+pub(crate) struct Measured {
+    pub members: Map<String, Json>,
+    pub nulls: BTreeMap<String, String>,
+}
+
+/// Measures these members alone.
+pub(crate) fn measure_some(
+    engine: &Engine,
+    source: &SourceRecord,
+    members: &[&str],
+) -> Result<Measured, AnalysisError> {
+    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new(), breakdown: None };
+    let mut document = Map::new();
+    for (name, member) in MEMBERS.iter().filter(|(name, _)| members.contains(name)) {
+        document.insert((*name).to_owned(), member(&mut measuring)?);
+    }
+    Ok(Measured { members: document, nulls: measuring.nulls })
+}
+
 /// A share of a whole; null when there is no whole.
 fn ratio(part: f64, whole: i64) -> Json {
     if whole == 0 { Json::Null } else { Json::from(part / whole as f64) }

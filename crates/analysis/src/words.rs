@@ -1,5 +1,4 @@
 //! Figures inside sentences: four significant digits and a unit.
-#![allow(dead_code, reason = "sentences with these figures come next")]
 
 /// A duration: `604 µs`, `98.59 ms`, `1.066 s`.
 pub(crate) fn ns(value: f64) -> String {
@@ -55,10 +54,14 @@ pub(crate) fn flops(value: f64, per: &str) -> String {
     format!("{} {}FLOP{per}", significant(value / 1000f64.powi(place as i32)), units[place])
 }
 
-/// `1 step`, `2 steps`.
+/// `1 step`, `2 steps`, `2 copies`.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", count(number as i64))
+    let number_text = count(number as i64);
+    match (number, noun.strip_suffix("py")) {
+        (1, _) => format!("{number_text} {noun}"),
+        (_, Some(stem)) => format!("{number_text} {stem}pies"),
+        (_, None) => format!("{number_text} {noun}s"),
+    }
 }
 
 fn scaled(value: f64, step: f64, units: [&str; 5]) -> String {

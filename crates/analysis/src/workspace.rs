@@ -106,7 +106,7 @@ impl Workspace {
                 names: source_names(&self.sources.iter().collect::<Vec<_>>()),
             });
         }
-        Ok(Asking { engine: &self.engine, sources, all_sources: self.sources.len(), question })
+        Ok(Asking { engine: &self.engine, run: &self.run, sources, all_sources: self.sources.len(), question })
     }
 
     /// Threads, streams and lanes.

@@ -1,6 +1,5 @@
 //! The commands: one file each, and the list of them.
 
-mod analysis;
 mod cache;
 mod completions;
 mod health;
@@ -14,6 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use stepscope_analysis::ANALYSES;
 use stepscope_model::Exit;
 
+use crate::analysis;
 use crate::color::ColorChoice;
 use crate::failure::Failure;
 use crate::{Context, VERSION};
@@ -100,7 +100,7 @@ pub(crate) fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failur
 }
 
 /// The options of a command from what clap found.
-fn parsed<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+pub(crate) fn parsed<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
     T::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))
 }
 

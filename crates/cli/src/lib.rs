@@ -2,6 +2,7 @@
 //!
 //! Data goes to standard output, everything else to standard error. Exit codes are those of `stepscope_model::Exit`.
 
+mod analysis;
 mod bug;
 mod color;
 mod commands;

@@ -6,6 +6,7 @@
 pub mod args;
 pub mod class;
 pub mod exit;
+pub mod finding;
 pub mod health;
 pub mod hint;
 pub mod kind;
@@ -19,6 +20,7 @@ pub mod warning;
 
 pub use class::Class;
 pub use exit::Exit;
+pub use finding::{Finding, Severity};
 pub use hint::Hint;
 pub use kind::{Kind, Phase};
 pub use report::{

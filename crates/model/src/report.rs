@@ -14,13 +14,15 @@ pub struct Report {
     pub parts: Vec<Part>,
     /// Values that are missing, and why.
     pub missing: Vec<Missing>,
+    /// Members of the JSON document that are for programs only.
+    pub data: Vec<(&'static str, serde_json::Value)>,
 }
 
 impl Report {
     /// A report whose values are all there.
     #[must_use]
     pub fn new(name: &str, parts: Vec<Part>) -> Self {
-        Self { name: name.to_owned(), parts, missing: Vec::new() }
+        Self { name: name.to_owned(), parts, ..Self::default() }
     }
 }
 

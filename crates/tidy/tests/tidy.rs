@@ -193,6 +193,19 @@ fn every_command_is_registered() {
 }
 
 #[test]
+fn every_analysis_is_registered() {
+    let list = file("crates/analysis/src/analyses.rs");
+    let list = between(&list, "static ANALYSES", "];");
+    let problems = files("crates/analysis/src/analyses").into_iter().filter_map(|path| {
+        let name = stem(&path);
+        let is_analysis = std::fs::read_to_string(&path).is_ok_and(|text| text.contains("static ANALYSIS: Analysis"));
+        let is_listed = list.contains(&format!("&{name}::ANALYSIS"));
+        (is_analysis && !is_listed).then(|| format!("{}: the analysis {name} is not in ANALYSES", path.display()))
+    });
+    report(&problems.collect::<Vec<_>>());
+}
+
+#[test]
 fn every_decision_is_in_the_index() {
     let index = file("docs/adr/README.md");
     let decisions = files("docs/adr").into_iter().filter(|path| stem(path) != "README");

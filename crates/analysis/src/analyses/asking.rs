@@ -13,6 +13,7 @@ use crate::words;
 /// A question about some recordings of a run.
 pub(crate) struct Asking<'a> {
     pub engine: &'a Engine,
+    pub run: &'a str,
     /// The recordings that are asked about.
     pub sources: Vec<&'a SourceRecord>,
     /// How many there are in all.

@@ -2,37 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_DEVICE_EVENTS, NOT_ON_THIS_VENDOR, argument_not_recorded};
 
 use super::{Measuring, ratio, steps};
 use crate::error::AnalysisError;
-
-/// Parts of the names of kernels that use tensor cores, as the TensorBoard plugin listed them.
-const TENSOR_CORE_PARTS: [&str; 18] = [
-    "h884",
-    "s884",
-    "h1688",
-    "s1688",
-    "hmma",
-    "i8816",
-    "16816",
-    "dgrad_1x1_stride_2x2",
-    "first_layer_wgrad_kernel",
-    "conv1x1",
-    "conv2d_c1_k1",
-    "direct_group",
-    "xmma_implicit_gemm",
-    "xmma_sparse_conv",
-    "xmma_warp_specialized_implicit_gemm",
-    "xmma_gemm",
-    "xmma_sparse_gemm",
-    "c1688",
-];
-
-/// Names of newer kernels that use tensor cores or matrix cores.
-const TENSOR_CORE_PATTERN: &str = r"tensorop|tensor_op|gmma|\b[hi]mma|nvjet|tcgen05|(^|[^a-z])umma|flash_(fwd|bwd)|fmha|FlashAttn|^bmm_(E2m1|MxE4m3|E4m3|Bfloat16|Fp16)|deep_gemm|fp8_gemm|_MI\d+x\d+|_MFMA_|mfma";
+use crate::tensor_cores::TensorCoreNames;
 
 /// A kernel clipped to the window.
 struct Kernel {
@@ -172,14 +147,14 @@ fn tensor_cores(
         "SELECT name, sum(dur_ns) AS time_ns FROM device_events WHERE {{source}} AND {condition} AND kind = 'kernel' GROUP BY name"
     ))?;
     let (names, times) = (rows.text("name")?, rows.required_i64("time_ns")?);
-    let pattern = tensor_core_pattern()?;
+    let tensor_cores = TensorCoreNames::new()?;
     let (mut all, mut listed, mut matched) = (0, 0, 0);
     for (name, time) in names.into_iter().zip(times) {
         let name = name.unwrap_or_default();
-        let is_listed = TENSOR_CORE_PARTS.iter().any(|part| name.contains(part));
+        let is_listed = TensorCoreNames::are_listed(&name);
         all += time;
         listed += if is_listed { time } else { 0 };
-        matched += if is_listed || pattern.is_match(&name) { time } else { 0 };
+        matched += if tensor_cores.are_used(&name) { time } else { 0 };
     }
     let properties =
         measuring.source.devices.iter().flatten().find(|properties| device.is_some() && properties.id == device);
@@ -189,9 +164,4 @@ fn tensor_cores(
     }
     let bound = if has_none { Json::Null } else { ratio(matched as f64, all) };
     Ok((bound, ratio(listed as f64, all)))
-}
-
-fn tensor_core_pattern() -> Result<Regex, AnalysisError> {
-    let pattern = RegexBuilder::new(TENSOR_CORE_PATTERN).case_insensitive(true).build();
-    pattern.map_err(|error| AnalysisError::Shape(error.to_string()))
 }

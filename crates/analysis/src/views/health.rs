@@ -26,6 +26,19 @@ pub(crate) fn report(engine: &Engine, sources: &[SourceRecord]) -> Result<Report
     Ok(Report::new("health", vec![Part::Text(summary(&by_source, sources).into()), Part::Table(table)]))
 }
 
+/// The grade of each recording, and a count of the figures that a line shows.
+pub(crate) fn grades(engine: &Engine) -> Result<BTreeMap<SourceId, (String, i64, i64)>, AnalysisError> {
+    let count = |figures: &Figures, name: &str| match figures.get(name) {
+        Some((Cell::Int(count), _)) => *count,
+        _ => 0,
+    };
+    let grade = |(id, figures): (SourceId, Figures)| {
+        let unlinked = count(&figures, "unlinked_device_events");
+        (id, (word(&figures, "grade").to_owned(), count(&figures, "device_events"), unlinked))
+    };
+    Ok(read(engine)?.into_iter().map(grade).collect())
+}
+
 fn read(engine: &Engine) -> Result<BTreeMap<SourceId, Figures>, AnalysisError> {
     let frame = Frame::new(engine.query(SQL, &QueryOptions::default())?);
     let (ranks, windows) = (frame.required_i64("rank")?, frame.required_i64("window")?);

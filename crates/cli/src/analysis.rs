@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args};
 use stepscope_analysis::{Analysis, Question, StepRange, Workspace};
 use stepscope_model::Exit;
 
-use super::parsed;
 use crate::Context;
+use crate::commands::parsed;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::options::{InputOptions, OutputOptions, parse_nanoseconds};
@@ -55,7 +55,7 @@ struct PartOptions {
 }
 
 /// The options of an analysis.
-pub(super) fn options(analysis: &Analysis) -> clap::Command {
+pub(crate) fn options(analysis: &Analysis) -> clap::Command {
     let width = analysis.examples.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
     let examples: Vec<String> =
         analysis.examples.iter().map(|(line, purpose)| format!("  {line:width$}  {purpose}")).collect();
@@ -71,17 +71,19 @@ pub(super) fn options(analysis: &Analysis) -> clap::Command {
 }
 
 /// Answers.
-pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let PartOptions { rank, window, step, from, to, group_by, samples_per_step } = options.part;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let cancel = interrupt::flag().clone();
     let question =
         Question { ranks: rank, window, steps: step, from_ns: from, to_ns: to, group_by, samples_per_step, cancel };
+    let mut report = workspace.analyse(analysis, &question)?;
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        after: std::mem::take(&mut report.data),
         usual_limit: analysis.usual_rows,
-        ..Answer::new(workspace.analyse(analysis, &question)?)
+        ..Answer::new(report)
     };
     output::write(answer, &options.output, context)?;
     Ok(Exit::Done)

@@ -1,0 +1,339 @@
+//! Collectives, and who waits for whom (metrics, section 14).
+//!
+//! On one rank a collective also contains the waiting for the others, so its bandwidth is apparent. With all ranks of a
+//! group at hand, transfer and waiting come apart without a common clock.
+
+mod matching;
+
+use serde_json::{Map, Value as Json, json};
+use stepscope_ingest::bus_factor;
+use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS};
+use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+
+use self::matching::{Group, Outcome, match_ranks};
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "comms",
+    about: "Communication: collectives, bandwidth, and who makes the others wait",
+    examples: &[
+        ("stepscope comms runs/", "all ranks of a run: transfer, waiting, stragglers"),
+        ("stepscope comms trace.json.gz", "one rank: collectives and apparent bandwidth"),
+        ("stepscope comms runs/ --step 3", "one step"),
+        ("stepscope comms runs/ --group-by process_group", "process groups apart"),
+    ],
+    groupings: &["process_group"],
+    usual_rows: Some(16),
+    answer,
+};
+
+/// A rank joins the stragglers if it causes more than its share of all waiting by so much.
+const STRAGGLER_MARGIN: f64 = 0.05;
+
+/// What one rank waits, and makes others wait, over all groups.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RankWait {
+    pub rank: i64,
+    pub collectives: i64,
+    pub communication_ns: i64,
+    pub wait_ns: i64,
+    pub last_arrivals: i64,
+    pub caused_ns: i64,
+    pub clock_offset_ns: Option<i64>,
+}
+
+/// Waiting of all ranks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    /// By what they cause, the largest first.
+    pub ranks: Vec<RankWait>,
+    pub matched: i64,
+    pub collectives: i64,
+    pub transfer_ns: i64,
+}
+
+impl Waiting {
+    pub(super) fn total_ns(&self) -> i64 {
+        self.ranks.iter().map(|rank| rank.wait_ns).sum()
+    }
+
+    /// The ranks that cause clearly more than their share, the worst first.
+    pub(super) fn stragglers(&self) -> Vec<&RankWait> {
+        let total = self.total_ns() as f64;
+        let fair = 1.0 / self.ranks.len().max(1) as f64;
+        let is_one = |rank: &&RankWait| total > 0.0 && rank.caused_ns as f64 / total > fair + STRAGGLER_MARGIN;
+        self.ranks.iter().filter(is_one).collect()
+    }
+}
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let groups = match_ranks(asking)?;
+    let waiting = waiting(&groups);
+    let kinds = kinds(asking, &groups)?;
+    let mut parts = Vec::new();
+    if kinds.rows.is_empty() {
+        let is_left_out = asking.sources.iter().all(|source| source.rows.get("step_breakdown") == Some(&0));
+        let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
+        let mut report = Report::new("comms", vec![Part::Table(ranks_table(&waiting))]);
+        report.data.push(("metrics", metrics(asking, &groups)));
+        report.missing.push(Missing {
+            path: "rows".to_owned(),
+            label: "collectives".to_owned(),
+            reason: reason.to_owned(),
+        });
+        return Ok(report);
+    }
+    parts.push(Part::Text(head_line(asking, &waiting)));
+    parts.extend(sentence(asking, &waiting).map(|text| Part::Text(Text::strong(text))));
+    let has_no_bus = kinds.rows.iter().any(|row| row.last() == Some(&Cell::Null));
+    parts.push(Part::Table(kinds));
+    if !waiting.ranks.is_empty() {
+        parts.push(Part::Table(ranks_table(&waiting)));
+    }
+    parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
+    let mut report = Report::new("comms", parts);
+    report.data.push(("metrics", metrics(asking, &groups)));
+    if has_no_bus {
+        report.missing.push(Missing {
+            path: "collectives[].busbw_gb_per_s".to_owned(),
+            label: "bus bw".to_owned(),
+            reason: format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"),
+        });
+    }
+    Ok(report)
+}
+
+/// The waiting of the ranks of a run, for findings.
+pub(super) fn waiting_of(asking: &Asking<'_>) -> Result<Waiting, AnalysisError> {
+    Ok(waiting(&match_ranks(asking)?))
+}
+
+/// Adds up the groups that could be matched.
+fn waiting(groups: &[Group]) -> Waiting {
+    let mut waiting = Waiting::default();
+    let mut ranks: std::collections::BTreeMap<i64, RankWait> = std::collections::BTreeMap::new();
+    for group in groups {
+        waiting.collectives += group.collectives;
+        let Outcome::Matched(matched) = &group.outcome else { continue };
+        waiting.matched += matched.collectives;
+        waiting.transfer_ns += matched.transfer_ns;
+        for one in &matched.ranks {
+            let sum = ranks.entry(one.rank).or_insert_with(|| RankWait { rank: one.rank, ..RankWait::default() });
+            sum.collectives += one.collectives;
+            sum.communication_ns += one.communication_ns;
+            sum.wait_ns += one.wait_ns;
+            sum.last_arrivals += one.last_arrivals;
+            sum.caused_ns += one.caused_ns;
+            sum.clock_offset_ns = sum.clock_offset_ns.or(one.clock_offset_ns);
+        }
+    }
+    waiting.ranks = ranks.into_values().collect();
+    waiting.ranks.sort_by_key(|rank| (-rank.caused_ns, rank.rank));
+    waiting
+}
+
+fn head_line(asking: &Asking<'_>, waiting: &Waiting) -> Text {
+    let mut ranks: Vec<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let matched = if ranks.len() > 1 {
+        format!(" · {} of {} collectives matched", words::count(waiting.matched), words::count(waiting.collectives))
+    } else {
+        String::new()
+    };
+    let offsets: Vec<i64> = waiting.ranks.iter().filter_map(|rank| rank.clock_offset_ns).collect();
+    let clocks = match (offsets.iter().min(), offsets.iter().max()) {
+        (Some(min), Some(max)) if offsets.len() > 1 => format!(" · clocks within {}", words::ns((max - min) as f64)),
+        _ => String::new(),
+    };
+    Text::from(format!("{}{matched}{clocks}", words::counted(ranks.len(), "rank")))
+}
+
+fn sentence(asking: &Asking<'_>, waiting: &Waiting) -> Option<String> {
+    if waiting.ranks.len() < 2 {
+        let ranks: std::collections::BTreeSet<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
+        return (ranks.len() == 1).then(|| {
+            "One rank: a collective's time includes waiting for the others, so bandwidth is apparent.".to_owned()
+        });
+    }
+    let total = waiting.total_ns() as f64;
+    let all = words::counted(waiting.ranks.len(), "rank");
+    let waits = format!("{all} wait {} for each other", words::ns(total));
+    let stragglers = waiting.stragglers();
+    if stragglers.is_empty() {
+        return Some(format!("{waits}; no rank causes much more of it than the others."));
+    }
+    let share: i64 = stragglers.iter().map(|rank| rank.caused_ns).sum();
+    let names: Vec<String> = stragglers.iter().take(4).map(|rank| rank.rank.to_string()).collect();
+    let (noun, verb) = if stragglers.len() == 1 { ("rank", "causes") } else { ("ranks", "cause") };
+    let more = if stragglers.len() > 4 { format!(" and {} more", stragglers.len() - 4) } else { String::new() };
+    let names = match names.split_last() {
+        Some((last, first)) if !first.is_empty() && more.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.join(", "),
+    };
+    Some(format!("{waits}; {noun} {names}{more} {verb} {} of it.", words::ratio(share as f64 / total)))
+}
+
+/// Collectives by kind, and by process group if asked.
+fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisError> {
+    let by_group = asking.groups_by("process_group");
+    let group = if by_group { "process_group" } else { "CAST(NULL AS VARCHAR) AS process_group" };
+    let rows = asking.query(&format!(
+        "SELECT collective, {group}, count(*) AS events, count(DISTINCT rank) AS ranks, sum(dur_ns) AS dur_ns,
+           sum(message_bytes) AS moved, sum(dur_ns) FILTER (WHERE message_bytes IS NOT NULL) AS moved_ns,
+           count(*) - count(message_bytes) AS bytes_missing,
+           CASE WHEN count(DISTINCT coalesce(group_size, -1)) = 1 THEN min(group_size) END AS group_size
+         FROM collectives WHERE {{events}} GROUP BY ALL ORDER BY dur_ns DESC, collective, process_group"
+    ))?;
+    let (collectives, group_names) = (rows.text("collective")?, rows.text("process_group")?);
+    let (events, ranks, durations) =
+        (rows.required_i64("events")?, rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);
+    let (moved, moved_ns) = (rows.i64("moved")?, rows.i64("moved_ns")?);
+    let (missing, sizes) = (rows.required_i64("bytes_missing")?, rows.i64("group_size")?);
+    let mut cells = Vec::with_capacity(rows.rows());
+    for (row, name) in collectives.into_iter().enumerate() {
+        let name = name.unwrap_or_default();
+        let of_kind = |group: &&Group| !by_group || group.name == group_names[row];
+        // Per kind and matched: the transfer is what the last to arrive needs.
+        let transfers: Option<(i64, i64)> = groups.iter().filter(of_kind).try_fold((0, 0), |sum, group| {
+            let Outcome::Matched(matched) = &group.outcome else { return None };
+            let own = matched.transfer_by_kind.get(&name).copied().unwrap_or_default();
+            Some((sum.0 + own.0, sum.1 + own.1))
+        });
+        let transfers = transfers.filter(|_| ranks[row] > 1);
+        let per_rank = |value: i64| value as f64 / ranks[row] as f64;
+        // With a transfer time, bytes move in it; else in the whole kernel, which makes bandwidth apparent.
+        let time_ns = match transfers {
+            Some((transfer_ns, _)) => Some(transfer_ns as f64),
+            None => moved_ns[row].map(per_rank),
+        };
+        let algorithm = moved[row].zip(time_ns.filter(|ns| *ns > 0.0)).map(|(bytes, ns)| per_rank(bytes) / ns);
+        let bus = algorithm.zip(bus_factor(&name, sizes[row])).map(|(bandwidth, factor)| bandwidth * factor);
+        let float = |value: Option<f64>| value.map_or(Cell::Null, Cell::Float);
+        cells.push(vec![
+            Cell::Text(name.clone()),
+            group_names[row].clone().map_or(Cell::Null, Cell::Text),
+            transfers.map_or_else(|| Cell::Float(per_rank(events[row])), |(_, count)| Cell::Int(count)),
+            float(moved[row].map(per_rank)),
+            Cell::Int(missing[row]),
+            transfers.map_or(Cell::Null, |(transfer, _)| Cell::Int(transfer)),
+            float(transfers.map(|(transfer, _)| per_rank(durations[row]) - transfer as f64)),
+            Cell::Float(per_rank(durations[row])),
+            sizes[row].map_or(Cell::Null, Cell::Int),
+            float(algorithm),
+            float(bus),
+        ]);
+    }
+    let named = ReportColumn::named;
+    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
+    let has_transfer = cells.iter().any(|row| row[5] != Cell::Null);
+    let columns = vec![
+        named("collective"),
+        named("process_group").look(only_if(by_group)),
+        named("count"),
+        named("bytes").label("bytes a rank").unit(Unit::MovedBytes),
+        named("bytes_missing").unit(Unit::Plain).look(Look::Hidden),
+        named("transfer_ns").look(only_if(has_transfer)),
+        named("mean_wait_ns").label("wait, mean").look(only_if(has_transfer)),
+        named("mean_ns").label("time a rank").look(only_if(!has_transfer)),
+        named("group_size").look(Look::Hidden),
+        named("algbw_gb_per_s").label(if has_transfer { "alg bw" } else { "apparent bw" }),
+        named("busbw_gb_per_s").label("bus bw"),
+    ];
+    Ok(ReportTable::named("collectives", columns, cells))
+}
+
+fn ranks_table(waiting: &Waiting) -> ReportTable {
+    let named = ReportColumn::named;
+    let columns = vec![
+        named("rank"),
+        named("communication_ns"),
+        named("wait_ns").label("waits").look(Look::Bar(Some(Class::Communication))).from_width(0),
+        named("last_arrivals").label("last to arrive"),
+        named("collectives").look(Look::Hidden),
+        named("wait_caused_to_others_ns").label("makes others wait").look(Look::Bar(None)),
+        named("clock_offset_estimate_ns").label("clock offset").from_width(120),
+    ];
+    let row = |rank: &RankWait| {
+        vec![
+            Cell::Int(rank.rank),
+            Cell::Int(rank.communication_ns),
+            Cell::Int(rank.wait_ns),
+            Cell::Int(rank.last_arrivals),
+            Cell::Int(rank.collectives),
+            Cell::Int(rank.caused_ns),
+            rank.clock_offset_ns.map_or(Cell::Null, Cell::Int),
+        ]
+    };
+    let mut table = ReportTable::rows(columns, waiting.ranks.iter().map(row).collect());
+    let sum = |figure: fn(&RankWait) -> i64| Cell::Int(waiting.ranks.iter().map(figure).sum());
+    if !waiting.ranks.is_empty() {
+        let nothing = || Cell::Text(String::new());
+        table.total = Some(vec![
+            Cell::Text("all".to_owned()),
+            sum(|rank| rank.communication_ns),
+            sum(|rank| rank.wait_ns),
+            sum(|rank| rank.last_arrivals),
+            nothing(),
+            sum(|rank| rank.caused_ns),
+            nothing(),
+        ]);
+    }
+    table.sorted_by = Some("-wait_caused_to_others_ns".to_owned());
+    table
+}
+
+/// Why groups could not be matched, in words.
+fn unmatched(groups: &[Group]) -> Vec<String> {
+    const TOLD: usize = 4;
+    let told = |group: &Group| match &group.outcome {
+        Outcome::Unmatched(reason) => {
+            let name = group
+                .name
+                .as_deref()
+                .map_or_else(|| "the group without a name".to_owned(), |name| format!("group {name}"));
+            Some(format!("{name}: {reason}"))
+        }
+        Outcome::Matched(_) | Outcome::OneRank => None,
+    };
+    let mut lines: Vec<String> = groups.iter().filter_map(told).collect();
+    let more = lines.len().saturating_sub(TOLD);
+    lines.truncate(TOLD);
+    if more > 0 {
+        lines.push(format!("{} do not match either", words::counted(more, "more group")));
+    }
+    lines
+}
+
+/// The member `metrics` of JSON, as the reference prints it.
+fn metrics(asking: &Asking<'_>, groups: &[Group]) -> Json {
+    let mut ranks: Vec<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let mut members = Map::new();
+    for group in groups {
+        let name = group.key();
+        let value = match &group.outcome {
+            Outcome::Matched(matched) => {
+                let of_rank = |rank: &RankWait| {
+                    let figures = json!({
+                        "communication_ns": rank.communication_ns,
+                        "wait_ns": rank.wait_ns,
+                        "last_arrivals": rank.last_arrivals,
+                        "wait_caused_to_others_ns": rank.caused_ns,
+                        "clock_offset_estimate_ns": rank.clock_offset_ns,
+                    });
+                    (rank.rank.to_string(), figures)
+                };
+                let per_rank: Map<String, Json> = matched.ranks.iter().map(of_rank).collect();
+                json!({ "matched": matched.collectives, "transfer_ns": matched.transfer_ns, "per_rank": per_rank })
+            }
+            Outcome::Unmatched(reason) => json!({ "matched": null, "reason": reason }),
+            Outcome::OneRank => json!({ "matched": null, "reason": "ranks do not match: one rank at hand" }),
+        };
+        members.insert(name, value);
+    }
+    json!({ "ranks": ranks, "groups": members })
+}

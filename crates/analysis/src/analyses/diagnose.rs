@@ -1,0 +1,98 @@
+//! Findings: what is slow and why, with evidence, the code to change, and when it is a false alarm.
+
+use serde_json::json;
+use stepscope_model::{Cell, Finding, Look, Part, Report, ReportColumn, ReportTable, Severity, Text, Tone, Unit};
+
+use super::gather::steps_and_facts;
+use super::step_times::Distribution;
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::rules::findings;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "diagnose",
+    about: "Findings: what is slow, why, and the code to change",
+    examples: &[
+        ("stepscope diagnose trace.json.gz", "the worst first"),
+        ("stepscope diagnose runs/ --rank 3", "of one rank"),
+        ("stepscope diagnose trace.json.gz -f json", "for scripts and agents"),
+    ],
+    groupings: &[],
+    usual_rows: None,
+    answer,
+};
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let (steps, facts) = steps_and_facts(asking)?;
+    let findings = findings(&facts);
+    let times = Distribution::of(steps.iter().filter(|step| step.is_complete).map(|step| step.dur_ns));
+    let of_steps = times.map_or_else(
+        || "no complete step".to_owned(),
+        |times| format!("{} of {}", words::counted(times.count(), "step"), words::ns(times.mean())),
+    );
+    let version = env!("CARGO_PKG_VERSION");
+    let heading = format!("{} · {of_steps} · rules of Stepscope {version}", words::counted(findings.len(), "finding"));
+    let mut parts = vec![Part::Text(Text { text: heading, tone: Tone::Strong, ..Text::default() })];
+    parts.extend(findings.iter().flat_map(in_words).map(Part::Text));
+    parts.push(Part::Table(rows(&findings)));
+    Ok(Report::new("diagnose", parts))
+}
+
+/// A finding as text.
+fn in_words(finding: &Finding) -> Vec<Text> {
+    let mark = match finding.severity {
+        Severity::High => "!! ",
+        Severity::Medium => "!  ",
+        Severity::Low => "   ",
+    };
+    let stake = finding.at_stake_ns.map(|ns| format!("{} a step", words::ns(ns)));
+    let heading =
+        Text { text: format!("{mark}{}", finding.title), right: stake, tone: Tone::Strong, ..Text::default() };
+    let evidence = Text::labelled("evidence", finding.evidence.join("\n"));
+    let lines = [("rule", finding.rule), ("fix", finding.fix), ("not this", finding.not_this), ("show", finding.show)];
+    let [rule, fix, not_this, show] = lines.map(|(label, text)| Text::labelled(label, text));
+    vec![heading, rule, evidence, fix, not_this, show]
+}
+
+/// The same for programs.
+fn rows(findings: &[Finding]) -> ReportTable {
+    let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show"];
+    let columns = names.map(|name| ReportColumn::named(name).look(Look::Hidden)).to_vec();
+    let text = |text: &str| Cell::Text(text.to_owned());
+    let row = |finding: &Finding| {
+        vec![
+            text(finding.rule),
+            text(finding.severity.as_text()),
+            text(finding.title),
+            finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
+            Cell::Json(json!(finding.evidence)),
+            text(finding.fix),
+            text(finding.not_this),
+            text(finding.show),
+        ]
+    };
+    ReportTable::rows(columns, findings.iter().map(row).collect())
+}
+
+/// Findings in a few lines, for the summary.
+pub(super) fn table(findings: &[Finding]) -> ReportTable {
+    let columns = vec![
+        ReportColumn::named("severity").label("").look(Look::Severity),
+        ReportColumn::named("title"),
+        ReportColumn::named("evidence").look(Look::Detail),
+        ReportColumn::named("at_stake_ns").label("at stake a step").unit(Unit::Nanoseconds),
+        ReportColumn::named("rule").look(Look::Hidden),
+    ];
+    let row = |finding: &Finding| {
+        vec![
+            Cell::Text(finding.severity.as_text().to_owned()),
+            Cell::Text(finding.title.to_owned()),
+            Cell::Text(finding.evidence.first().cloned().unwrap_or_default()),
+            finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
+            Cell::Text(finding.rule.to_owned()),
+        ]
+    };
+    let rows = findings.iter().map(row).collect();
+    ReportTable { title: Some("FINDINGS".to_owned()), ..ReportTable::named("findings", columns, rows) }
+}

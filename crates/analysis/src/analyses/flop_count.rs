@@ -1,0 +1,64 @@
+//! FLOPs of steps from recorded shapes, and how much of the device time they explain (metrics, section 15).
+
+use super::Asking;
+use crate::error::AnalysisError;
+
+/// What the operators of complete steps compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FlopCount {
+    pub flops: i64,
+    /// Device time of operators with FLOPs and of those below them.
+    pub covered_ns: i64,
+    /// Device time of all operators, and of work without one.
+    pub device_ns: i64,
+}
+
+/// Operators with their device time, parents before children.
+const OPERATORS: &str = "
+    SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, coalesce(device_ns, 0) AS device_ns
+    FROM (
+      SELECT rank, \"window\", span_id, parent_op_id, op_flops(name, input_dims, concrete_inputs) AS flops FROM spans
+      WHERE {events} AND kind = 'op' AND phase = 'X' AND step IS NOT NULL
+    ) AS op
+    LEFT JOIN (
+      SELECT rank, \"window\", operator_id, sum(dur_ns) AS device_ns
+      FROM device_events WHERE {source} AND operator_id IS NOT NULL GROUP BY rank, \"window\", operator_id
+    ) AS device
+      ON device.rank = op.rank AND device.\"window\" = op.\"window\" AND device.operator_id = op.span_id
+    ORDER BY op.rank, op.\"window\", span_id";
+
+/// Counts; none when no operator has shapes to count by.
+pub(super) fn count(asking: &Asking<'_>) -> Result<Option<FlopCount>, AnalysisError> {
+    if asking.query("SELECT 1 FROM ops_with_flops WHERE {events} LIMIT 1")?.rows() == 0 {
+        return Ok(None);
+    }
+    let mut count = FlopCount::default();
+    // The operators around the current one, and whether one of them was counted.
+    let mut path: Vec<(i64, bool)> = Vec::new();
+    let mut source = None;
+    asking.walk(OPERATORS, |rows| {
+        let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
+        let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
+        let (flops, device) = (rows.i64("flops")?, rows.required_i64("device_ns")?);
+        for row in 0..rows.rows() {
+            if source.replace((ranks[row], windows[row])) != Some((ranks[row], windows[row])) {
+                path.clear();
+            }
+            while path.last().is_some_and(|(id, _)| Some(*id) != parents[row]) {
+                path.pop();
+            }
+            let is_inside = path.last().is_some_and(|(_, is_counted)| *is_counted);
+            let own = flops[row].filter(|flops| *flops > 0 && !is_inside);
+            count.flops += own.unwrap_or(0);
+            let is_counted = is_inside || own.is_some();
+            count.covered_ns += if is_counted { device[row] } else { 0 };
+            path.push((ids[row], is_counted));
+        }
+        Ok(())
+    })?;
+    let all = asking.query(
+        "SELECT CAST(coalesce(sum(dur_ns), 0) AS BIGINT) AS device_ns FROM device_events WHERE {events} AND step IS NOT NULL",
+    )?;
+    count.device_ns = all.required_i64("device_ns")?.first().copied().unwrap_or(0);
+    Ok(Some(count))
+}

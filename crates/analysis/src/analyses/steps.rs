@@ -1,0 +1,212 @@
+//! Steps: how long each takes, what its time goes to, percentiles and throughput (metrics, sections 5 and 6).
+
+use std::collections::BTreeMap;
+
+use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS};
+use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+
+use super::step_times::{self, Distribution, Shares, StepTime};
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "steps",
+    about: "Steps: how long each takes, and what its time goes to",
+    examples: &[
+        ("stepscope steps trace.json.gz", "every step, with percentiles"),
+        ("stepscope steps trace.json.gz --samples-per-step 32", "with throughput"),
+        ("stepscope steps runs/ --group-by rank", "ranks side by side"),
+        ("stepscope steps trace.json.gz -f json", "every class in nanoseconds"),
+    ],
+    groupings: &["rank", "step"],
+    usual_rows: Some(40),
+    answer,
+};
+
+/// Steps that make one row.
+type Key = (Option<i64>, Option<i64>, Option<i64>);
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let steps = step_times::read(asking)?;
+    let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
+    let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
+    let mut parts = Vec::new();
+    if let Some(times) = &times {
+        let shares = sum(&complete);
+        parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
+        parts.push(Part::Table(percentiles(asking, times, &complete)));
+        parts.extend(throughput(asking, times));
+    }
+    parts.push(Part::Table(rows(asking, &steps)));
+    let mut report = Report::new("steps", parts);
+    let mut missing = |path: &str, label: &str, reason: &str| {
+        report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason: reason.to_owned() });
+    };
+    if times.is_none() {
+        missing("percentiles", "percentiles", NO_COMPLETE_STEP);
+    }
+    if steps.iter().any(|step| step.shares.is_none()) {
+        missing("rows[].kernel_ns", "breakdown", NO_ROLLUPS);
+    }
+    Ok(report)
+}
+
+/// Sums over steps; none if any is not known.
+fn sum(steps: &[&StepTime]) -> Option<Shares> {
+    let mut sum = Shares::default();
+    for step in steps {
+        sum.add(step.shares.as_ref()?);
+    }
+    Some(sum)
+}
+
+fn percentiles(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
+    let spark: Vec<f64> = complete.iter().map(|step| step.dur_ns as f64).collect();
+    let is_one = asking.sources.len() == 1;
+    let columns = vec![
+        ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden }),
+        ReportColumn::named("steps").look(Look::Hidden),
+        ReportColumn::named("p50_ns"),
+        ReportColumn::named("p90_ns"),
+        ReportColumn::named("p95_ns"),
+        ReportColumn::named("p99_ns"),
+        ReportColumn::named("mean_ns"),
+        ReportColumn::named("min_ns"),
+        ReportColumn::named("max_ns"),
+    ];
+    let row = vec![
+        Cell::Numbers(spark),
+        Cell::Int(times.count() as i64),
+        Cell::Int(times.percentile(50)),
+        Cell::Int(times.percentile(90)),
+        Cell::Int(times.percentile(95)),
+        Cell::Int(times.percentile(99)),
+        Cell::Float(times.mean()),
+        Cell::Int(times.min()),
+        Cell::Int(times.max()),
+    ];
+    ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named("percentiles", columns, vec![row]) }
+}
+
+fn throughput(asking: &Asking<'_>, times: &Distribution) -> Option<Part> {
+    let samples = asking.question.samples_per_step? / times.mean() * 1e9;
+    let (name, value) = ("samples_per_s".to_owned(), Cell::Float(samples));
+    Some(Part::Metric(Metric { name, value, unit: Unit::Plain, reason: None }))
+}
+
+/// One row a step of one recording; over several recordings a row a step, or as asked.
+fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
+    let is_one = asking.sources.len() == 1;
+    let by_rank = asking.groups_by("rank");
+    let by_step = asking.groups_by("step") || !by_rank;
+    let mut groups: BTreeMap<Key, Vec<&StepTime>> = BTreeMap::new();
+    for step in steps {
+        let window = (is_one || by_rank).then_some(step.window);
+        let key = ((is_one || by_rank).then_some(step.rank), window, by_step.then_some(step.step));
+        groups.entry(key).or_default().push(step);
+    }
+    let scope = Scope {
+        by_rank,
+        by_step,
+        is_each: groups.values().all(|members| members.len() == 1),
+        has_devices: steps.iter().any(|step| step.device_events > 0),
+    };
+    let mut table =
+        ReportTable::rows(columns(asking, &scope), groups.iter().map(|(key, members)| row(*key, members)).collect());
+    let incomplete = steps.iter().filter(|step| !step.is_complete).count();
+    if incomplete > 0 {
+        let words = words::counted(incomplete, "incomplete step");
+        table.notes.push(format!("{words} left out of percentiles"));
+    }
+    table.notes.push(format!("steps from {}", sources_of_steps(asking)));
+    table
+}
+
+fn sources_of_steps(asking: &Asking<'_>) -> String {
+    let mut names: Vec<&str> = asking.sources.iter().map(|source| source.step_source.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+/// What the rows are about.
+#[expect(clippy::struct_excessive_bools, reason = "each shows or hides a column of its own")]
+struct Scope {
+    by_rank: bool,
+    by_step: bool,
+    /// A row is one step of one recording.
+    is_each: bool,
+    has_devices: bool,
+}
+
+fn columns(asking: &Asking<'_>, scope: &Scope) -> Vec<ReportColumn> {
+    let Scope { by_rank, by_step, is_each, has_devices } = *scope;
+    let is_one = asking.sources.len() == 1;
+    let named = ReportColumn::named;
+    let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
+    let mut columns = vec![
+        named("rank").look(only_if(by_rank, Look::Value)),
+        named("window").look(only_if(by_rank && !is_one, Look::Value)),
+        named("step").look(only_if(by_step, Look::Value)),
+        named("name").look(only_if(is_each, Look::Value)).from_width(100),
+        named("steps").look(only_if(!is_each, Look::Value)),
+        named("start_ns").look(Look::Hidden),
+        named("dur_ns").label(if is_each { "time" } else { "mean time" }).look(Look::Bar(None)),
+        named("min_ns").look(only_if(!is_each, Look::Value)),
+        named("max_ns").look(only_if(!is_each, Look::Value)),
+        named("slowest_rank").unit(Unit::Id).look(only_if(!is_one && !by_rank, Look::Value)),
+        named("host_dur_ns").label("host").look(Look::Hidden),
+        named("is_complete").label("complete").look(only_if(is_each, Look::Value)).from_width(100),
+        named("device_events").look(Look::Hidden),
+        named("utilization_ratio").label("GPU").look(only_if(has_devices, Look::Value)),
+    ];
+    for class in Class::ALL {
+        let is_shown = has_devices || !matches!(class, Class::Kernel | Class::Memcpy | Class::Memset);
+        let is_main = matches!(class, Class::Kernel | Class::Communication | Class::Dataloader | Class::CpuExec);
+        let name = format!("{}_ns", class.as_text());
+        columns.push(named(&name).look(only_if(is_shown, Look::Value)).from_width(if is_main { 80 } else { 140 }));
+    }
+    columns.push(named("all_communication_ns").look(Look::Hidden));
+    columns.push(named("overlap_ns").look(Look::Hidden));
+    columns.push(named("shares").label("where it goes").look(Look::Stack).from_width(120));
+    columns
+}
+
+fn row((rank, window, number): Key, members: &[&StepTime]) -> Vec<Cell> {
+    let int = |value: Option<i64>| value.map_or(Cell::Null, Cell::Int);
+    let count = members.len() as i64;
+    let mean = |total: i64| if count == 1 { Cell::Int(total) } else { Cell::Float(total as f64 / count as f64) };
+    let total = |figure: fn(&StepTime) -> i64| members.iter().map(|step| figure(step)).sum::<i64>();
+    let dur_ns = total(|step| step.dur_ns);
+    let slowest = members.iter().max_by_key(|step| (step.dur_ns, -step.rank));
+    let first = members.first();
+    let shares = sum(members);
+    let mut row = vec![
+        int(rank),
+        int(window),
+        int(number),
+        first.map_or(Cell::Null, |step| Cell::Text(step.name.clone())),
+        Cell::Int(count),
+        int(first.filter(|_| count == 1).map(|step| step.start_ns)),
+        mean(dur_ns),
+        int(members.iter().map(|step| step.dur_ns).min()),
+        int(members.iter().map(|step| step.dur_ns).max()),
+        int(slowest.map(|step| step.rank)),
+        mean(total(|step| step.host_dur_ns)),
+        Cell::Bool(members.iter().all(|step| step.is_complete)),
+        mean(total(|step| step.device_events)),
+        match &shares {
+            Some(shares) if dur_ns > 0 => Cell::Float(shares.kernel_busy_ns as f64 / dur_ns as f64),
+            _ => Cell::Null,
+        },
+    ];
+    let of_shares = |figure: &dyn Fn(&Shares) -> i64| shares.as_ref().map_or(Cell::Null, |shares| mean(figure(shares)));
+    row.extend(Class::ALL.map(|class| of_shares(&|shares| shares.of(class))));
+    row.push(of_shares(&|shares| shares.all_communication_ns));
+    row.push(of_shares(&|shares| shares.overlap_ns));
+    row.push(shares.as_ref().map_or(Cell::Null, |shares| {
+        Cell::Numbers(shares.by_class.iter().map(|ns| *ns as f64 / count as f64).collect())
+    }));
+    row
+}

@@ -1,0 +1,32 @@
+//! The host waits for the device again and again.
+
+use stepscope_model::Severity;
+
+use super::{Facts, Found, Rule};
+use crate::words;
+
+/// Waits a step from which on it is no longer the end of the step alone.
+const PER_STEP: f64 = 5.0;
+const SHARE: f64 = 0.05;
+
+pub(super) static RULE: Rule = Rule {
+    name: "frequent_synchronization",
+    title: "Frequent synchronisation",
+    what: "The host calls functions that wait for the device several times a step, for more than 5 % of its time.",
+    why: "While the host waits it launches nothing, so the device runs dry afterwards.",
+    fix: "# .item(), .cpu(), print(tensor) and masks synchronise: keep values on the device,\n# log every n-th step, copy with non_blocking=True",
+    not_this: "if the host has nothing else to do and the device stays busy: waiting is then only where its time shows",
+    show: "stepscope launches",
+    find,
+};
+
+fn find(facts: &Facts) -> Option<Found> {
+    let per_step = facts.synchronizations as f64 / facts.steps.max(1) as f64;
+    let share = facts.share(facts.synchronization_ns);
+    if per_step < PER_STEP || share <= SHARE {
+        return None;
+    }
+    let evidence =
+        vec![format!("{per_step:.0} calls a step wait for the device, {} of the step time", words::ratio(share))];
+    Some(Found { severity: Severity::Medium, at_stake_ns: Some(facts.per_step(facts.synchronization_ns)), evidence })
+}

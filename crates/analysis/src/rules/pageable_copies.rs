@@ -1,0 +1,37 @@
+//! Copies from memory that the system may move.
+
+use stepscope_model::Severity;
+
+use super::{Facts, Found, Rule};
+use crate::words;
+
+pub(super) static RULE: Rule = Rule {
+    name: "pageable_copies",
+    title: "Copies from pageable memory",
+    what: "Copies between host and device use pageable memory, and kernels hide less than half of their time.",
+    why: "Pageable memory is first copied to a pinned buffer; the copy is slower and the call waits for it.",
+    fix: "DataLoader(…, pin_memory=True)\nbatch = batch.to(device, non_blocking=True)",
+    not_this: "if the copies are few and small, or happen outside the loop",
+    show: "stepscope transfers",
+    find,
+};
+
+/// Less time a step is not worth a word.
+const LEAST_NS: f64 = 50_000.0;
+
+fn find(facts: &Facts) -> Option<Found> {
+    let copies = facts.pageable;
+    let exposed_ns = copies.time_ns - copies.hidden_ns;
+    if copies.count == 0 || facts.per_step(exposed_ns) < LEAST_NS || exposed_ns * 2 < copies.time_ns {
+        return None;
+    }
+    let speed = copies.size_bytes as f64 / copies.time_ns.max(1) as f64;
+    let hidden = match copies.hidden_ns {
+        0 => "none hidden".to_owned(),
+        hidden => format!("{} hidden", words::ratio(hidden as f64 / copies.time_ns.max(1) as f64)),
+    };
+    let (count, moved) = (words::counted(copies.count as usize, "copy"), words::moved(copies.size_bytes as f64));
+    let evidence = vec![format!("{count}, {moved} at {speed:.1} GB/s, {hidden}")];
+    let severity = if facts.share(exposed_ns) > 0.05 { Severity::Medium } else { Severity::Low };
+    Some(Found { severity, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence })
+}

@@ -1,0 +1,45 @@
+//! What is slow and why, with the measured time at stake.
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Look at it first.
+    High,
+    /// Look at it next.
+    Medium,
+    /// Good to know.
+    Low,
+}
+
+impl Severity {
+    /// The word in JSON.
+    #[must_use]
+    pub fn as_text(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
+/// One thing that is slow. Time at stake is a measurement; what a fix would save is not claimed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Name of the rule that found it.
+    pub rule: &'static str,
+    /// What is wrong, in a few words.
+    pub title: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Time of a step that it takes; null where it is no time.
+    pub at_stake_ns: Option<f64>,
+    /// What was measured, the shortest first.
+    pub evidence: Vec<String>,
+    /// The code to change.
+    pub fix: &'static str,
+    /// When it is a false alarm.
+    pub not_this: &'static str,
+    /// The command that shows more.
+    pub show: &'static str,
+}
