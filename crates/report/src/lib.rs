@@ -5,6 +5,7 @@
 
 pub mod csv;
 pub mod json;
+pub mod kernel_name;
 mod number;
 pub mod safe_text;
 pub mod shape;
