@@ -1,0 +1,26 @@
+//! Training jobs with a known truth: data-parallel training of a small network, played on a clock of its own.
+//!
+//! A [`Job`] says what is trained and what is wrong with it. [`Job::run`] plays it: every rank computes at its own pace,
+//! and a collective ends on all ranks together, when the last of them has arrived and the data has been moved.
+//! [`write_traces`] writes what happened as a profiler would have recorded it, and [`Truth`] says what an analysis must
+//! find in it. The same job always gives the same bytes.
+
+mod error;
+mod job;
+mod kernel;
+mod noise;
+mod player;
+mod run;
+mod step;
+mod sweep;
+mod trace;
+mod training;
+mod truth;
+
+pub use error::SimulateError;
+pub use job::Job;
+pub use kernel::{Kernel, Tensor};
+pub use run::Run;
+pub use step::{Collective, Copy, Frame, Happening, Op, Place, Step, What};
+pub use trace::write_traces;
+pub use truth::{RankTruth, Truth};

@@ -1,0 +1,71 @@
+//! What the header of a trace says: the devices, the ranks, the beginning of time.
+
+use std::fmt::Write as _;
+
+use stepscope_formats::JsonValue;
+
+use crate::job::Job;
+
+/// What the times of the events count from: the beginning of 2026.
+pub(super) const BASE_TIME_NS: i64 = 1_767_225_600_000_000_000;
+/// GPUs of a host.
+pub(super) const DEVICES_PER_HOST: u32 = 8;
+/// Multiprocessors of a GPU.
+pub(super) const MULTIPROCESSORS: i64 = 108;
+/// Ranks that a profiler names before it cuts the list short.
+const RANKS_NAMED: u32 = 30;
+
+/// The members of the header.
+pub(super) fn entries<'a>(devices: &'a str, distributed: &'a str) -> [(&'static str, JsonValue<'a>); 9] {
+    [
+        ("schemaVersion", JsonValue::Int(1)),
+        ("deviceProperties", JsonValue::Json(devices)),
+        ("cuda_runtime_version", JsonValue::Int(12_040)),
+        ("distributedInfo", JsonValue::Json(distributed)),
+        ("record_shapes", JsonValue::Int(1)),
+        ("profile_memory", JsonValue::Int(1)),
+        ("with_stack", JsonValue::Int(1)),
+        ("displayTimeUnit", JsonValue::Text("ms")),
+        ("baseTimeNanoseconds", JsonValue::Int(BASE_TIME_NS)),
+    ]
+}
+
+/// The GPUs of one host.
+pub(super) fn device_properties(job: &Job) -> String {
+    let device = |id: u32| {
+        format!(
+            "{{\"id\": {id}, \"name\": \"NVIDIA A100-SXM4-80GB\", \"totalGlobalMem\": 84987740160, \
+             \"computeMajor\": 8, \"computeMinor\": 0, \"maxThreadsPerBlock\": 1024, \
+             \"maxThreadsPerMultiprocessor\": 2048, \"regsPerBlock\": 65536, \"warpSize\": 32, \
+             \"sharedMemPerBlock\": 49152, \"numSms\": {MULTIPROCESSORS}, \"regsPerMultiprocessor\": 65536, \
+             \"sharedMemPerBlockOptin\": 166912, \"sharedMemPerMultiprocessor\": 167936}}"
+        )
+    };
+    let devices: Vec<String> = (0..job.ranks.min(DEVICES_PER_HOST)).map(device).collect();
+    format!("[{}]", devices.join(", "))
+}
+
+/// The rank and its process group.
+pub(super) fn distributed_info(job: &Job, rank: u32) -> String {
+    let ranks: Vec<String> = (0..job.ranks).map(|rank| rank.to_string()).collect();
+    format!(
+        "{{\"backend\": \"nccl\", \"rank\": {rank}, \"world_size\": {size}, \"pg_count\": 1, \"pg_config\": \
+         [{{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": {size}, \
+         \"ranks\": [{}]}}], \"nccl_version\": \"2.21.5\"}}",
+        ranks.join(", "),
+        size = job.ranks,
+    )
+}
+
+/// The ranks of the process group, as the profiler writes them beside a collective.
+pub(super) fn group_ranks(job: &Job) -> String {
+    let mut text = String::from("[0");
+    for rank in 1..job.ranks.min(RANKS_NAMED) {
+        let _ = write!(text, ", {rank}");
+    }
+    if job.ranks > RANKS_NAMED {
+        let _ = write!(text, ", ..., {}", job.ranks - 1);
+    }
+    text.push(']');
+    text
+}
