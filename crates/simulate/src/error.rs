@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use arrow::error::ArrowError;
+use stepscope_store::StoreError;
+
 /// Why a simulated job was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
@@ -14,6 +17,12 @@ pub enum SimulateError {
         /// Why.
         source: io::Error,
     },
+    /// The store did not take something.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Rows were made that their table has no place for: a bug.
+    #[error("simulated rows do not fit their table")]
+    Rows(#[from] ArrowError),
 }
 
 impl SimulateError {

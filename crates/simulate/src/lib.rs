@@ -3,8 +3,10 @@
 //! A [`Job`] says what is trained and what is wrong with it. [`Job::run`] plays it: every rank computes at its own pace,
 //! and a collective ends on all ranks together, when the last of them has arrived and the data has been moved.
 //! [`write_traces`] writes what happened as a profiler would have recorded it, and [`Truth`] says what an analysis must
-//! find in it. The same job always gives the same bytes.
+//! find in it. [`write_store`] writes what is asked across ranks straight into a store, for jobs too large to be traced.
+//! The same job always gives the same bytes.
 
+mod device;
 mod error;
 mod job;
 mod kernel;
@@ -12,6 +14,7 @@ mod noise;
 mod player;
 mod run;
 mod step;
+mod store;
 mod sweep;
 mod trace;
 mod training;
@@ -20,7 +23,8 @@ mod truth;
 pub use error::SimulateError;
 pub use job::Job;
 pub use kernel::{Kernel, Tensor};
-pub use run::Run;
+pub use run::{BASE_TIME_NS, Run};
 pub use step::{Collective, Copy, Frame, Happening, Op, Place, Step, What};
+pub use store::write_store;
 pub use trace::write_traces;
 pub use truth::{RankTruth, Truth};

@@ -5,6 +5,8 @@ use crate::player::Player;
 use crate::step::Step;
 use crate::training;
 
+/// What all clocks count from: the beginning of 2026.
+pub const BASE_TIME_NS: i64 = 1_767_225_600_000_000_000;
 /// When rank 0 starts its first step, by its clock. Far enough from 0 for clocks that run behind.
 const FIRST_START_NS: i64 = 1_000_000_000;
 /// Between the marks of two steps.

@@ -5,7 +5,10 @@ use stepscope_model::Class;
 use crate::kernel::{Kernel, Tensor};
 use crate::sweep;
 
-/// One step of one rank, on the rank's own clock.
+/// The recorded steps follow one that was left out and one for warming up.
+const FIRST_STEP: u32 = 2;
+
+/// One step of one rank, on the rank's own clock, from [`crate::BASE_TIME_NS`] on.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Place among the recorded steps.
@@ -161,6 +164,19 @@ impl Happening {
 }
 
 impl Step {
+    /// Name of its mark.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("ProfilerStep#{}", self.number + FIRST_STEP)
+    }
+
+    /// Kernels and copies.
+    #[must_use]
+    pub fn device_events(&self) -> usize {
+        let is_on_device = |one: &&Happening| matches!(one.place, Place::ComputeStream | Place::CommunicationStream);
+        self.happenings.iter().filter(is_on_device).count()
+    }
+
     /// How the time of the step divides into classes (metrics, section 6), in the order of [`Class::ALL`].
     #[must_use]
     pub fn class_times(&self) -> [i64; Class::ALL.len()] {

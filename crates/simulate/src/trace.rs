@@ -13,7 +13,7 @@ use stepscope_formats::ChromeWriter;
 
 use crate::error::SimulateError;
 use crate::job::Job;
-use crate::run::Run;
+use crate::run::{BASE_TIME_NS, Run};
 use events::Events;
 
 /// Writes the trace of every rank into `folder`, which is made if it is not there; gives their paths, by rank.
@@ -21,7 +21,7 @@ pub fn write_traces(job: &Job, folder: &Path) -> Result<Vec<PathBuf>, SimulateEr
     fs::create_dir_all(folder).map_err(SimulateError::write(folder))?;
     let run = job.run();
     let write = |rank| {
-        let path = folder.join(format!("rank{rank}.{}.pt.trace.json.gz", header::BASE_TIME_NS / 1_000_000));
+        let path = folder.join(format!("rank{rank}.{}.pt.trace.json.gz", BASE_TIME_NS / 1_000_000));
         write_file(&run, rank, &path).map_err(SimulateError::write(&path))?;
         Ok(path)
     };

@@ -5,13 +5,12 @@ use std::io::{self, Write};
 use stepscope_formats::{ChromeEvent, ChromeWriter, JsonValue};
 use stepscope_model::Phase;
 
-use super::header::{DEVICES_PER_HOST, MULTIPROCESSORS, group_ranks};
+use super::header::group_ranks;
+use crate::device;
 use crate::job::Job;
 use crate::kernel::{Kernel, Tensor};
 use crate::step::{Copy, Frame, Happening, Op, Place, Step, What};
 
-/// The recorded steps follow one that was left out and one for warming up.
-const FIRST_STEP: u32 = 2;
 /// The allocator of the framework takes memory from the device in pieces of this size.
 const RESERVED_PIECE_BYTES: i64 = 2 << 20;
 const COLLECTIVE_KERNEL: &str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
@@ -36,7 +35,7 @@ impl<'j, W: Write> Events<'j, W> {
         let used_bytes = parameters_bytes + batches * Tensor::Batch.size_bytes(job);
         Self {
             job,
-            device: i64::from(rank % DEVICES_PER_HOST),
+            device: device::of_rank(rank),
             process: 4000 + 100 * i64::from(rank),
             group_ranks: group_ranks(job),
             reserved_bytes: (used_bytes / RESERVED_PIECE_BYTES + 1) * RESERVED_PIECE_BYTES,
@@ -87,9 +86,7 @@ impl<'j, W: Write> Events<'j, W> {
         let id = id_of(step, index);
         let plain = [("External id", JsonValue::Int(id)), ("Ev Idx", JsonValue::Int(id - 1))];
         match happening.what {
-            What::StepMark => {
-                self.span(happening, "user_annotation", &format!("ProfilerStep#{}", step.number + FIRST_STEP), &plain)
-            }
+            What::StepMark => self.span(happening, "user_annotation", &step.name(), &plain),
             What::DataLoader => {
                 let name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
                 self.span(happening, "user_annotation", name, &plain)
@@ -177,7 +174,7 @@ impl<'j, W: Write> Events<'j, W> {
         (grid, block, registers): (i64, i64, i64),
         more: &[(&str, JsonValue<'_>)],
     ) -> io::Result<()> {
-        let blocks_per_sm = grid as f64 / MULTIPROCESSORS as f64;
+        let blocks_per_sm = grid as f64 / device::MULTIPROCESSORS as f64;
         let warps_per_sm = blocks_per_sm * block as f64 / 32.0;
         let (grid, block) = (format!("[{grid}, 1, 1]"), format!("[{block}, 1, 1]"));
         let args = [

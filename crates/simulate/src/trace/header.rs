@@ -4,14 +4,10 @@ use std::fmt::Write as _;
 
 use stepscope_formats::JsonValue;
 
+use crate::device;
 use crate::job::Job;
+use crate::run::BASE_TIME_NS;
 
-/// What the times of the events count from: the beginning of 2026.
-pub(super) const BASE_TIME_NS: i64 = 1_767_225_600_000_000_000;
-/// GPUs of a host.
-pub(super) const DEVICES_PER_HOST: u32 = 8;
-/// Multiprocessors of a GPU.
-pub(super) const MULTIPROCESSORS: i64 = 108;
 /// Ranks that a profiler names before it cuts the list short.
 const RANKS_NAMED: u32 = 30;
 
@@ -34,14 +30,18 @@ pub(super) fn entries<'a>(devices: &'a str, distributed: &'a str) -> [(&'static 
 pub(super) fn device_properties(job: &Job) -> String {
     let device = |id: u32| {
         format!(
-            "{{\"id\": {id}, \"name\": \"NVIDIA A100-SXM4-80GB\", \"totalGlobalMem\": 84987740160, \
-             \"computeMajor\": 8, \"computeMinor\": 0, \"maxThreadsPerBlock\": 1024, \
-             \"maxThreadsPerMultiprocessor\": 2048, \"regsPerBlock\": 65536, \"warpSize\": 32, \
-             \"sharedMemPerBlock\": 49152, \"numSms\": {MULTIPROCESSORS}, \"regsPerMultiprocessor\": 65536, \
-             \"sharedMemPerBlockOptin\": 166912, \"sharedMemPerMultiprocessor\": 167936}}"
+            "{{\"id\": {id}, \"name\": \"{}\", \"totalGlobalMem\": {}, \"computeMajor\": {}, \
+             \"computeMinor\": 0, \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, \
+             \"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, \"numSms\": {}, \
+             \"regsPerMultiprocessor\": 65536, \"sharedMemPerBlockOptin\": 166912, \
+             \"sharedMemPerMultiprocessor\": 167936}}",
+            device::NAME,
+            device::MEMORY_BYTES,
+            device::COMPUTE_MAJOR,
+            device::MULTIPROCESSORS,
         )
     };
-    let devices: Vec<String> = (0..job.ranks.min(DEVICES_PER_HOST)).map(device).collect();
+    let devices: Vec<String> = (0..device::count(job)).map(device).collect();
     format!("[{}]", devices.join(", "))
 }
 
