@@ -67,6 +67,16 @@ pub enum AnalysisError {
         /// What there is.
         names: String,
     },
+    /// An analysis cannot group its rows so.
+    #[error("{analysis} cannot be grouped by {grouping}")]
+    NoSuchGrouping {
+        /// What was asked for.
+        grouping: String,
+        /// Which analysis.
+        analysis: &'static str,
+        /// What there is.
+        known: Vec<String>,
+    },
     /// The cache folder cannot be used.
     #[error("cannot use the cache: {source}")]
     Cache {
@@ -148,7 +158,8 @@ impl AnalysisError {
             | Self::StoreAmongTraces { .. }
             | Self::SeveralRuns { .. }
             | Self::SeveralSources { .. }
-            | Self::NoSuchSource { .. } => Exit::Usage,
+            | Self::NoSuchSource { .. }
+            | Self::NoSuchGrouping { .. } => Exit::Usage,
         }
     }
 
@@ -202,6 +213,8 @@ impl Hint for AnalysisError {
             }
             Self::EmptyStore { .. } => "fill it with `stepscope ingest PATH --store DIR`".into(),
             Self::SeveralRuns { .. } => "give the folder of one run, in a store `STORE/runs/NAME`".into(),
+            Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
+            Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),
             Self::Cache { .. } => {
                 "`--no-cache` works without one, `--store DIR` keeps the result where you say, and STEPSCOPE_CACHE names \

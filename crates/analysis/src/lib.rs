@@ -3,14 +3,17 @@
 //! Commands, the server and Python talk to [`Workspace`] and to nothing below it. What it answers are plain reports
 //! and JSON; how they look is not decided here.
 
+mod analyses;
 mod cache;
 mod error;
 mod frame;
 mod metrics;
 mod settings;
 mod views;
+mod words;
 mod workspace;
 
+pub use analyses::{ANALYSES, Analysis, Question, StepRange};
 pub use cache::{Cache, Clear};
 pub use error::AnalysisError;
 pub use settings::Settings;

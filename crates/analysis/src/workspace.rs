@@ -11,6 +11,7 @@ use stepscope_model::{Report, SourceRecord};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
+use crate::analyses::{Analysis, Asking, Question};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::settings::Settings;
@@ -77,6 +78,35 @@ impl Workspace {
         let time_limit = self.settings.time_limit;
         let options = QueryOptions { max_rows, time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
         views::sql::report("sql", &self.engine.query(statement, &options)?)
+    }
+
+    /// Answers one of [`crate::ANALYSES`].
+    pub fn analyse(&self, analysis: &Analysis, question: &Question) -> Result<Report, AnalysisError> {
+        if let Some(unknown) = question.group_by.iter().find(|asked| !analysis.groupings.contains(&asked.as_str())) {
+            let known = analysis.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
+            return Err(AnalysisError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
+        }
+        (analysis.answer)(&self.asking(question)?)
+    }
+
+    fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {
+        let is_asked = |source: &&SourceRecord| {
+            (question.ranks.is_empty() || question.ranks.contains(&source.id.rank))
+                && question.window.is_none_or(|window| source.id.window == window)
+        };
+        let sources: Vec<&SourceRecord> = self.sources.iter().filter(is_asked).collect();
+        let has_rank = |rank: &u32| sources.iter().any(|source| source.id.rank == *rank);
+        let unknown = question.ranks.iter().find(|rank| !has_rank(rank));
+        if sources.is_empty() || unknown.is_some() {
+            let rank = unknown.map(|rank| format!("rank {rank}"));
+            let window = question.window.map(|window| format!("window {window}"));
+            let what = rank.into_iter().chain(window).collect::<Vec<_>>().join(", ");
+            return Err(AnalysisError::NoSuchSource {
+                what,
+                names: source_names(&self.sources.iter().collect::<Vec<_>>()),
+            });
+        }
+        Ok(Asking { engine: &self.engine, sources, all_sources: self.sources.len(), question })
     }
 
     /// Threads, streams and lanes.

@@ -1,5 +1,6 @@
 //! The commands: one file each, and the list of them.
 
+mod analysis;
 mod cache;
 mod completions;
 mod health;
@@ -10,6 +11,7 @@ pub(crate) mod sql;
 mod tracks;
 
 use clap::{Arg, ArgAction, ArgMatches};
+use stepscope_analysis::ANALYSES;
 use stepscope_model::Exit;
 
 use crate::color::ColorChoice;
@@ -67,7 +69,9 @@ pub(crate) fn command_line() -> clap::Command {
         .action(ArgAction::SetTrue)
         .global(true)
         .help("No progress and no notes");
-    let subcommands = COMMANDS.iter().map(|command| (command.options)(clap::Command::new(command.name)));
+    let analyses = ANALYSES.iter().map(|analysis| analysis::options(analysis));
+    let commands = COMMANDS.iter().map(|command| (command.options)(clap::Command::new(command.name)));
+    let subcommands = analyses.chain(commands);
     clap::Command::new("stepscope")
         .version(VERSION)
         .about(ABOUT)
@@ -83,12 +87,15 @@ pub(crate) fn command_line() -> clap::Command {
 
 /// Runs the command that was asked for.
 pub(crate) fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
-    let asked = matches.subcommand();
-    let found =
-        asked.and_then(|(name, options)| Some((COMMANDS.iter().find(|command| command.name == name)?, options)));
-    match found {
-        Some((command, options)) => (command.run)(options, context),
-        None => Err(Failure::usage("no command given").with_hint("stepscope --help lists them")),
+    let Some((name, options)) = matches.subcommand() else {
+        return Err(Failure::usage("no command given").with_hint("stepscope --help lists them"));
+    };
+    if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
+        return analysis::run(analysis, options, context);
+    }
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(options, context),
+        None => Err(Failure::usage(format!("no command named {name}")).with_hint("stepscope --help lists them")),
     }
 }
 

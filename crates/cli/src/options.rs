@@ -180,6 +180,22 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     if duration == 0 { Err("must be more than 0".to_owned()) } else { Ok(Duration::from_millis(duration)) }
 }
 
+/// `1500` nanoseconds, `20us`, `150ms`, `1.5s`.
+pub(crate) fn parse_nanoseconds(text: &str) -> Result<i64, String> {
+    let digits = text.trim_end_matches(|character: char| character.is_alphabetic());
+    let number: f64 = digits.trim().parse().map_err(|_| "expected a time such as 150ms or 1.5s".to_owned())?;
+    let unit = match &text[digits.len()..] {
+        "" | "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" | "min" => 60e9,
+        _ => return Err("unknown unit; ns, us, ms, s and m are known".to_owned()),
+    };
+    let nanoseconds = number * unit;
+    if (0.0..9e18).contains(&nanoseconds) { Ok(nanoseconds.round() as i64) } else { Err("out of range".to_owned()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +211,16 @@ mod tests {
         check("-1", None);
         check("2XB", None);
         check("99999999999T", None);
+    }
+
+    #[test]
+    fn times() {
+        let check = |text: &str, want: Option<i64>| assert_eq!(parse_nanoseconds(text).ok(), want, "{text}");
+        check("1500", Some(1_500));
+        check("1.5s", Some(1_500_000_000));
+        check("20us", Some(20_000));
+        check("-1ms", None);
+        check("1day", None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use stepscope_model::{Kind, Phase};
 
+use crate::collectives::{OwnerId, owners};
 use crate::error::IngestError;
 use crate::forward::{ForwardInputs, ForwardRow};
 use crate::health::{Facts, Figure, HealthInputs};
@@ -31,6 +32,8 @@ pub(crate) struct Derivation {
     pub links: Links,
     pub forwards: Sorted<ForwardRow>,
     pub steps: Steps,
+    /// Spans that issued the launch of a communication kernel.
+    pub communication_issuers: Sorted<OwnerId>,
     pub health: BTreeMap<String, Figure>,
     /// Some time is no whole number of microseconds.
     pub has_nanoseconds: bool,
@@ -70,12 +73,13 @@ pub(crate) fn derive(
     memory.rows.finish()?;
 
     let links = walk.links.link()?;
+    let communication_issuers = owners(&links, scratch)?;
     let forwards = walk.forwards.link(counts)?;
     let steps = walk.steps.find(&links.rows)?;
     let facts = Facts { counts, links: &links, steps: &steps, crossing: walk.nest.crossing, notes: &recording.notes };
     let health = walk.health.figures(&facts)?;
     let (self_ns, has_nanoseconds) = (walk.self_ns, walk.has_nanoseconds);
-    Ok(Derivation { self_ns, links, forwards, steps, health, has_nanoseconds })
+    Ok(Derivation { self_ns, links, forwards, steps, communication_issuers, health, has_nanoseconds })
 }
 
 struct Walk {

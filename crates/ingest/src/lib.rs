@@ -13,7 +13,9 @@
 //! the bounded table of `strings`, and moves to files beside the store past the limit.
 
 mod args;
+mod breakdown;
 mod collect;
+mod collectives;
 mod counts;
 mod derive;
 mod discover;
@@ -32,6 +34,7 @@ mod op_rollup;
 mod pair;
 mod points;
 mod record;
+mod rollups;
 mod row;
 mod rows;
 mod rules;
@@ -49,6 +52,8 @@ mod tracks;
 mod watch;
 mod write;
 
+pub use breakdown::{Activity, Shares, Sweep};
+pub use collectives::bus_factor;
 pub use error::IngestError;
 pub use memory::default_memory_limit_bytes;
 pub use names::COMMUNICATION_NAMES;

@@ -18,9 +18,9 @@ use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
 use crate::header::Header;
 use crate::names::Names;
-use crate::op_rollup::OpRollup;
 use crate::pair;
 use crate::record::{MomentKey, SpanId, SpanKey};
+use crate::rollups::Rollups;
 use crate::run::Progress;
 use crate::scratch::Scratch;
 use crate::shift;
@@ -174,8 +174,8 @@ impl Recording {
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
-        let rollup = with_rollups.then(|| OpRollup::new(&self.scratch));
-        tables.spans(stream, &self.strings, &derivation, rollup, &mut watch)?;
+        let rollups = with_rollups.then(|| Rollups::new(&self.scratch));
+        tables.spans(stream, &self.strings, &derivation, rollups, &mut watch)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;
@@ -202,6 +202,7 @@ impl Recording {
             bytes_out: 0,
             events_in: counts.events_in,
             rows: std::collections::BTreeMap::new(),
+            partitions: std::collections::BTreeMap::new(),
             dropped: counts.dropped.clone(),
             warnings: counts.warnings.clone(),
             notes: self.notes.clone(),

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::args::SPAN_ARG_COLUMNS;
-use stepscope_model::tables::{
-    COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, OP_ROLLUP, SPANS, STEPS, TRACKS,
-};
-use stepscope_model::{Kind, SourceId, Table};
+use stepscope_model::tables::{COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS};
+use stepscope_model::{SourceId, Table};
 use stepscope_store::SourceWriter;
 
 use crate::counts::Counts;
@@ -15,8 +13,9 @@ use crate::error::IngestError;
 use crate::health::Figure;
 use crate::link::OperatorTime;
 use crate::nest::Nest;
-use crate::op_rollup::{DeviceWork, OpRollup};
+use crate::op_rollup::DeviceWork;
 use crate::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
+use crate::rollups::{Derived, Rollups};
 use crate::row::Field;
 use crate::rows::Rows;
 use crate::rules::{CommRule, ForwardRule};
@@ -40,7 +39,7 @@ impl Tables<'_> {
         mut stream: SpanStream<'_>,
         strings: &Strings,
         derivation: &Derivation,
-        mut rollup: Option<OpRollup>,
+        mut rollups: Option<Rollups>,
         watch: &mut Watch<'_>,
     ) -> Result<(), IngestError> {
         let mut rows = self.rows(&SPANS, strings)?;
@@ -50,6 +49,7 @@ impl Tables<'_> {
         let mut graph_places = derivation.links.graph_places.reader()?;
         let mut forwards = derivation.forwards.reader()?;
         let mut operator_times = derivation.links.operator_times.reader()?;
+        let mut issuers = derivation.communication_issuers.reader()?;
         while let Some(span) = stream.next()? {
             let (key, head) = (&span.key, &span.record.head);
             let texts = span.record.texts;
@@ -68,13 +68,15 @@ impl Tables<'_> {
                 forwards.next_key()?;
             }
             let step = derivation.steps.step_of(head.kind, key.start, link.as_ref());
-            if let Some(rollup) = &mut rollup {
-                if head.kind == Kind::Op {
-                    let device = device_work(&mut operator_times, span.id)?;
-                    rollup.push(&span, nested.parent_op, step, self_ns, device, strings)?;
-                } else if link.is_some_and(|link| link.operator.is_none()) {
-                    rollup.push_rest(step, key.dur(), strings)?;
+            if let Some(rollups) = &mut rollups {
+                let device = device_work(&mut operator_times, span.id)?;
+                let mut issued_communication = false;
+                while issuers.peek()?.is_some_and(|issuer| issuer.id == span.id) {
+                    issued_communication = true;
+                    issuers.next_key()?;
                 }
+                let derived = Derived { span: &span, nested, step, self_ns, link, device, issued_communication };
+                rollups.push(&derived, strings)?;
             }
             let module = if is_device { link.and_then(|link| link.module) } else { nested.module };
             rows.i64(span.id.index() as i64)
@@ -116,8 +118,8 @@ impl Tables<'_> {
             watch.tick()?;
         }
         rows.finish()?;
-        match rollup {
-            Some(rollup) => rollup.finish(self.rows(&OP_ROLLUP, strings)?, strings),
+        match rollups {
+            Some(rollups) => rollups.finish(&derivation.steps, self.writer, self.id, strings),
             None => Ok(()),
         }
     }

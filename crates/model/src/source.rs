@@ -84,6 +84,9 @@ pub struct SourceRecord {
     pub events_in: u64,
     /// Rows of each table.
     pub rows: BTreeMap<String, u64>,
+    /// For tables that are spread over folders by what is in a row: the folders that have rows of this source.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub partitions: BTreeMap<String, Vec<u32>>,
     /// Elements that have no row of their own, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// Everything that was not right, by code, lost or not.

@@ -1,5 +1,6 @@
 //! The tables of a store: one file each, and the list of them.
 
+mod collectives;
 mod counters;
 mod flows;
 mod health;
@@ -7,9 +8,11 @@ mod ingest_warnings;
 mod memory_events;
 mod op_rollup;
 mod spans;
+mod step_breakdown;
 mod steps;
 mod tracks;
 
+pub use collectives::COLLECTIVES;
 pub use counters::COUNTERS;
 pub use flows::FLOWS;
 pub use health::HEALTH;
@@ -17,14 +20,26 @@ pub use ingest_warnings::INGEST_WARNINGS;
 pub use memory_events::MEMORY_EVENTS;
 pub use op_rollup::OP_ROLLUP;
 pub use spans::SPANS;
+pub use step_breakdown::STEP_BREAKDOWN;
 pub use steps::STEPS;
 pub use tracks::TRACKS;
 
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 9] =
-    [&SPANS, &TRACKS, &COUNTERS, &MEMORY_EVENTS, &FLOWS, &STEPS, &OP_ROLLUP, &INGEST_WARNINGS, &HEALTH];
+pub static TABLES: [&Table; 11] = [
+    &SPANS,
+    &TRACKS,
+    &COUNTERS,
+    &MEMORY_EVENTS,
+    &FLOWS,
+    &STEPS,
+    &STEP_BREAKDOWN,
+    &OP_ROLLUP,
+    &COLLECTIVES,
+    &INGEST_WARNINGS,
+    &HEALTH,
+];
 
 /// The tables whose rows stand for elements of the input: `events_in` = their rows + what was dropped.
 pub static EVENT_TABLES: [&Table; 4] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS];

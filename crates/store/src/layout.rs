@@ -61,11 +61,16 @@ pub fn table_file(root: &Path, run: &str, table: &Table, id: SourceId) -> PathBu
     run_dir(root, run).join(table.name).join(format!("bucket={bucket}")).join(file_name(id, "parquet"))
 }
 
-/// The file of a source in the table `collectives`, for the rows of one process group and of those that share its hash.
+/// The file of a source in one partition of a table that is spread over folders by what is in a row.
 #[must_use]
-pub fn collectives_file(root: &Path, run: &str, process_group: &str, id: SourceId) -> PathBuf {
-    let group = stable_hash(process_group.as_bytes()) % COLLECTIVE_GROUPS;
-    run_dir(root, run).join("collectives").join(format!("group={group}")).join(file_name(id, "parquet"))
+pub fn partition_file(root: &Path, run: &str, table: &Table, partition: u32, id: SourceId) -> PathBuf {
+    run_dir(root, run).join(table.name).join(format!("group={partition}")).join(file_name(id, "parquet"))
+}
+
+/// The partition of the table `collectives` for the rows of a process group, and of those that share its hash.
+#[must_use]
+pub fn collectives_partition(process_group: &str) -> u32 {
+    (stable_hash(process_group.as_bytes()) % COLLECTIVE_GROUPS) as u32
 }
 
 /// The folder name of a run: ASCII letters, digits, `.`, `_` and `-` stay, everything else becomes `_`. Never empty,

@@ -101,13 +101,25 @@ impl Store {
         sources: &[SourceRecord],
         table: &'static Table,
     ) -> Result<Vec<PathBuf>, StoreError> {
-        let with_rows = sources.iter().filter(|record| record.rows.get(table.name).is_some_and(|rows| *rows > 0));
-        with_rows
-            .map(|record| {
-                let path = layout::table_file(&self.root, run, table, record.id);
-                if path.is_file() { Ok(path) } else { Err(StoreError::MissingFile { table: table.name, path }) }
-            })
-            .collect()
+        let paths = sources.iter().flat_map(|record| self.files_of_source(run, record, table));
+        let there = |path: PathBuf| {
+            if path.is_file() { Ok(path) } else { Err(StoreError::MissingFile { table: table.name, path }) }
+        };
+        paths.map(there).collect()
+    }
+
+    /// Where the rows of a source in a table are, by its record.
+    pub(crate) fn files_of_source(&self, run: &str, record: &SourceRecord, table: &Table) -> Vec<PathBuf> {
+        if record.rows.get(table.name).is_none_or(|rows| *rows == 0) {
+            return Vec::new();
+        }
+        match record.partitions.get(table.name) {
+            Some(partitions) => {
+                let file = |partition: &u32| layout::partition_file(&self.root, run, table, *partition, record.id);
+                partitions.iter().map(file).collect()
+            }
+            None => vec![layout::table_file(&self.root, run, table, record.id)],
+        }
     }
 
     /// What `run.json` says, counted anew.

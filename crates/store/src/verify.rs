@@ -1,7 +1,7 @@
 //! Looks whether a store still is what its records say.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use stepscope_model::{SourceRecord, Table, tables::TABLES};
@@ -36,8 +36,7 @@ impl Store {
             if rows == 0 {
                 continue;
             }
-            let path = layout::table_file(self.root(), run, table, source.id);
-            match check_table(table, &path, rows) {
+            match check_table(table, &self.files_of_source(run, source, table), rows) {
                 Ok(size) => bytes += size,
                 Err(problem) => problems.push(problem),
             }
@@ -49,15 +48,25 @@ impl Store {
     }
 }
 
-/// Size of a table's file if its footer can be read and promises as many rows as the record.
-fn check_table(table: &'static Table, path: &Path, rows: u64) -> Result<u64, String> {
+/// Size of a table's files if their footers can be read and promise as many rows as the record.
+fn check_table(table: &'static Table, paths: &[PathBuf], rows: u64) -> Result<u64, String> {
+    let (mut found, mut size) = (0, 0);
+    for path in paths {
+        let (rows, bytes) = rows_and_bytes(table, path)?;
+        found += rows;
+        size += bytes;
+    }
+    if u64::try_from(found) != Ok(rows) {
+        let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+        return Err(format!("the table {} has {found} rows instead of {rows}: {path}", table.name));
+    }
+    Ok(size)
+}
+
+fn rows_and_bytes(table: &'static Table, path: &Path) -> Result<(i64, u64), String> {
     let missing = |_| StoreError::MissingFile { table: table.name, path: path.to_owned() }.to_string();
     let file = File::open(path).map_err(missing)?;
     let size = file.metadata().map_err(missing)?.len();
     let unreadable = |error| format!("cannot read the table {}: {error}: {}", table.name, path.display());
-    let found = SerializedFileReader::new(file).map_err(unreadable)?.metadata().file_metadata().num_rows();
-    if u64::try_from(found) != Ok(rows) {
-        return Err(format!("the table {} has {found} rows instead of {rows}: {}", table.name, path.display()));
-    }
-    Ok(size)
+    Ok((SerializedFileReader::new(file).map_err(unreadable)?.metadata().file_metadata().num_rows(), size))
 }

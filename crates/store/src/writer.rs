@@ -13,7 +13,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use stepscope_model::{SourceId, SourceRecord, Table, tables::TABLES};
+use stepscope_model::tables::{COLLECTIVES, TABLES};
+use stepscope_model::{SourceId, SourceRecord, Table};
 
 use crate::disk;
 use crate::encoding;
@@ -33,7 +34,8 @@ pub struct SourceWriter {
     run: String,
     id: SourceId,
     temporary_dir: OwnedFolder,
-    tables: BTreeMap<&'static str, TableWriter>,
+    /// By name and partition.
+    tables: BTreeMap<(&'static str, Option<u32>), TableWriter>,
 }
 
 impl SourceWriter {
@@ -49,12 +51,23 @@ impl SourceWriter {
 
     /// Opens a table. Several may be open at once, on different threads; asking again gives the same table.
     pub fn table(&mut self, table: &'static Table) -> Result<TableWriter, StoreError> {
-        if let Some(open) = self.tables.get(table.name) {
+        self.open(table, None)
+    }
+
+    /// The same for one partition of a table that is spread over folders by what is in a row.
+    pub fn partition(&mut self, table: &'static Table, partition: u32) -> Result<TableWriter, StoreError> {
+        self.open(table, Some(partition))
+    }
+
+    fn open(&mut self, table: &'static Table, partition: Option<u32>) -> Result<TableWriter, StoreError> {
+        let key = (table.name, partition);
+        if let Some(open) = self.tables.get(&key) {
             return Ok(open.clone());
         }
-        let path = self.temporary_dir.path().join(format!("{}.parquet", table.name));
+        let name = partition.map_or_else(|| table.name.to_owned(), |partition| format!("{}.{partition}", table.name));
+        let path = self.temporary_dir.path().join(format!("{name}.parquet"));
         let writer = TableWriter::create(table, path)?;
-        self.tables.insert(table.name, writer.clone());
+        self.tables.insert(key, writer.clone());
         Ok(writer)
     }
 
@@ -64,32 +77,47 @@ impl SourceWriter {
         record.run.clone_from(&self.run);
         record.id = self.id;
         record.rows = TABLES.iter().map(|table| (table.name.to_owned(), 0)).collect();
+        record.partitions.clear();
         record.bytes_out = 0;
 
         let tables = std::mem::take(&mut self.tables);
-        let mut written = Vec::new();
-        for writer in tables.into_values() {
-            let (table, path) = (writer.table, Arc::clone(&writer.path));
+        let mut written: Vec<(Arc<PathBuf>, PathBuf)> = Vec::new();
+        for ((name, partition), writer) in tables {
             let size = writer.finish_slot()?;
-            record.rows.insert(table.name.to_owned(), size.rows);
-            if size.rows > 0 {
-                record.bytes_out += size.bytes;
-                written.push((table, path));
+            *record.rows.entry(name.to_owned()).or_default() += size.rows;
+            if size.rows == 0 {
+                continue;
             }
+            record.bytes_out += size.bytes;
+            let place = match partition {
+                Some(partition) => {
+                    record.partitions.entry(name.to_owned()).or_default().push(partition);
+                    layout::partition_file(&self.root, &self.run, writer.table, partition, self.id)
+                }
+                None => layout::table_file(&self.root, &self.run, writer.table, self.id),
+            };
+            written.push((Arc::clone(&writer.path), place));
         }
 
+        let replaced = self.files_of_replaced();
         disk::remove_if_present(&layout::source_file(&self.root, &self.run, self.id))?;
-        for (table, path) in &written {
-            disk::move_into_place(path, &layout::table_file(&self.root, &self.run, table, self.id))?;
+        for (path, place) in &written {
+            disk::move_into_place(path, place)?;
         }
-        for table in TABLES {
-            if !written.iter().any(|(kept, _)| kept.name == table.name) {
-                disk::remove_if_present(&layout::table_file(&self.root, &self.run, table, self.id))?;
-            }
+        for path in replaced.iter().filter(|path| !written.iter().any(|(_, place)| place == *path)) {
+            disk::remove_if_present(path)?;
         }
         source::write(&self.root, &self.run, self.temporary_dir.path(), &record)?;
         summary::write(&self.root, &self.run, self.temporary_dir.path())?;
         Ok(record)
+    }
+
+    /// Every file that a source with the same rank and window may have, also one whose commit was cut short.
+    fn files_of_replaced(&self) -> Vec<PathBuf> {
+        let tables = TABLES.iter().map(|table| layout::table_file(&self.root, &self.run, table, self.id));
+        let groups = 0..layout::COLLECTIVE_GROUPS as u32;
+        let spread = groups.map(|group| layout::partition_file(&self.root, &self.run, &COLLECTIVES, group, self.id));
+        tables.chain(spread).collect()
     }
 }
 

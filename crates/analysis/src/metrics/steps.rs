@@ -18,7 +18,7 @@ pub(super) struct Step {
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
     let breakdown = breakdown::read(measuring)?;
-    let steps = read(measuring)?.into_iter().zip(&breakdown.steps).map(|(step, shares)| {
+    let steps = read(measuring)?.into_iter().enumerate().map(|(number, step)| {
         json!({
             "name": step.name,
             "start_ns": step.start_ns,
@@ -28,7 +28,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
             "host_duration_ns": step.host_dur_ns,
             "device_events": step.device_events,
             "complete": step.is_complete,
-            "breakdown": shares.to_json(),
+            "breakdown": breakdown.of_step(number),
         })
     });
     Ok(Json::Array(steps.collect()))

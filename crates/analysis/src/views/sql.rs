@@ -13,7 +13,7 @@ pub(crate) fn report(name: &str, result: &QueryResult) -> Result<Report, Analysi
     Ok(Report::new(name, vec![Part::Table(table(result)?)]))
 }
 
-fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
+pub(crate) fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
     let columns = result.schema.fields().iter().map(|field| ReportColumn::named(field.name())).collect();
     let mut rows = Vec::new();
     for batch in &result.batches {

@@ -3,6 +3,8 @@
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the span in this source.
 -- parent_op_id: Nearest enclosing operator.
+-- start_ns: Start.
+-- dur_ns: Length.
 -- position: Place of the event in the file, from 0.
 -- name: Name of the operator.
 -- step: Step it belongs to.
@@ -13,6 +15,8 @@ SELECT
   window,
   span_id,
   parent_op_id,
+  start_ns,
+  dur_ns,
   position,
   name,
   step,

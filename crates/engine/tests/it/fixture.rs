@@ -195,5 +195,6 @@ fn record() -> SourceRecord {
         first_event_ns: None,
         last_event_ns: None,
         step_source: String::new(),
+        partitions: std::collections::BTreeMap::new(),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use stepscope_model::{SourceId, tables::SPANS};
+use stepscope_model::{
+    SourceId,
+    tables::{COLLECTIVES, SPANS},
+};
 use stepscope_store::layout;
 
 const ID: SourceId = SourceId { rank: 300, window: 2 };
@@ -17,9 +20,8 @@ fn paths() {
     let last_of_bucket = SourceId { rank: 127, window: 0 };
     check(layout::table_file(root, "r", &SPANS, last_of_bucket), "/s/runs/r/spans/bucket=0/127.0.parquet");
     // The hash is part of the layout: these numbers must never change.
-    check(layout::collectives_file(root, "r", "", ID), "/s/runs/r/collectives/group=37/300.2.parquet");
-    check(layout::collectives_file(root, "r", "0", ID), "/s/runs/r/collectives/group=47/300.2.parquet");
-    check(layout::collectives_file(root, "r", "dp_cp", ID), "/s/runs/r/collectives/group=9/300.2.parquet");
+    assert_eq!(["", "0", "dp_cp"].map(layout::collectives_partition), [37, 47, 9]);
+    check(layout::partition_file(root, "r", &COLLECTIVES, 9, ID), "/s/runs/r/collectives/group=9/300.2.parquet");
 }
 
 #[test]

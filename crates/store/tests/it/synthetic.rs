@@ -70,6 +70,7 @@ pub(crate) fn record() -> SourceRecord {
         first_event_ns: Some(i64::MIN),
         last_event_ns: None,
         step_source: "whole_trace".to_owned(),
+        partitions: std::collections::BTreeMap::new(),
     }
 }
 

@@ -34,7 +34,8 @@ pub(super) fn is_backend_call(name: &str) -> bool {
 }
 
 /// Bus bandwidth by algorithm bandwidth, as nccl-tests define it: what a link carries for each byte of the message.
-pub(super) fn bus_factor(collective: &str, ranks: Option<i64>) -> Option<f64> {
+#[must_use]
+pub fn bus_factor(collective: &str, ranks: Option<i64>) -> Option<f64> {
     let others = || ranks.filter(|&ranks| ranks != 0).map(|ranks| (ranks - 1) as f64 / ranks as f64);
     match collective {
         "broadcast" | "reduce" | "send_recv" | "send" | "recv" => Some(1.0),

@@ -1,0 +1,34 @@
+//! The analyses: one file each, and the list of them.
+//!
+//! An analysis asks SQL and makes a report of the answer. To add one, write its file and add a line to [`ANALYSES`]: the
+//! command line, the server and Python take their lists from there.
+
+mod asking;
+mod kernels;
+mod ops;
+mod question;
+
+use stepscope_model::Report;
+
+pub(crate) use self::asking::Asking;
+pub use self::question::{Question, StepRange};
+use crate::error::AnalysisError;
+
+/// One analysis.
+#[derive(Debug)]
+pub struct Analysis {
+    /// What people type.
+    pub name: &'static str,
+    /// What it answers, in a few words.
+    pub about: &'static str,
+    /// Lines for the help: a command and what it is for.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// What its rows can be grouped by besides the usual.
+    pub groupings: &'static [&'static str],
+    /// Rows that people see unless they say otherwise; all when missing.
+    pub usual_rows: Option<usize>,
+    pub(crate) answer: fn(&Asking<'_>) -> Result<Report, AnalysisError>,
+}
+
+/// Every analysis, in the order of the help.
+pub static ANALYSES: [&Analysis; 2] = [&ops::ANALYSIS, &kernels::ANALYSIS];

@@ -1,0 +1,283 @@
+//! Operators: how often, how long on the host and on devices, how much memory (metrics, sections 10, 15 and 16).
+
+mod walk;
+
+use std::collections::HashMap;
+
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_MEMORY_EVENTS, SHAPES_NOT_RECORDED};
+use stepscope_model::tables::MEMORY_EVENTS;
+use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable};
+
+use self::walk::walk_operators;
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::frame::Frame;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "ops",
+    about: "Operators: calls, time on the host and on devices, memory, FLOPs",
+    examples: &[
+        ("stepscope ops trace.json.gz", "those with the most device time first"),
+        ("stepscope ops trace.json.gz --group-by input_shape", "each with its input shapes"),
+        ("stepscope ops trace.json.gz --sort -host_self --limit 20", "by time on the host"),
+        ("stepscope ops trace.json.gz --step 2 -f csv -o ops.csv", "of one step, for a spreadsheet"),
+    ],
+    groupings: &["input_shape", "stack", "rank", "step"],
+    usual_rows: Some(20),
+    answer,
+};
+
+/// What rows are grouped by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Group {
+    name: String,
+    rank: Option<i64>,
+    step: Option<i64>,
+    input_shape: Option<String>,
+    stack: Option<String>,
+}
+
+/// Sums of a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    spans: i64,
+    calls: i64,
+    host_self_ns: i64,
+    host_total_ns: i64,
+    device_events: i64,
+    device_self_ns: i64,
+    device_total_ns: i64,
+    host_memory_bytes: Option<i64>,
+    device_memory_bytes: Option<i64>,
+    flops: Option<i64>,
+}
+
+/// The operators, and the device time that belongs to none.
+#[derive(Debug, Default)]
+pub(super) struct Operators {
+    groups: HashMap<Group, Sums>,
+    rest_ns: i64,
+    rest_events: i64,
+}
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let is_walk_needed = asking.question.has_time_range() || asking.groups_by("stack");
+    let mut operators = if is_walk_needed { walk_operators(asking)? } else { from_sums(asking)? };
+    let has_memory = asking.has_rows(MEMORY_EVENTS.name) && !asking.groups_by("stack");
+    if has_memory {
+        add_memory(asking, &mut operators)?;
+    }
+    let has_flops = !asking.groups_by("stack") && add_flops(asking, &mut operators)?;
+    Ok(report(asking, operators, has_memory, has_flops))
+}
+
+/// From the sums of each step that were made when the trace was read.
+fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
+    let keys = keys(asking, "input_dims");
+    let frame = asking.query(&format!(
+        "SELECT name, {keys},
+           sum(spans) AS spans, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns,
+           sum(host_total_ns) AS host_total_ns, sum(device_events) AS device_events,
+           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns
+         FROM op_rollup WHERE {{steps}} GROUP BY ALL"
+    ))?;
+    let groups = groups(&frame)?;
+    let column = |name: &str| frame.required_i64(name);
+    let (spans, calls) = (column("spans")?, column("calls")?);
+    let (host_self, host_total) = (column("host_self_ns")?, column("host_total_ns")?);
+    let (device_events, device_self) = (column("device_events")?, column("device_self_ns")?);
+    let device_total = column("device_total_ns")?;
+    let mut operators = Operators::default();
+    for (row, group) in groups.into_iter().enumerate() {
+        let Some(group) = group else {
+            operators.rest_ns += device_self[row];
+            operators.rest_events += device_events[row];
+            continue;
+        };
+        let sums = Sums {
+            spans: spans[row],
+            calls: calls[row],
+            host_self_ns: host_self[row],
+            host_total_ns: host_total[row],
+            device_events: device_events[row],
+            device_self_ns: device_self[row],
+            device_total_ns: device_total[row],
+            ..Sums::default()
+        };
+        operators.groups.insert(group, sums);
+    }
+    Ok(operators)
+}
+
+/// The columns that make a group, as SQL; those that are not asked for are null.
+fn keys(asking: &Asking<'_>, dims: &str) -> String {
+    let key = |grouping: &str, column: &str, data_type: &str, name: &str| {
+        if asking.groups_by(grouping) {
+            format!("{column} AS {name}")
+        } else {
+            format!("CAST(NULL AS {data_type}) AS {name}")
+        }
+    };
+    format!(
+        "{}, {}, {}",
+        key("input_shape", dims, "VARCHAR", "group_shape"),
+        key("rank", "rank", "BIGINT", "group_rank"),
+        key("step", "step", "BIGINT", "group_step")
+    )
+}
+
+/// The group of each row; `None` for work that belongs to no operator.
+fn groups(frame: &Frame) -> Result<Vec<Option<Group>>, AnalysisError> {
+    let (ranks, steps) = (frame.i64("group_rank")?, frame.i64("group_step")?);
+    let rows = frame.text("name")?.into_iter().zip(frame.text("group_shape")?).enumerate();
+    let group = |(row, (name, input_shape)): (usize, (Option<String>, Option<String>))| {
+        name.map(|name| Group { name, rank: ranks[row], step: steps[row], input_shape, stack: None })
+    };
+    Ok(rows.map(group).collect())
+}
+
+/// What operators allocate and free themselves.
+fn add_memory(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), AnalysisError> {
+    let frame = asking.query(&format!(
+        "SELECT name, {},
+           sum(size_bytes) FILTER (WHERE device_type = 0) AS host_bytes,
+           sum(size_bytes) FILTER (WHERE device_type <> 0) AS device_bytes
+         FROM (SELECT rank, \"window\", span_id, step, name, input_dims FROM spans
+               WHERE {{events}} AND kind = 'op' AND phase = 'X')
+         JOIN (SELECT rank AS event_rank, \"window\" AS event_window, operator_id, device_type, size_bytes
+               FROM memory_events WHERE {{source}})
+           ON event_rank = rank AND event_window = \"window\" AND operator_id = span_id
+         GROUP BY ALL",
+        keys(asking, "input_dims")
+    ))?;
+    let (host, device) = (frame.i64("host_bytes")?, frame.i64("device_bytes")?);
+    for (row, group) in groups(&frame)?.into_iter().enumerate() {
+        if let Some(sums) = group.and_then(|group| operators.groups.get_mut(&group)) {
+            sums.host_memory_bytes = host[row];
+            sums.device_memory_bytes = device[row];
+        }
+    }
+    Ok(())
+}
+
+/// What operators compute, by their own shapes; an operator inside another of the list counts the same work again.
+fn add_flops(asking: &Asking<'_>, operators: &mut Operators) -> Result<bool, AnalysisError> {
+    let frame = asking.query(&format!(
+        "SELECT name, {}, sum(flops) AS flops FROM ops_with_flops WHERE {{events}} GROUP BY ALL",
+        keys(asking, "input_dims")
+    ))?;
+    let flops = frame.i64("flops")?;
+    for (row, group) in groups(&frame)?.into_iter().enumerate() {
+        if let Some(sums) = group.and_then(|group| operators.groups.get_mut(&group)) {
+            sums.flops = flops[row];
+        }
+    }
+    Ok(frame.rows() > 0)
+}
+
+fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops: bool) -> Report {
+    let Operators { groups, rest_ns, rest_events } = operators;
+    let mut rows: Vec<(Group, Sums)> = groups.into_iter().collect();
+    rows.sort_by(|(a_group, a), (b_group, b)| {
+        (b.device_self_ns, b.host_self_ns, a_group).cmp(&(a.device_self_ns, a.host_self_ns, b_group))
+    });
+    let sum = |figure: fn(&Sums) -> i64| rows.iter().map(|(_, sums)| figure(sums)).sum::<i64>();
+    let host_ns = sum(|sums| sums.host_self_ns);
+    let device_ns = sum(|sums| sums.device_self_ns) + rest_ns;
+    let has_device = device_ns > 0 || rest_events > 0 || sum(|sums| sums.device_events) > 0;
+    let of_device = |ns: i64| if has_device { Cell::Int(ns) } else { Cell::Null };
+    let share = |ns: i64, whole: i64| if whole > 0 { Cell::Float(ns as f64 / whole as f64) } else { Cell::Null };
+    let row = |(group, sums): &(Group, Sums)| {
+        let text = |text: &Option<String>| text.as_ref().map_or(Cell::Null, |text| Cell::Text(text.clone()));
+        let int = |value: Option<i64>| value.map_or(Cell::Null, Cell::Int);
+        let flops_per_s = sums.flops.filter(|_| sums.device_total_ns > 0);
+        let flops_per_s = flops_per_s.map(|flops| flops as f64 / sums.device_total_ns as f64 * 1e9);
+        vec![
+            Cell::Text(group.name.clone()),
+            int(group.rank),
+            int(group.step),
+            Cell::Int(sums.calls),
+            of_device(sums.device_self_ns),
+            share(sums.device_self_ns, device_ns),
+            of_device(sums.device_total_ns),
+            Cell::Int(sums.host_self_ns),
+            share(sums.host_self_ns, host_ns),
+            Cell::Int(sums.host_total_ns),
+            int(sums.host_memory_bytes.or(has_memory.then_some(0))),
+            int(sums.device_memory_bytes.or(has_memory.then_some(0))),
+            int(sums.flops),
+            flops_per_s.map_or(Cell::Null, Cell::Float),
+            Cell::Int(sums.spans),
+            of_device(sums.device_events),
+            text(&group.input_shape),
+            text(&group.stack),
+        ]
+    };
+    let mut table = ReportTable::rows(columns(asking, has_device, has_memory), rows.iter().map(row).collect());
+    let total_of = |column: &ReportColumn| match column.name.as_str() {
+        "name" => Cell::Text(format!("{} operators", rows.len())),
+        "calls" => Cell::Int(sum(|sums| sums.calls)),
+        "device_self_ns" => of_device(device_ns - rest_ns),
+        "device_self_ratio" => share(device_ns - rest_ns, device_ns),
+        "host_self_ns" => Cell::Int(host_ns),
+        "host_self_ratio" => share(host_ns, host_ns),
+        _ => Cell::Text(String::new()),
+    };
+    table.total = Some(table.columns.iter().map(total_of).collect());
+    table.sorted_by = Some(if has_device { "-device_self_ns" } else { "-host_self_ns" }.to_owned());
+    table.notes = notes(asking, has_device.then_some(rest_ns));
+    let mut report = Report::new("ops", vec![Part::Table(table)]);
+    let mut missing = |column: &str, label: &str, reason: &str| {
+        let path = format!("rows[].{column}");
+        report.missing.push(Missing { path, label: label.to_owned(), reason: reason.to_owned() });
+    };
+    if !has_device {
+        missing("device_self_ns", "device time", NO_DEVICE_EVENTS);
+    }
+    if !has_memory && !asking.groups_by("stack") {
+        missing("host_memory_bytes", "memory", NO_MEMORY_EVENTS);
+    }
+    if !has_flops && !asking.groups_by("stack") {
+        missing("flops", "FLOPs", SHAPES_NOT_RECORDED);
+    }
+    report
+}
+
+fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<ReportColumn> {
+    let named = ReportColumn::named;
+    let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
+    let host_look = if has_device { Look::Value } else { Look::Bar(Some(Class::CpuExec)) };
+    vec![
+        named("name").label("operator").look(Look::Operator),
+        named("rank").look(only_if(asking.groups_by("rank"), Look::Value)),
+        named("step").look(only_if(asking.groups_by("step"), Look::Value)),
+        named("calls"),
+        named("device_self_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))),
+        named("device_self_ratio").label("share").look(only_if(has_device, Look::Value)),
+        named("device_total_ns").look(only_if(has_device, Look::Value)).from_width(100),
+        named("host_self_ns").look(host_look),
+        named("host_self_ratio").label("share").look(only_if(!has_device, Look::Value)),
+        named("host_total_ns").from_width(if has_device { 100 } else { 0 }),
+        named("host_memory_bytes")
+            .label("memory")
+            .look(only_if(has_memory && !has_device, Look::Value))
+            .from_width(100),
+        named("device_memory_bytes")
+            .label("memory")
+            .look(only_if(has_memory && has_device, Look::Value))
+            .from_width(140),
+        named("flops").unit(stepscope_model::Unit::Flops).look(Look::Hidden),
+        named("achieved_flops_per_s").label("achieved").look(Look::Hidden),
+        named("spans").look(Look::Hidden),
+        named("device_events").look(Look::Hidden),
+        named("input_shape").look(only_if(asking.groups_by("input_shape"), Look::Detail)),
+        named("stack").look(only_if(asking.groups_by("stack"), Look::Detail)),
+    ]
+}
+
+fn notes(asking: &Asking<'_>, rest_ns: Option<i64>) -> Vec<String> {
+    let mut notes = vec![asking.scope()];
+    notes.extend(rest_ns.map(|ns| format!("(no operator): {}", words::ns(ns as f64))));
+    notes
+}

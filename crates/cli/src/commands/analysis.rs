@@ -1,0 +1,103 @@
+//! `stepscope ops PATH…` and all other analyses: their options, help and answers come from the list of analyses.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args};
+use stepscope_analysis::{Analysis, Question, StepRange, Workspace};
+use stepscope_model::Exit;
+
+use super::parsed;
+use crate::Context;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::options::{InputOptions, OutputOptions, parse_nanoseconds};
+use crate::output::{self, Answer};
+use crate::progress::TerminalProgress;
+
+#[derive(Args)]
+struct Options {
+    /// A trace file, a folder of them, a store, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputOptions,
+    #[command(flatten)]
+    part: PartOptions,
+    #[command(flatten)]
+    input: InputOptions,
+}
+
+/// Which part of a run.
+#[derive(Args)]
+#[command(next_help_heading = "Part of the run")]
+struct PartOptions {
+    /// Only these ranks, separated by commas
+    #[arg(long, value_name = "RANKS", value_delimiter = ',')]
+    rank: Vec<u32>,
+    /// Only this window: which of a rank's recordings, from 0
+    #[arg(long, value_name = "N")]
+    window: Option<u32>,
+    /// Only this step, or steps such as 2-5, counted from 0 in each recording
+    #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
+    step: Option<StepRange>,
+    /// Only what starts from this time on, for example 150ms, counted from the first event
+    #[arg(long, value_name = "TIME", value_parser = parse_nanoseconds)]
+    from: Option<i64>,
+    /// Only what starts before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_nanoseconds)]
+    to: Option<i64>,
+    /// Group rows by these, separated by commas
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    group_by: Vec<String>,
+    /// Samples that one step works on; adds throughput
+    #[arg(long, value_name = "N", value_parser = parse_samples)]
+    samples_per_step: Option<f64>,
+}
+
+/// The options of an analysis.
+pub(super) fn options(analysis: &Analysis) -> clap::Command {
+    let width = analysis.examples.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
+    let examples: Vec<String> =
+        analysis.examples.iter().map(|(line, purpose)| format!("  {line:width$}  {purpose}")).collect();
+    let command = Options::augment_args(clap::Command::new(analysis.name))
+        .about(analysis.about)
+        .after_help(format!("Examples:\n{}", examples.join("\n")));
+    if analysis.groupings.is_empty() {
+        command.mut_arg("group_by", |argument| argument.hide(true))
+    } else {
+        let help = format!("Group rows by these, separated by commas: {}", analysis.groupings.join(", "));
+        command.mut_arg("group_by", |argument| argument.help(help))
+    }
+}
+
+/// Answers.
+pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let options: Options = parsed(matches)?;
+    let PartOptions { rank, window, step, from, to, group_by, samples_per_step } = options.part;
+    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let cancel = interrupt::flag().clone();
+    let question =
+        Question { ranks: rank, window, steps: step, from_ns: from, to_ns: to, group_by, samples_per_step, cancel };
+    let answer = Answer {
+        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        usual_limit: analysis.usual_rows,
+        ..Answer::new(workspace.analyse(analysis, &question)?)
+    };
+    output::write(answer, &options.output, context)?;
+    Ok(Exit::Done)
+}
+
+/// `3` or `2-5`.
+fn parse_steps(text: &str) -> Result<StepRange, String> {
+    let number = |text: &str| {
+        text.trim().parse::<u32>().map_err(|_| "expected a step such as 3, or steps such as 2-5".to_owned())
+    };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = StepRange { first: number(first)?, last: number(last)? };
+    if range.first > range.last { Err("the first step is behind the last".to_owned()) } else { Ok(range) }
+}
+
+fn parse_samples(text: &str) -> Result<f64, String> {
+    let samples: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if samples.is_finite() && samples > 0.0 { Ok(samples) } else { Err("must be more than 0".to_owned()) }
+}
