@@ -6,6 +6,7 @@
 //! find in it. [`write_store`] writes what is asked across ranks straight into a store, for jobs too large to be traced.
 //! The same job always gives the same bytes.
 
+mod collective;
 mod device;
 mod error;
 mod job;
@@ -20,11 +21,13 @@ mod trace;
 mod training;
 mod truth;
 
+pub use collective::{Collective, PROCESS_GROUP};
 pub use error::SimulateError;
 pub use job::Job;
 pub use kernel::{Kernel, Tensor};
 pub use run::{BASE_TIME_NS, Run};
-pub use step::{Collective, Copy, Frame, Happening, Op, Place, Step, What};
+pub use step::{Copy, Frame, Happening, Op, Place, Step, What};
 pub use store::write_store;
+pub use sweep::Shares;
 pub use trace::write_traces;
 pub use truth::{RankTruth, Truth};

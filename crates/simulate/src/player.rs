@@ -2,10 +2,11 @@
 //!
 //! Times are true times, the same for all ranks; the clocks of the ranks come in later.
 
+use crate::collective::Collective;
 use crate::job::Job;
 use crate::kernel::{Kernel, Tensor};
 use crate::noise::noise;
-use crate::step::{Collective, Copy, Frame, Happening, Op, Place, What};
+use crate::step::{Copy, Frame, Happening, Op, Place, What};
 
 /// From the start of a call to the earliest start of what it launches.
 const LAUNCH_LATENCY_NS: i64 = 5_200;
@@ -207,7 +208,8 @@ impl<'j> Player<'j> {
         let count = u64::from(self.job.collectives_per_step);
         let ordinal = u64::from(self.step) * count + u64::from(index);
         let elements = self.job.collective_elements(index);
-        self.collectives.push(Collective { ordinal, index, start_ns, dur_ns, elements });
+        let launch_ns = self.happenings[call].start_ns;
+        self.collectives.push(Collective { ordinal, index, launch_ns, start_ns, dur_ns, elements });
     }
 
     /// A call, and the earliest start of what it launches.

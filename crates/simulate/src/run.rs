@@ -59,6 +59,7 @@ impl<'j> Run<'j> {
             happening.start_ns += offset_ns;
         }
         for collective in &mut collectives {
+            collective.launch_ns += offset_ns;
             collective.start_ns += offset_ns;
         }
         let (start_ns, end_ns) = (start_ns + offset_ns, played.now_ns + offset_ns);

@@ -2,8 +2,9 @@
 
 use stepscope_model::Class;
 
+use crate::collective::Collective;
 use crate::kernel::{Kernel, Tensor};
-use crate::sweep;
+use crate::sweep::{self, Shares};
 
 /// The recorded steps follow one that was left out and one for warming up.
 const FIRST_STEP: u32 = 2;
@@ -21,21 +22,6 @@ pub struct Step {
     pub happenings: Vec<Happening>,
     /// The collectives, in the order of their launch.
     pub collectives: Vec<Collective>,
-}
-
-/// One collective as one rank saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Collective {
-    /// Place among all collectives of the job, from 0.
-    pub ordinal: u64,
-    /// Place among those of the step.
-    pub index: u32,
-    /// Start of the kernel: this rank has arrived.
-    pub start_ns: i64,
-    /// Length of the kernel: the wait for the others, and the transfer.
-    pub dur_ns: i64,
-    /// Elements of single precision that are summed.
-    pub elements: i64,
 }
 
 /// Something with a place in time.
@@ -131,6 +117,18 @@ pub enum Copy {
     FromDevice(Tensor),
 }
 
+impl Place {
+    /// Number of a stream; `None` for a thread.
+    #[must_use]
+    pub fn stream_id(self) -> Option<i64> {
+        match self {
+            Self::MainThread | Self::BackwardThread => None,
+            Self::ComputeStream => Some(7),
+            Self::CommunicationStream => Some(20),
+        }
+    }
+}
+
 impl Copy {
     /// What is copied.
     #[must_use]
@@ -173,15 +171,14 @@ impl Step {
     /// Kernels and copies.
     #[must_use]
     pub fn device_events(&self) -> usize {
-        let is_on_device = |one: &&Happening| matches!(one.place, Place::ComputeStream | Place::CommunicationStream);
-        self.happenings.iter().filter(is_on_device).count()
+        self.happenings.iter().filter(|one| one.place.stream_id().is_some()).count()
     }
 
-    /// How the time of the step divides into classes (metrics, section 6), in the order of [`Class::ALL`].
+    /// What the time of the step goes to.
     #[must_use]
-    pub fn class_times(&self) -> [i64; Class::ALL.len()] {
+    pub fn shares(&self) -> Shares {
         let work = self.happenings.iter().filter_map(|one| Some((one.class()?, one.start_ns, one.end_ns())));
-        sweep::class_times(self.start_ns, self.end_ns, work)
+        sweep::shares(self.start_ns, self.end_ns, work)
     }
 
     /// Length of the step.

@@ -5,6 +5,7 @@ use stepscope_model::Class;
 use crate::job::Job;
 use crate::kernel::{Kernel, Tensor};
 use crate::step::{Copy, Step, What};
+use crate::sweep::Shares;
 
 /// What is true of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +37,8 @@ pub struct Truth {
 pub struct RankTruth {
     /// Length of the steps.
     pub step_ns: i64,
-    /// Time of each class, in the order of [`Class::ALL`].
-    pub class_ns: [i64; Class::ALL.len()],
+    /// What it went to.
+    pub shares: Shares,
     /// Length of the kernels of collectives.
     pub communication_ns: i64,
     /// What of it was waiting for other ranks.
@@ -64,9 +65,7 @@ impl Truth {
                     truth.count(job, &step);
                 }
                 of_rank.step_ns += step.dur_ns();
-                for (sum, time) in of_rank.class_ns.iter_mut().zip(step.class_times()) {
-                    *sum += time;
-                }
+                of_rank.shares.add(&step.shares());
                 for collective in &step.collectives {
                     let place = collective.ordinal as usize;
                     let wait_ns = collective.dur_ns - job.transfer_ns(collective.index);
@@ -89,7 +88,7 @@ impl Truth {
     #[must_use]
     pub fn dataloader_ratio(&self, rank: u32) -> f64 {
         let rank = &self.ranks[rank as usize];
-        rank.class_ns[Class::Dataloader as usize] as f64 / rank.step_ns as f64
+        rank.shares.of(Class::Dataloader) as f64 / rank.step_ns as f64
     }
 
     fn without_ranks(job: &Job) -> Self {

@@ -26,6 +26,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         run: String::new(),
         id: SourceId { rank, window: 0 },
         rows: BTreeMap::new(),
+        partitions: BTreeMap::new(),
         bytes_out: 0,
         rank_from: RankFrom::Header,
         path: format!("simulated rank {rank}"),

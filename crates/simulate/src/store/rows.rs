@@ -22,6 +22,7 @@ pub(super) enum Value<'a> {
     Int(i64),
     Bool(bool),
     Text(&'a str),
+    Null,
 }
 
 /// The rows of one source in one table.
@@ -89,6 +90,11 @@ impl Column {
             (Self::Text(column), Value::Text(text)) => {
                 column.append(text)?;
             }
+            (Self::I32(column), Value::Null) => column.append_null(),
+            (Self::I64(column), Value::Null) => column.append_null(),
+            (Self::F64(column), Value::Null) => column.append_null(),
+            (Self::Bool(column), Value::Null) => column.append_null(),
+            (Self::Text(column), Value::Null) => column.append_null(),
             (_, value) => return Err(ArrowError::SchemaError(format!("{value:?} is of another type than its column"))),
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use stepscope_formats::{ChromeEvent, ChromeWriter, JsonValue};
 use stepscope_model::Phase;
 
-use super::header::group_ranks;
+use crate::collective::{self, PROCESS_GROUP};
 use crate::device;
 use crate::job::Job;
 use crate::kernel::{Kernel, Tensor};
@@ -13,7 +13,6 @@ use crate::step::{Copy, Frame, Happening, Op, Place, Step, What};
 
 /// The allocator of the framework takes memory from the device in pieces of this size.
 const RESERVED_PIECE_BYTES: i64 = 2 << 20;
-const COLLECTIVE_KERNEL: &str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 
 /// Writes the events of one rank.
 pub(super) struct Events<'j, W: Write> {
@@ -37,7 +36,7 @@ impl<'j, W: Write> Events<'j, W> {
             job,
             device: device::of_rank(rank),
             process: 4000 + 100 * i64::from(rank),
-            group_ranks: group_ranks(job),
+            group_ranks: collective::group_ranks(job),
             reserved_bytes: (used_bytes / RESERVED_PIECE_BYTES + 1) * RESERVED_PIECE_BYTES,
             first_ns: i64::MAX,
             last_ns: i64::MIN,
@@ -112,7 +111,7 @@ impl<'j, W: Write> Events<'j, W> {
             What::CollectiveKernel(place) => {
                 let group_ranks = self.group_ranks.clone();
                 let args = self.collective_args(step, place, &group_ranks);
-                self.kernel(step, happening, COLLECTIVE_KERNEL, (24, 512, 96), &args)
+                self.kernel(step, happening, collective::KERNEL_NAME, (24, 512, 96), &args)
             }
             What::Copy(copy) => self.copy(step, happening, copy),
             What::Memory { bytes, address, allocated_bytes } => self.writer.event(&ChromeEvent {
@@ -234,7 +233,7 @@ impl<'j, W: Write> Events<'j, W> {
             ("In msg nelems", elements.into()),
             ("Out msg nelems", elements.into()),
             ("Group size", i64::from(self.job.ranks).into()),
-            ("Process Group Name", "0".into()),
+            ("Process Group Name", PROCESS_GROUP.into()),
             ("Process Group Description", "default_pg".into()),
             ("Process Group Ranks", group_ranks.into()),
             ("Seq", sequence.into()),
@@ -272,19 +271,14 @@ impl<'j, W: Write> Events<'j, W> {
     }
 
     fn event_at<'a>(&self, phase: Phase, name: &'a str, place: Place, ts_ns: i64) -> ChromeEvent<'a> {
-        let process = match place {
-            Place::MainThread | Place::BackwardThread => self.process,
-            Place::ComputeStream | Place::CommunicationStream => self.device,
-        };
+        let process = if place.stream_id().is_some() { self.device } else { self.process };
         event(phase, name, process.into(), self.thread(place).into(), ts_ns)
     }
 
     fn thread(&self, place: Place) -> i64 {
         match place {
-            Place::MainThread => self.process,
             Place::BackwardThread => self.process + 31,
-            Place::ComputeStream => 7,
-            Place::CommunicationStream => 20,
+            place => place.stream_id().unwrap_or(self.process),
         }
     }
 

@@ -1,15 +1,11 @@
 //! What the header of a trace says: the devices, the ranks, the beginning of time.
 
-use std::fmt::Write as _;
-
 use stepscope_formats::JsonValue;
 
+use crate::collective::PROCESS_GROUP;
 use crate::device;
 use crate::job::Job;
 use crate::run::BASE_TIME_NS;
-
-/// Ranks that a profiler names before it cuts the list short.
-const RANKS_NAMED: u32 = 30;
 
 /// The members of the header.
 pub(super) fn entries<'a>(devices: &'a str, distributed: &'a str) -> [(&'static str, JsonValue<'a>); 9] {
@@ -50,22 +46,9 @@ pub(super) fn distributed_info(job: &Job, rank: u32) -> String {
     let ranks: Vec<String> = (0..job.ranks).map(|rank| rank.to_string()).collect();
     format!(
         "{{\"backend\": \"nccl\", \"rank\": {rank}, \"world_size\": {size}, \"pg_count\": 1, \"pg_config\": \
-         [{{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": {size}, \
+         [{{\"pg_name\": \"{PROCESS_GROUP}\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": {size}, \
          \"ranks\": [{}]}}], \"nccl_version\": \"2.21.5\"}}",
         ranks.join(", "),
         size = job.ranks,
     )
-}
-
-/// The ranks of the process group, as the profiler writes them beside a collective.
-pub(super) fn group_ranks(job: &Job) -> String {
-    let mut text = String::from("[0");
-    for rank in 1..job.ranks.min(RANKS_NAMED) {
-        let _ = write!(text, ", {rank}");
-    }
-    if job.ranks > RANKS_NAMED {
-        let _ = write!(text, ", ..., {}", job.ranks - 1);
-    }
-    text.push(']');
-    text
 }

@@ -61,7 +61,7 @@ fn the_slow_rank_causes_all_waiting() {
         assert_eq!(of_rank.wait_caused_ns, if is_slow { waiting_ns } else { 0 });
         assert_eq!(of_rank.wait_ns == 0, is_slow);
         assert_eq!(of_rank.communication_ns, truth.transfer_ns + of_rank.wait_ns);
-        assert_eq!(of_rank.class_ns.iter().sum::<i64>(), of_rank.step_ns);
+        assert_eq!(of_rank.shares.class_ns.iter().sum::<i64>(), of_rank.step_ns);
     }
 }
 
@@ -75,7 +75,7 @@ fn the_demo_has_the_faults_that_it_is_said_to_have() {
         let ratio = truth.dataloader_ratio(rank);
         assert!((0.31..0.36).contains(&ratio), "{ratio}");
     }
-    assert_eq!(truth.ranks[0].class_ns[Class::Dataloader as usize], 6 * job.dataloader_ns);
+    assert_eq!(truth.ranks[0].shares.of(Class::Dataloader), 6 * job.dataloader_ns);
     assert_eq!(truth.small_kernels_per_step, 300);
     assert_eq!(truth.pageable_copies_per_step, 2);
 
