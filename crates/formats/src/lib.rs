@@ -1,9 +1,10 @@
-//! Readers of trace formats: bytes in, events out.
+//! Readers of trace formats: bytes in, events out. And one writer: events in, a Chrome trace out.
 //!
 //! A format is one file with an `impl Format` and one line in `FORMATS`. Formats are recognised by content, never by
 //! file name. Readers stream: they hold a bounded piece of the input, whatever its size.
 
 mod chrome;
+mod chrome_writer;
 mod eight_bytes;
 mod error;
 mod event;
@@ -13,6 +14,7 @@ mod number;
 mod read_ahead;
 mod registry;
 
+pub use chrome_writer::{ChromeEvent, ChromeWriter, JsonValue};
 pub use error::FormatError;
 pub use event::{Args, Event, TraceSink, Value, Warning};
 pub use looks_like::LooksLike;

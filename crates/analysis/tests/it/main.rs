@@ -20,3 +20,4 @@ mod nesting;
 mod operators;
 mod runs;
 mod steps;
+mod torch_recording;

@@ -15,3 +15,4 @@ mod repairs;
 mod rules;
 mod seeds;
 mod threads;
+mod writer;
