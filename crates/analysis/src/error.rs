@@ -67,6 +67,14 @@ pub enum AnalysisError {
         /// What there is.
         names: String,
     },
+    /// A file cannot be written.
+    #[error("cannot write the file: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// An analysis cannot group its rows so.
     #[error("{analysis} cannot be grouped by {grouping}")]
     NoSuchGrouping {
@@ -159,7 +167,8 @@ impl AnalysisError {
             | Self::SeveralRuns { .. }
             | Self::SeveralSources { .. }
             | Self::NoSuchSource { .. }
-            | Self::NoSuchGrouping { .. } => Exit::Usage,
+            | Self::NoSuchGrouping { .. }
+            | Self::Write { .. } => Exit::Usage,
         }
     }
 
@@ -169,6 +178,7 @@ impl AnalysisError {
         match self {
             Self::Ingest(error) => error.location(),
             Self::NotFound { path }
+            | Self::Write { path, .. }
             | Self::StoreAmongTraces { path }
             | Self::EmptyStore { path }
             | Self::DiskFull { path, .. }
@@ -213,6 +223,7 @@ impl Hint for AnalysisError {
             }
             Self::EmptyStore { .. } => "fill it with `stepscope ingest PATH --store DIR`".into(),
             Self::SeveralRuns { .. } => "give the folder of one run, in a store `STORE/runs/NAME`".into(),
+            Self::Write { .. } => "name a file in a folder that can be written".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),

@@ -15,6 +15,7 @@ use crate::analyses::{Analysis, Asking, Question};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::settings::Settings;
+use crate::trim::Trimmed;
 use crate::{metrics, views};
 
 /// A run that is open for questions.
@@ -87,6 +88,11 @@ impl Workspace {
             return Err(AnalysisError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
         }
         (analysis.answer)(&self.asking(question)?)
+    }
+
+    /// Writes a part of the run as traces that any viewer opens.
+    pub fn trim(&self, question: &Question, output: &Path) -> Result<Vec<Trimmed>, AnalysisError> {
+        crate::trim::trim(&self.asking(question)?, output)
     }
 
     fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {

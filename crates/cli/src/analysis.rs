@@ -30,7 +30,7 @@ struct Options {
 /// Which part of a run.
 #[derive(Args)]
 #[command(next_help_heading = "Part of the run")]
-struct PartOptions {
+pub(crate) struct PartOptions {
     /// Only these ranks, separated by commas
     #[arg(long, value_name = "RANKS", value_delimiter = ',')]
     rank: Vec<u32>,
@@ -54,6 +54,15 @@ struct PartOptions {
     samples_per_step: Option<f64>,
 }
 
+impl PartOptions {
+    /// What is asked for.
+    pub(crate) fn question(self) -> Question {
+        let Self { rank, window, step, from, to, group_by, samples_per_step } = self;
+        let cancel = interrupt::flag().clone();
+        Question { ranks: rank, window, steps: step, from_ns: from, to_ns: to, group_by, samples_per_step, cancel }
+    }
+}
+
 /// The options of an analysis.
 pub(crate) fn options(analysis: &Analysis) -> clap::Command {
     let width = analysis.examples.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
@@ -73,12 +82,8 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
 /// Answers.
 pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
-    let PartOptions { rank, window, step, from, to, group_by, samples_per_step } = options.part;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let cancel = interrupt::flag().clone();
-    let question =
-        Question { ranks: rank, window, steps: step, from_ns: from, to_ns: to, group_by, samples_per_step, cancel };
-    let mut report = workspace.analyse(analysis, &question)?;
+    let mut report = workspace.analyse(analysis, &options.part.question())?;
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         after: std::mem::take(&mut report.data),

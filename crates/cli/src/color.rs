@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 
 use clap::{ArgMatches, ValueEnum};
+use stepscope_report::text::ColorMode;
 
 /// What `--color` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -60,4 +61,24 @@ impl ColorChoice {
             Self::Auto => stream.is_terminal() && !unwanted() && !dumb(),
         }
     }
+}
+
+/// Which colours the terminal can show, as far as its environment tells.
+pub(crate) fn mode() -> ColorMode {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let has_256 = variable("TERM").contains("256color") || !variable("COLORTERM").is_empty();
+    // Foreground and background as numbers of the sixteen: 7 and 15 are light.
+    let is_light = matches!(variable("COLORFGBG").rsplit(';').next(), Some("7" | "15"));
+    match (has_256, is_light) {
+        (false, _) => ColorMode::Sixteen,
+        (true, false) => ColorMode::Dark256,
+        (true, true) => ColorMode::Light256,
+    }
+}
+
+/// Whether the terminal says that it shows nothing but ASCII. One that says nothing shows more.
+pub(crate) fn is_ascii() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale = names.iter().filter_map(|name| std::env::var(name).ok()).find(|value| !value.is_empty());
+    locale.is_some_and(|locale| !locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
 }

@@ -2,12 +2,15 @@
 
 mod cache;
 mod completions;
+mod demo;
+mod doctor;
 mod health;
 mod ingest;
 mod metrics;
 pub(crate) mod schema;
 pub(crate) mod sql;
 mod tracks;
+mod trim;
 
 use clap::{Arg, ArgAction, ArgMatches};
 use stepscope_analysis::ANALYSES;
@@ -29,13 +32,16 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 8] = [
+static COMMANDS: [&Command; 11] = [
     &ingest::COMMAND,
+    &trim::COMMAND,
     &sql::COMMAND,
     &metrics::COMMAND,
     &health::COMMAND,
     &tracks::COMMAND,
     &schema::COMMAND,
+    &demo::COMMAND,
+    &doctor::COMMAND,
     &cache::COMMAND,
     &completions::COMMAND,
 ];
@@ -46,10 +52,11 @@ PATH is a trace file, a folder of them, a store, or - for standard input.";
 
 const AFTER_HELP: &str = "\
 Examples:
-  stepscope health trace.json.gz                       what could be read, and what could not
-  stepscope metrics trace.json.gz -f json              every figure
+  stepscope trace.json.gz                              the answer on one screen
+  stepscope diagnose trace.json.gz                     what is slow, and the code to change
+  stepscope comms runs/                                who makes the other ranks wait
   stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
-  stepscope ingest runs/ --store runs.stepscope        once, to ask often
+  stepscope demo && stepscope demo-run                 no trace at hand
 
 Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 70 a bug in Stepscope, 130 interrupted.";
 
@@ -83,6 +90,11 @@ pub(crate) fn command_line() -> clap::Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .max_term_width(120)
+}
+
+/// Whether there is a command of that name.
+pub(crate) fn is_command(name: &str) -> bool {
+    COMMANDS.iter().any(|command| command.name == name) || ANALYSES.iter().any(|analysis| analysis.name == name)
 }
 
 /// Runs the command that was asked for.

@@ -45,6 +45,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 fn run_guarded(arguments: &[OsString]) -> Exit {
+    let arguments = &with_command(arguments);
     let command = commands::command_line().color(ColorChoice::among(arguments).for_clap());
     let matches = match command.try_get_matches_from(arguments) {
         Ok(matches) => matches,
@@ -78,17 +79,24 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> Exit {
     if error.use_stderr() { Exit::Usage } else { Exit::Done }
 }
 
-/// What to say when the first argument is a file, or looks like one.
+/// A path alone asks for its summary.
+fn with_command(arguments: &[OsString]) -> Vec<OsString> {
+    let mut arguments = arguments.to_vec();
+    let first = arguments.iter().skip(1).position(|argument| !argument.to_string_lossy().starts_with('-'));
+    let place = first.map(|place| place + 1);
+    if let Some(place) = place
+        && !commands::is_command(&arguments[place].to_string_lossy())
+        && Path::new(&arguments[place]).exists()
+    {
+        arguments.insert(place, "summary".into());
+    }
+    arguments
+}
+
+/// What to say when the first argument looks like a file.
 fn path_instead_of_command(arguments: &[OsString]) -> Option<Failure> {
     let first = arguments.iter().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-'))?;
     let path = first.to_string_lossy();
-    if Path::new(first).exists() {
-        let hint = format!(
-            "stepscope health {path}   what could be read\nstepscope metrics {path}  every figure\n\
-             stepscope sql {path}      ask with SQL\nstepscope --help lists all commands"
-        );
-        return Some(Failure::usage("which command? a path alone is not enough").at(path).with_hint(hint));
-    }
     let looks_like_a_path = path.contains(['.', '/', '\\']);
     looks_like_a_path.then(|| {
         Failure::usage(format!("{path} is no command, and there is no such file"))

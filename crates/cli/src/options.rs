@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, ValueEnum};
 use stepscope_analysis::Settings;
 
-/// Formats of the interface that are still to come.
-const LATER_FORMATS: [&str; 3] = ["md", "arrow", "parquet"];
-
 /// How data is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Columns for people.
     #[default]
@@ -20,45 +16,20 @@ pub(crate) enum Format {
     Json,
     /// Raw values with a header row.
     Csv,
-}
-
-#[derive(Clone)]
-struct FormatParser;
-
-impl TypedValueParser for FormatParser {
-    type Value = Format;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Format, clap::Error> {
-        match value.to_str() {
-            Some("table") => Ok(Format::Table),
-            Some("json") => Ok(Format::Json),
-            Some("csv") => Ok(Format::Csv),
-            Some(later) if LATER_FORMATS.contains(&later) => {
-                let message = format!("the format {later} is not there yet; table, json and csv are\n");
-                Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))
-            }
-            _ => clap::builder::PossibleValuesParser::new(["table", "json", "csv"])
-                .parse_ref(command, argument, value)
-                .map(|_| Format::Table),
-        }
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(["table", "json", "csv"].into_iter().map(PossibleValue::new)))
-    }
+    /// Markdown, to paste somewhere.
+    Md,
+    /// The rows as an Arrow IPC file.
+    Arrow,
+    /// The rows as a Parquet file.
+    Parquet,
 }
 
 /// What is shown, and how.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
-    /// How to write the data
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = FormatParser)]
+    /// How to write the data: table, json, csv, md, arrow or parquet
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_enum, hide_possible_values = true)]
     pub(crate) format: Format,
     /// Write to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]

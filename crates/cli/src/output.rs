@@ -5,8 +5,10 @@ use std::io::{IsTerminal, Write};
 use serde_json::Value;
 use stepscope_model::{Exit, Part, Report};
 use stepscope_report::shape::{self, Shape};
-use stepscope_report::{Document, TextOptions, csv, json, safe_text, text};
+use stepscope_report::text::ColorMode;
+use stepscope_report::{Document, TextOptions, arrow, csv, json, markdown, parquet, safe_text, text};
 
+use crate::color;
 use crate::failure::Failure;
 use crate::options::{Format, OutputOptions};
 use crate::{Context, VERSION};
@@ -48,23 +50,31 @@ pub(crate) fn limit(options: &OutputOptions, usual: Option<usize>) -> Option<usi
 
 /// Renders and writes.
 pub(crate) fn write(answer: Answer, options: &OutputOptions, context: Context) -> Result<(), Failure> {
+    let is_binary = matches!(options.format, Format::Arrow | Format::Parquet);
+    if is_binary && options.output.is_none() && std::io::stdout().is_terminal() {
+        return Err(Failure::usage("a terminal cannot show this format").with_hint("-o FILE writes it to a file"));
+    }
     let rendered = render(answer, options, context)?;
     match &options.output {
         Some(path) => std::fs::write(path, rendered).map_err(|error| {
             Failure::io("write the output", &path.display().to_string(), &error).with_exit(Exit::Usage)
         }),
-        None => to_stdout(&rendered),
+        None => bytes_to_stdout(&rendered),
     }
 }
 
 /// Writes to standard output; a reader that went away is reported as such.
 pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
+    bytes_to_stdout(text.as_bytes())
+}
+
+fn bytes_to_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     written.map_err(|error| Failure::io("write the output", "standard output", &error))
 }
 
-fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Result<String, Failure> {
+fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Result<Vec<u8>, Failure> {
     let shape = Shape {
         columns: options.columns.clone(),
         sort: options.sort.clone(),
@@ -77,11 +87,17 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
     };
     shape::apply(&mut report, &shape)?;
     let to_terminal = options.output.is_none() && std::io::stdout().is_terminal();
-    Ok(match options.format {
+    let text = match options.format {
         Format::Table => {
-            let color = options.output.is_none() && context.color.on_stdout();
-            let screen = TextOptions { width: width(to_terminal), pictures: to_terminal, ..TextOptions::default() };
-            text::render(&report, TextOptions { raw: answer.is_raw, color: color.into(), ..screen })
+            let has_color = options.output.is_none() && context.color.on_stdout();
+            let options = TextOptions {
+                width: width(to_terminal),
+                raw: answer.is_raw,
+                color: if has_color { color::mode() } else { ColorMode::None },
+                pictures: to_terminal,
+                ascii: to_terminal && color::is_ascii(),
+            };
+            text::render(&report, options)
         }
         Format::Json => json::render(&Document {
             report: Some(&report),
@@ -92,7 +108,15 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
         }),
         Format::Csv if to_terminal => safe_text::lines(&csv::render(&report)).into_owned(),
         Format::Csv => csv::render(&report),
-    })
+        Format::Md => markdown::render(&report),
+        Format::Arrow => return arrow::render(&report).map_err(|error| unwritable("arrow", &error.to_string())),
+        Format::Parquet => return parquet::render(&report).map_err(|error| unwritable("parquet", &error.to_string())),
+    };
+    Ok(text.into_bytes())
+}
+
+fn unwritable(format: &str, why: &str) -> Failure {
+    Failure::usage(format!("cannot write the rows as {format}: {why}")).with_hint("-f json and -f csv write any rows")
 }
 
 /// The width of the terminal within reason; in a pipe or a file 120.

@@ -1,0 +1,58 @@
+//! `stepscope demo`: writes the traces of a small training job with known faults, to try everything without a GPU.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args};
+use stepscope_model::Exit;
+use stepscope_simulate::{Job, write_traces};
+
+use super::{Command, parsed};
+use crate::failure::Failure;
+use crate::{Context, output};
+
+pub(super) static COMMAND: Command = Command {
+    name: "demo",
+    options: |command| {
+        Options::augment_args(command)
+            .about("Writes the traces of a small job with known faults, to try everything without a GPU")
+            .after_help(
+                "\
+Examples:
+  stepscope demo                    writes demo-run/
+  stepscope demo try && stepscope try",
+            )
+    },
+    run,
+};
+
+#[derive(Args)]
+struct Options {
+    /// The folder to write; made if it is not there
+    #[arg(value_name = "FOLDER", default_value = "demo-run")]
+    folder: PathBuf,
+}
+
+fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
+    let Options { folder } = parsed(matches)?;
+    let shown = folder.display().to_string();
+    if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Failure::usage("the folder is not empty")
+            .at(shown)
+            .with_hint("name another: stepscope demo FOLDER"));
+    }
+    let job = Job::demo();
+    let files = write_traces(&job, &folder)
+        .map_err(|error| Failure::io("write the traces", &shown, &std::io::Error::other(error.to_string())))?;
+    let truth = job.truth();
+    let slow = truth.slow_rank.map_or_else(String::new, |rank| format!(", and rank {rank} is slower than the others"));
+    output::to_stdout(&format!(
+        "Wrote {} traces to {shown}: {} ranks, {} steps.\n\
+         Known faults: a third of each step waits for data, copies come from pageable memory, many kernels are tiny,\n\
+         matrix products run in fp32{slow}.\n\n\
+         next  stepscope {shown}\n      stepscope diagnose {shown}\n      stepscope comms {shown}\n",
+        files.len(),
+        job.ranks,
+        job.steps
+    ))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,121 @@
+//! `stepscope doctor`: what this machine has, as far as it matters here.
+
+use std::process::Stdio;
+
+use clap::{ArgMatches, Args};
+use stepscope_analysis::Cache;
+use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+
+use super::{Command, parsed};
+use crate::failure::Failure;
+use crate::options::OutputOptions;
+use crate::output::{self, Answer};
+use crate::{Context, VERSION, color};
+
+pub(super) static COMMAND: Command = Command {
+    name: "doctor",
+    options: |command| {
+        Options::augment_args(command)
+            .about("Checks what this machine has, as far as it matters to Stepscope")
+            .after_help(
+                "\
+Examples:
+  stepscope doctor
+  stepscope doctor -f json          to attach to a bug report",
+            )
+    },
+    run,
+};
+
+#[derive(Args)]
+struct Options {
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let Options { output } = parsed(matches)?;
+    let columns = ["check", "state", "finding"].map(ReportColumn::named).to_vec();
+    let rows = checks().into_iter().map(|check| {
+        let state = if check.is_good { "good" } else { "look" };
+        [check.name, state, &check.finding].map(|text| Cell::Text(text.to_owned())).to_vec()
+    });
+    let report = Report::new("doctor", vec![Part::Table(ReportTable::rows(columns, rows.collect()))]);
+    output::write(Answer::new(report), &output, context)?;
+    Ok(Exit::Done)
+}
+
+struct Check {
+    name: &'static str,
+    is_good: bool,
+    finding: String,
+}
+
+fn checks() -> Vec<Check> {
+    vec![
+        Check { name: "stepscope", is_good: true, finding: format!("{VERSION}, {}", std::env::consts::ARCH) },
+        processors(),
+        memory(),
+        cache(),
+        terminal(),
+        command("python3", &["--version"], "Python for capture: not needed to read traces"),
+        command(
+            "nvidia-smi",
+            &["--query-gpu=name,driver_version", "--format=csv,noheader"],
+            "no NVIDIA driver: only needed to record",
+        ),
+        command("rocm-smi", &["--showproductname", "--csv"], "no AMD driver: only needed to record"),
+    ]
+}
+
+fn processors() -> Check {
+    let count = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    Check { name: "processors", is_good: count >= 2, finding: format!("{count}; --threads chooses fewer") }
+}
+
+/// What ingest and queries may use unless told otherwise.
+fn memory() -> Check {
+    let limit = stepscope_analysis::default_memory_limit_bytes();
+    let finding = format!("{} MiB for reading and queries; --memory-limit chooses", limit >> 20);
+    Check { name: "memory", is_good: limit >= 512 << 20, finding }
+}
+
+fn cache() -> Check {
+    let finding = match Cache::from_environment() {
+        Ok(cache) => {
+            let root = cache.root().to_owned();
+            let can_write =
+                std::fs::create_dir_all(&root).is_ok() && tempfile_in(&root).map_err(|error| error.to_string()).is_ok();
+            let state = if can_write { "can be written" } else { "cannot be written: STEPSCOPE_CACHE names another" };
+            return Check { name: "cache", is_good: can_write, finding: format!("{}, {state}", root.display()) };
+        }
+        Err(error) => error.to_string(),
+    };
+    Check { name: "cache", is_good: false, finding }
+}
+
+/// Whether a file can be made there.
+fn tempfile_in(folder: &std::path::Path) -> std::io::Result<()> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    std::fs::write(&path, b"x")?;
+    std::fs::remove_file(&path)
+}
+
+fn terminal() -> Check {
+    let columns = terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
+    let finding = match columns {
+        Some(columns) => {
+            let letters = if color::is_ascii() { "ASCII only: set LANG to a UTF-8 locale" } else { "UTF-8" };
+            format!("{columns} columns, {:?} colours, {letters}", color::mode())
+        }
+        None => "output goes to a pipe or a file: 120 columns, no colour".to_owned(),
+    };
+    Check { name: "terminal", is_good: columns.is_none_or(|columns| columns >= 80), finding }
+}
+
+fn command(name: &'static str, arguments: &[&str], otherwise: &str) -> Check {
+    let ran = std::process::Command::new(name).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let said = ran.ok().filter(|ran| ran.status.success()).map(|ran| String::from_utf8_lossy(&ran.stdout).into_owned());
+    let first = said.as_deref().and_then(|said| said.lines().next()).map(str::trim).filter(|line| !line.is_empty());
+    Check { name, is_good: true, finding: first.unwrap_or(otherwise).to_owned() }
+}
