@@ -80,7 +80,8 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
     Ok(match options.format {
         Format::Table => {
             let color = options.output.is_none() && context.color.on_stdout();
-            text::render(&report, TextOptions { width: width(to_terminal), raw: answer.is_raw, color })
+            let screen = TextOptions { width: width(to_terminal), pictures: to_terminal, ..TextOptions::default() };
+            text::render(&report, TextOptions { raw: answer.is_raw, color: color.into(), ..screen })
         }
         Format::Json => json::render(&Document {
             report: Some(&report),

@@ -162,6 +162,8 @@ pub struct Column {
     pub name: String,
     /// Header for people; follows from the name when missing.
     pub label: Option<String>,
+    /// Header where the screen has no room for the other one.
+    pub short_label: Option<String>,
     /// Unit of its values.
     pub unit: Unit,
     /// What its values look like on a screen.
@@ -175,13 +177,26 @@ impl Column {
     /// (`_id`, `rank`, `window`, `step`, `pid`, `tid`…); otherwise plain.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), label: None, unit: Unit::of_name(name), look: Look::Value, from_width: 0 }
+        Self {
+            name: name.to_owned(),
+            label: None,
+            short_label: None,
+            unit: Unit::of_name(name),
+            look: Look::Value,
+            from_width: 0,
+        }
     }
 
-    /// With a header of its own.
+    /// With a header of its own. One that begins with a unit (`ms a step`) takes it from the values.
     #[must_use]
     pub fn label(self, label: &str) -> Self {
         Self { label: Some(label.to_owned()), ..self }
+    }
+
+    /// With a shorter header for narrow screens.
+    #[must_use]
+    pub fn short_label(self, label: &str) -> Self {
+        Self { short_label: Some(label.to_owned()), ..self }
     }
 
     /// With a unit that its name does not carry.
@@ -209,6 +224,8 @@ pub enum Look {
     /// By its unit.
     #[default]
     Value,
+    /// A figure for itself: at most four digits that count. A text such as `32 of 84` stands right, as numbers do.
+    Figure,
     /// A name whose ends tell it apart: loses its middle.
     Operator,
     /// The name of a kernel: loses return type, namespaces and arguments.

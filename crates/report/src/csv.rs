@@ -2,34 +2,18 @@
 //!
 //! Lines end in LF, as the tools of a pipe expect. A missing value is an empty field, an empty text is `""`.
 
-use stepscope_model::{Cell, Part, Report, ReportTable};
+use stepscope_model::{Cell, Report};
+
+use crate::rows;
 
 /// The main table of a report: the one called `rows`, else the first; figures become the columns `name` and `value`.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let tables =
-        || report.parts.iter().filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None });
-    match tables().find(|table| table.name == "rows").or_else(|| tables().next()) {
-        Some(table) => render_table(table),
-        None => render_metrics(report),
-    }
-}
-
-fn render_table(table: &ReportTable) -> String {
+    let table = rows::main_table(report);
     let mut text = String::new();
     push_record(&mut text, table.columns.iter().map(|column| quoted(&column.name)));
     for row in &table.rows {
         push_record(&mut text, row.iter().map(field));
-    }
-    text
-}
-
-fn render_metrics(report: &Report) -> String {
-    let mut text = String::from("name,value\n");
-    for part in &report.parts {
-        if let Part::Metric(metric) = part {
-            push_record(&mut text, [quoted(&metric.name), field(&metric.value)].into_iter());
-        }
     }
     text
 }

@@ -1,11 +1,11 @@
 //! JSON for programs: one object, stable order of keys and rows, one row a line.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 use stepscope_model::{Cell, Part, Report, ReportTable};
 
+use crate::rows::distinct_names;
 use crate::safe_text::acts_on_terminal;
 
 /// A report and what stands beside its rows.
@@ -21,7 +21,7 @@ pub struct Document<'a> {
     pub before: Vec<(&'a str, Value)>,
     /// Members behind the rows, such as `metrics`.
     pub after: Vec<(&'a str, Value)>,
-    /// Why values are missing, by path.
+    /// Why values are missing, by path, beside what the report says itself.
     pub nulls: Vec<(String, String)>,
 }
 
@@ -42,6 +42,8 @@ pub fn render(document: &Document) -> String {
         members.extend(member(part, &mut nulls));
     }
     members.extend(document.after.iter().map(|(name, value)| ((*name).to_owned(), pretty(value))));
+    let missing = document.report.iter().flat_map(|report| &report.missing);
+    nulls.extend(missing.map(|missing| (missing.path.clone(), missing.reason.clone())));
     nulls.extend(document.nulls.iter().cloned());
     if !nulls.is_empty() {
         let object: Map<String, Value> = nulls.into_iter().map(|(path, reason)| (path, Value::from(reason))).collect();
@@ -94,16 +96,6 @@ fn rows(table: &ReportTable, nulls: &mut Vec<(String, String)>) -> String {
         lines.push(format!("    {}", Value::Object(object)));
     }
     if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n  ]", lines.join(",\n")) }
-}
-
-/// SQL may name two columns alike; in an object the later ones get a number.
-fn distinct_names(table: &ReportTable) -> Vec<String> {
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    let numbered = table.columns.iter().map(|column| {
-        let count = seen.entry(&column.name).and_modify(|count| *count += 1).or_insert(1);
-        if *count == 1 { column.name.clone() } else { format!("{}_{count}", column.name) }
-    });
-    numbered.collect()
 }
 
 fn value(cell: &Cell, path: &str, nulls: &mut Vec<(String, String)>) -> Value {

@@ -119,7 +119,7 @@ fn main_part(text: &str) -> &str {
     let mut parts = Vec::new();
     let mut start = 0;
     for (place, byte) in outside(text) {
-        if byte == b':' && text.as_bytes().get(place + 1) == Some(&b':') {
+        if place >= start && byte == b':' && text.as_bytes().get(place + 1) == Some(&b':') {
             parts.push(&text[start..place]);
             start = place + 2;
         }
@@ -359,6 +359,8 @@ mod tests {
     fn odd_names_end_well() {
         check("void broken<int(", "broken<int(");
         check("a::b<c->d>(e)", "b<c->d>");
+        check(":::a(<)(><(>>>", ":a");
+        check(":::a<b>", ":a<b>");
         let deep = format!("f{}{}()", "<g".repeat(500), ">".repeat(500));
         assert!(short(&deep).starts_with("f<g<g"));
     }

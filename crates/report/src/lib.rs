@@ -1,16 +1,21 @@
-//! Renders a `Report`: text for people, JSON and CSV for programs.
+//! Renders a `Report`: text and Markdown for people; JSON, CSV, Arrow and Parquet for programs.
 //!
-//! Nothing here reads, queries or prints. A renderer takes a finished report and gives back one string, so every look
-//! is tested without an engine.
+//! Nothing here reads, queries or prints. A renderer takes a finished report and gives back one string, or the bytes
+//! of a file, so every look is tested without an engine.
 
+pub mod arrow;
+mod batch;
 pub mod csv;
 pub mod json;
 pub mod kernel_name;
+pub mod markdown;
 mod number;
+pub mod parquet;
+mod rows;
 pub mod safe_text;
 pub mod shape;
 pub mod text;
 
 pub use json::Document;
 pub use shape::{Shape, ShapeError};
-pub use text::TextOptions;
+pub use text::{ColorMode, TextOptions};

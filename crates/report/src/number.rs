@@ -8,9 +8,9 @@ pub(crate) const NULL: &str = "–";
 /// From here on a number of nanoseconds is a point in time, not a duration: 10 days.
 const POINT_IN_TIME_NS: f64 = 10.0 * 86_400e9;
 
-/// The look that all values of one column share.
+/// How all values of one column are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Look {
+pub(crate) enum Format {
     /// As it is: no grouping, no unit.
     Raw,
     /// An integer with grouped thousands.
@@ -19,14 +19,16 @@ pub(crate) enum Look {
     Decimal(usize),
     /// Divided by `unit` and followed by `symbol`.
     Scaled { unit: i128, symbol: &'static str, decimals: usize },
+    /// The same with at most four digits that count, each value for itself. An empty symbol stands in the header.
+    Figure { unit: i128, symbol: &'static str, decimals: usize },
     /// Minutes and seconds.
     Minutes,
     /// A percentage.
     Percent,
 }
 
-impl Look {
-    /// The look for a column: chosen by its largest value.
+impl Format {
+    /// The format of a column: chosen by its largest value.
     pub(crate) fn of(unit: Unit, cells: &[&Cell]) -> Self {
         let values = || cells.iter().filter_map(|cell| number(cell));
         let largest = values().map(f64::abs).fold(0.0, f64::max);
@@ -47,6 +49,32 @@ impl Look {
         }
     }
 
+    /// The format of figures that stand for themselves: four digits, and seconds from one second on.
+    pub(crate) fn of_figures(unit: Unit, cells: &[&Cell]) -> Self {
+        let largest = cells.iter().filter_map(|cell| number(cell)).map(f64::abs).fold(0.0, f64::max);
+        match Self::of(unit, cells) {
+            Self::Scaled { symbol: "ms", .. } if largest >= 1e9 => {
+                Self::Figure { unit: 1_000_000_000, symbol: "s", decimals: 3 }
+            }
+            Self::Scaled { unit, symbol, decimals } => Self::Figure { unit, symbol, decimals },
+            other => other,
+        }
+    }
+
+    /// The format where the header names the unit: `ms a step`. None if it does not.
+    pub(crate) fn of_header(unit: Unit, header: &str, is_figure: bool) -> Option<Self> {
+        let word = header.split(' ').next()?;
+        let known: &[(&str, i128, usize)] = match unit {
+            Unit::Nanoseconds => &[("ns", 1, 0), ("µs", 1_000, 1), ("ms", 1_000_000, 2), ("s", 1_000_000_000, 3)],
+            Unit::Bytes => &[("B", 1, 0), ("KiB", 1 << 10, 2), ("MiB", 1 << 20, 2), ("GiB", 1 << 30, 2)],
+            Unit::MovedBytes => &[("B", 1, 0), ("kB", 1_000, 2), ("MB", 1_000_000, 2), ("GB", 1_000_000_000, 2)],
+            _ => &[],
+        };
+        let (_, unit, decimals) = *known.iter().find(|(symbol, ..)| *symbol == word)?;
+        let format = Self::Scaled { unit, symbol: "", decimals };
+        Some(if is_figure { Self::Figure { unit, symbol: "", decimals } } else { format })
+    }
+
     /// The text of one value; never cut.
     pub(crate) fn show(self, cell: &Cell) -> String {
         match (cell, self) {
@@ -56,8 +84,8 @@ impl Look {
             (Cell::Text(text), _) => crate::safe_text::one_line(text).into_owned(),
             (Cell::Numbers(numbers), _) => format!("{numbers:?}"),
             (Cell::Json(value), _) => crate::safe_text::one_line(&value.to_string()).into_owned(),
-            (Cell::Int(value), look) => look.show_int(*value),
-            (Cell::Float(value), look) => look.show_float(*value),
+            (Cell::Int(value), format) => format.show_int(*value),
+            (Cell::Float(value), format) => format.show_float(*value),
         }
     }
 
@@ -66,10 +94,14 @@ impl Look {
             Self::Raw => value.to_string(),
             Self::Count => grouped(i128::from(value), 0),
             Self::Decimal(decimals) => grouped(i128::from(value) * power_of_ten(decimals), decimals),
-            Self::Scaled { symbol, .. } if value == 0 => format!("0 {symbol}"),
+            Self::Scaled { symbol, .. } | Self::Figure { symbol, .. } if value == 0 => with_symbol("0", symbol),
             Self::Scaled { unit, symbol, decimals } => {
                 let scaled = divide_rounded(i128::from(value) * power_of_ten(decimals), unit);
-                format!("{} {symbol}", grouped(scaled, decimals))
+                with_symbol(&grouped(scaled, decimals), symbol)
+            }
+            Self::Figure { unit, symbol, decimals } => {
+                let decimals = figure_decimals(value as f64 / unit as f64, decimals);
+                Self::Scaled { unit, symbol, decimals }.show_int(value)
             }
             Self::Minutes => minutes(i128::from(value)),
             Self::Percent => percent(value as f64),
@@ -81,12 +113,20 @@ impl Look {
             return NULL.to_owned();
         }
         match self {
+            // A hundred zeros are no help to anybody.
+            Self::Raw | Self::Count if value.abs() >= 1e16 || (value != 0.0 && value.abs() < 1e-5) => {
+                format!("{value:e}")
+            }
             Self::Raw | Self::Count => value.to_string(),
             Self::Decimal(decimals) => grouped((value * 10f64.powi(decimals as i32)).round() as i128, decimals),
-            Self::Scaled { symbol, .. } if value == 0.0 => format!("0 {symbol}"),
+            Self::Scaled { symbol, .. } | Self::Figure { symbol, .. } if value == 0.0 => with_symbol("0", symbol),
             Self::Scaled { unit, symbol, decimals } => {
                 let scaled = (value * 10f64.powi(decimals as i32) / unit as f64).round() as i128;
-                format!("{} {symbol}", grouped(scaled, decimals))
+                with_symbol(&grouped(scaled, decimals), symbol)
+            }
+            Self::Figure { unit, symbol, decimals } => {
+                let decimals = figure_decimals(value / unit as f64, decimals);
+                Self::Scaled { unit, symbol, decimals }.show_float(value)
             }
             Self::Minutes => minutes(value.round() as i128),
             Self::Percent => percent(value),
@@ -103,12 +143,22 @@ pub(crate) fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-fn nanoseconds(largest: f64, cells: &[&Cell]) -> Look {
-    let scaled = |unit, symbol, decimals| Look::Scaled { unit, symbol, decimals };
+fn with_symbol(number: &str, symbol: &str) -> String {
+    if symbol.is_empty() { number.to_owned() } else { format!("{number} {symbol}") }
+}
+
+/// Decimals that make at most four digits; what is below a tenth gets one more, so that it says something.
+fn figure_decimals(value: f64, decimals: usize) -> usize {
+    let places = [10.0, 100.0, 1_000.0].iter().filter(|limit| value.abs() >= **limit).count();
+    if value.abs() < 0.1 && decimals > 0 { decimals + 1 } else { decimals.min(3 - places) }
+}
+
+fn nanoseconds(largest: f64, cells: &[&Cell]) -> Format {
+    let scaled = |unit, symbol, decimals| Format::Scaled { unit, symbol, decimals };
     if largest >= POINT_IN_TIME_NS {
         scaled(1, "ns", 0)
     } else if largest >= 600e9 {
-        Look::Minutes
+        Format::Minutes
     } else if largest >= 10e9 {
         scaled(1_000_000_000, "s", 3)
     } else if largest >= 1e6 {
@@ -124,26 +174,26 @@ fn nanoseconds(largest: f64, cells: &[&Cell]) -> Look {
     }
 }
 
-fn bytes(largest: f64) -> Look {
+fn bytes(largest: f64) -> Format {
     let steps: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let found = steps.into_iter().find(|(bits, _)| largest >= (1u64 << bits) as f64);
     let (bits, symbol, decimals) = found.map_or((0, "B", 0), |(bits, symbol)| (bits, symbol, 2));
-    Look::Scaled { unit: 1 << bits, symbol, decimals }
+    Format::Scaled { unit: 1 << bits, symbol, decimals }
 }
 
-fn moved_bytes(largest: f64) -> Look {
+fn moved_bytes(largest: f64) -> Format {
     let steps: [(i128, &str); 4] = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     let found = steps.into_iter().find(|(unit, _)| largest >= *unit as f64);
     let (unit, symbol, decimals) = found.map_or((1, "B", 0), |(unit, symbol)| (unit, symbol, 2));
-    Look::Scaled { unit, symbol, decimals }
+    Format::Scaled { unit, symbol, decimals }
 }
 
-fn flops(largest: f64, symbols: [&'static str; 5]) -> Look {
+fn flops(largest: f64, symbols: [&'static str; 5]) -> Format {
     let step = [1e15, 1e12, 1e9, 1e6].iter().position(|unit| largest >= *unit).map_or(0, |place| 4 - place);
     if step == 0 {
-        return Look::Scaled { unit: 1, symbol: symbols[0], decimals: 0 };
+        return Format::Scaled { unit: 1, symbol: symbols[0], decimals: 0 };
     }
-    Look::Scaled { unit: power_of_ten(3 * (step + 1)), symbol: symbols[step], decimals: 2 }
+    Format::Scaled { unit: power_of_ten(3 * (step + 1)), symbol: symbols[step], decimals: 2 }
 }
 
 fn percent(ratio: f64) -> String {
@@ -195,8 +245,8 @@ mod tests {
     #[track_caller]
     fn check(unit: Unit, values: &[i64], want: &[&str]) {
         let cells: Vec<Cell> = values.iter().map(|value| Cell::Int(*value)).collect();
-        let look = Look::of(unit, &cells.iter().collect::<Vec<_>>());
-        assert_eq!(cells.iter().map(|cell| look.show(cell)).collect::<Vec<_>>(), want);
+        let format = Format::of(unit, &cells.iter().collect::<Vec<_>>());
+        assert_eq!(cells.iter().map(|cell| format.show(cell)).collect::<Vec<_>>(), want);
     }
 
     #[test]
@@ -217,12 +267,36 @@ mod tests {
     }
 
     #[test]
+    fn figures_have_four_digits() {
+        #[track_caller]
+        fn check(ns: i64, want: &str) {
+            let cell = Cell::Int(ns);
+            assert_eq!(Format::of_figures(Unit::Nanoseconds, &[&cell]).show(&cell), want);
+        }
+        check(177_592_000, "177.6 ms");
+        check(98_590_000, "98.59 ms");
+        check(604_000, "604 µs");
+        check(1_066_000_000, "1.066 s");
+        check(12_345_600_000, "12.35 s");
+        check(724_000_000_000, "12 min 04 s");
+        check(0, "0 ns");
+    }
+
+    #[test]
+    fn a_header_may_carry_the_unit() {
+        let format = Format::of_header(Unit::Nanoseconds, "ms a step", true).unwrap();
+        let values = [98_591_167, 1_915_000, 89_000, 0, 187_912_000];
+        assert_eq!(values.map(|ns| format.show(&Cell::Int(ns))), ["98.59", "1.92", "0.089", "0", "187.9"]);
+        assert_eq!(Format::of_header(Unit::Nanoseconds, "makes others wait", true), None);
+    }
+
+    #[test]
     fn shares_tell_zero_from_little() {
-        let look = Look::Percent;
+        let format = Format::Percent;
         assert_eq!(
-            [0.0, 0.0004, 0.123, 1.0, -0.05].map(|ratio| look.show(&Cell::Float(ratio))),
+            [0.0, 0.0004, 0.123, 1.0, -0.05].map(|ratio| format.show(&Cell::Float(ratio))),
             ["0 %", "< 0.1 %", "12.3 %", "100.0 %", "−5.0 %"]
         );
-        assert_eq!(look.show(&Cell::Float(f64::NAN)), NULL);
+        assert_eq!(format.show(&Cell::Float(f64::NAN)), NULL);
     }
 }

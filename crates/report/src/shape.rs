@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use stepscope_model::{Cell, Hint, LeftOut, Part, Report, ReportTable};
+use stepscope_model::{Cell, Hint, LeftOut, Look, Part, Report, ReportColumn, ReportTable};
 
 /// What `--columns`, `--sort` and `--limit` ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,21 +63,28 @@ pub fn apply(report: &mut Report, shape: &Shape) -> Result<(), ShapeError> {
 }
 
 fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Result<(), ShapeError> {
+    let all_rows = table.rows.len();
     for (name, value) in &shape.only {
         if let Some(column) = table.columns.iter().position(|column| column.name == *name) {
             table.rows.retain(|row| row[column] == Cell::Int(*value));
         }
     }
+    if table.rows.len() < all_rows {
+        // It counts rows that are gone.
+        table.total = None;
+    }
     if let Some(sort) = &shape.sort {
         let (name, reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |name| (name, true));
         let column = find(table, name, "--sort", report)?;
         table.rows.sort_by(|a, b| compare(&a[column], &b[column], reverse));
+        let sign = if reverse { "-" } else { "" };
+        table.sorted_by = Some(format!("{sign}{}", table.columns[column].name));
     }
     if !shape.columns.is_empty() {
         let found = shape.columns.iter().map(|name| find(table, name, "--columns", report));
         let kept = found.collect::<Result<Vec<_>, _>>()?;
-        table.columns = kept.iter().map(|index| table.columns[*index].clone()).collect();
-        for row in &mut table.rows {
+        table.columns = kept.iter().map(|index| asked_for(&table.columns[*index])).collect();
+        for row in table.rows.iter_mut().chain(&mut table.total) {
             *row = kept.iter().map(|index| row[*index].clone()).collect();
         }
     }
@@ -93,6 +100,12 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
         table.rows.truncate(limit);
     }
     Ok(())
+}
+
+/// Whoever names a column wants to see it.
+fn asked_for(column: &ReportColumn) -> ReportColumn {
+    let look = if column.look == Look::Hidden { Look::Value } else { column.look };
+    ReportColumn { look, from_width: 0, ..column.clone() }
 }
 
 fn find(table: &ReportTable, name: &str, option: &'static str, report: &str) -> Result<usize, ShapeError> {

@@ -160,8 +160,8 @@ mod tests {
         Ingested 2 files: 28,490 events, 2 lost.
 
         rank  window  rank from  format  events in    rows  absorbed  lost   bytes out  path
-           0       0  header     kineto     14,245  14,209        36     0  120.56 KiB  rank0.json
-           0       0  header     kineto     14,245  14,239         4     2  120.56 KiB  rank1.json
+        0          0  header     kineto     14,245  14,209        36     0  120.56 KiB  rank0.json
+        0          0  header     kineto     14,245  14,239         4     2  120.56 KiB  rank1.json
 
         LOST
         cause     events  path

@@ -1,4 +1,4 @@
-use stepscope_model::{Cell, Hint, LeftOut, Part, Report};
+use stepscope_model::{Cell, Hint, LeftOut, Look, Part, Report};
 use stepscope_report::shape::{self, Shape, ShapeError};
 
 use crate::data::{operators, report, table};
@@ -55,4 +55,31 @@ fn one_rank_of_many() {
     let mut report = report(table(&["rank"], rows));
     shape::apply(&mut report, &Shape { only: vec![("rank", 1), ("window", 0)], ..Shape::default() }).unwrap();
     assert_eq!(first_column(&report), [Cell::Int(1), Cell::Int(1)]);
+}
+
+#[test]
+fn sums_arrows_and_hidden_columns_follow() {
+    let mut report = operators();
+    let Part::Table(table) = &mut report.parts[0] else { panic!("not a table") };
+    table.total = Some(vec![Cell::Text("3 operators".into()), Cell::Int(4_278), Cell::Int(9), Cell::Null, Cell::Null]);
+    table.columns[4].look = Look::Hidden;
+    table.columns[4].from_width = 120;
+    table.sorted_by = Some("-device_self_ns".into());
+    let shape =
+        Shape { columns: vec!["memory".into(), "calls".into()], sort: Some("-calls".into()), ..Shape::default() };
+    shape::apply(&mut report, &shape).unwrap();
+    let Part::Table(table) = &report.parts[0] else { panic!("not a table") };
+    assert_eq!(table.total, Some(vec![Cell::Null, Cell::Int(4_278)]));
+    assert_eq!(table.sorted_by.as_deref(), Some("-calls"));
+    assert_eq!((table.columns[0].look, table.columns[0].from_width), (Look::Value, 0));
+}
+
+#[test]
+fn a_sum_over_rows_that_are_gone_goes_too() {
+    let mut ranks = table(&["rank"], [0, 1].map(|rank| vec![Cell::Int(rank)]).to_vec());
+    ranks.total = Some(vec![Cell::Text("all".into())]);
+    let mut report = report(ranks);
+    shape::apply(&mut report, &Shape { only: vec![("rank", 1)], ..Shape::default() }).unwrap();
+    let Part::Table(table) = &report.parts[0] else { panic!("not a table") };
+    assert_eq!(table.total, None);
 }

@@ -1,5 +1,5 @@
 use stepscope_model::{Cell, LeftOut, Metric, Part, Report, ReportColumn, ReportTable, Unit};
-use stepscope_report::text::{self, TextOptions};
+use stepscope_report::text::{self, ColorMode, TextOptions};
 
 use crate::data::{operators, report, table};
 
@@ -67,7 +67,7 @@ fn rows_left_out_and_no_rows() {
     rows.left_out = LeftOut::Rows(1_234);
     insta::assert_snapshot!(show(&report(rows), 80), @r"
     rank  events
-       0  14,245
+    0     14,245
     1 of 1,235 rows shown (--limit 0 shows all)
     ");
     insta::assert_snapshot!(show(&report(table(&["rank", "events"], vec![])), 80), @r"
@@ -122,7 +122,7 @@ fn parts_in_reading_order() {
     insta::assert_snapshot!(show(&report, 80), @r"
     3 of 75,718 events are lost.
 
-    window       1,066.00 ms
+    window       1.066 s
     memory peak  –  memory totals not recorded
 
     LOST EVENTS
@@ -136,7 +136,7 @@ fn colour_marks_headings_and_gaps_only() {
     let mut rows = table(&["name", "value"], vec![vec![Cell::Text("a".into()), Cell::Null]]);
     rows.name = "figures".into();
     rows.columns[1] = ReportColumn::named("value_ns");
-    let shown = text::render(&report(rows), TextOptions { color: true, ..TextOptions::default() });
+    let shown = text::render(&report(rows), TextOptions { color: ColorMode::Sixteen, ..TextOptions::default() });
     assert_eq!(shown, "\u{1b}[1mFIGURES\u{1b}[0m\nname  value\na         \u{1b}[2m–\u{1b}[0m\n");
 }
 

@@ -1,0 +1,110 @@
+//! The main table of a report in Arrow's memory, for the formats that carry types.
+//!
+//! Integers, numbers, flags and texts keep their type; integers among numbers become numbers; what has parts of its
+//! own becomes JSON. Everything may be null, and a column without any value holds integers.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Float64Builder, Int64Array, ListBuilder, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
+use arrow::datatypes::{DataType, Field, Schema};
+use arrow::error::ArrowError;
+use stepscope_model::{Cell, Report};
+
+use crate::rows::{distinct_names, main_table};
+
+/// What the cells of one column have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Nothing,
+    Flags,
+    Integers,
+    Numbers,
+    Lists,
+    Texts,
+}
+
+/// The table `rows`, typed.
+pub(crate) fn batch(report: &Report) -> Result<RecordBatch, ArrowError> {
+    let table = main_table(report);
+    let mut fields = Vec::new();
+    let mut arrays = Vec::new();
+    for (index, name) in distinct_names(&table).into_iter().enumerate() {
+        let array = array(&table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect::<Vec<_>>());
+        fields.push(Field::new(name, array.data_type().clone(), true));
+        arrays.push(array);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(table.rows.len()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
+}
+
+fn array(cells: &[&Cell]) -> ArrayRef {
+    match cells.iter().map(|cell| type_of(cell)).fold(Type::Nothing, common) {
+        Type::Flags => Arc::new(cells.iter().map(|cell| flag(cell)).collect::<BooleanArray>()),
+        Type::Nothing | Type::Integers => Arc::new(cells.iter().map(|cell| integer(cell)).collect::<Int64Array>()),
+        Type::Numbers => Arc::new(cells.iter().map(|cell| number(cell)).collect::<Float64Array>()),
+        Type::Texts => Arc::new(cells.iter().map(|cell| text(cell)).collect::<StringArray>()),
+        Type::Lists => {
+            let item = Field::new_list_field(DataType::Float64, true);
+            let mut builder = ListBuilder::new(Float64Builder::new()).with_field(Arc::new(item));
+            for cell in cells {
+                if let Cell::Numbers(numbers) = cell {
+                    builder.append_value(numbers.iter().map(|number| Some(*number)));
+                } else {
+                    builder.append_null();
+                }
+            }
+            Arc::new(builder.finish())
+        }
+    }
+}
+
+fn type_of(cell: &Cell) -> Type {
+    match cell {
+        Cell::Null => Type::Nothing,
+        Cell::Bool(_) => Type::Flags,
+        Cell::Int(_) => Type::Integers,
+        Cell::Float(_) => Type::Numbers,
+        Cell::Numbers(_) => Type::Lists,
+        Cell::Text(_) | Cell::Json(_) => Type::Texts,
+    }
+}
+
+fn common(a: Type, b: Type) -> Type {
+    match (a, b) {
+        (Type::Nothing, other) | (other, Type::Nothing) => other,
+        (a, b) if a == b => a,
+        (Type::Integers | Type::Numbers, Type::Integers | Type::Numbers) => Type::Numbers,
+        _ => Type::Texts,
+    }
+}
+
+fn flag(cell: &Cell) -> Option<bool> {
+    if let Cell::Bool(value) = cell { Some(*value) } else { None }
+}
+
+fn integer(cell: &Cell) -> Option<i64> {
+    if let Cell::Int(value) = cell { Some(*value) } else { None }
+}
+
+fn number(cell: &Cell) -> Option<f64> {
+    match cell {
+        Cell::Int(value) => Some(*value as f64),
+        Cell::Float(value) => Some(*value),
+        _ => None,
+    }
+}
+
+fn text(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Null => None,
+        Cell::Bool(value) => Some(value.to_string()),
+        Cell::Int(value) => Some(value.to_string()),
+        Cell::Float(value) => Some(value.to_string()),
+        Cell::Text(text) => Some(text.clone()),
+        Cell::Json(value) => Some(value.to_string()),
+        Cell::Numbers(numbers) => Some(serde_json::Value::from(numbers.clone()).to_string()),
+    }
+}

@@ -1,0 +1,168 @@
+//! Markdown for issues and merge requests: tables as GitHub draws them, texts as paragraphs, titles as headings.
+//!
+//! Numbers look as they do in text, with the unit behind each value. Nothing is shortened but the names of kernels,
+//! and there are no pictures.
+
+use std::fmt::Write as _;
+
+use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Series, Text, Tone};
+
+use crate::number::{Format, NULL, grouped};
+use crate::text::{self, TextOptions};
+use crate::{kernel_name, safe_text};
+
+/// The whole report.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let parts = text::with_reasons(report, TextOptions::default());
+    let mut blocks: Vec<String> = Vec::new();
+    let mut rest = parts.as_slice();
+    while let Some(part) = rest.first() {
+        let mut taken = 1;
+        match part {
+            Part::Text(text) => blocks.push(paragraph(text)),
+            Part::Table(table) => blocks.extend(table_blocks(table)),
+            Part::Series(series) => blocks.push(curve(series)),
+            Part::Metric(_) => {
+                let metrics: Vec<&Metric> = rest
+                    .iter()
+                    .map_while(|part| if let Part::Metric(metric) = part { Some(metric) } else { None })
+                    .collect();
+                taken = metrics.len();
+                blocks.push(figures(&metrics));
+            }
+        }
+        rest = &rest[taken..];
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks.join("\n")
+}
+
+fn paragraph(text: &Text) -> String {
+    let lines: Vec<String> = safe_text::lines(&text.text).lines().map(escaped).collect();
+    let mut paragraph = lines.join("  \n");
+    if text.tone == Tone::Strong {
+        paragraph = format!("**{paragraph}**");
+    }
+    if let Some(label) = text.label {
+        paragraph = format!("*{}* {paragraph}", escaped(label));
+    }
+    if let Some(right) = &text.right {
+        let _ = write!(paragraph, "  \n{}", escaped(right));
+    }
+    format!("{paragraph}\n")
+}
+
+fn curve(series: &Series) -> String {
+    format!("{}: {} points\n", escaped(&series.name), grouped(series.points.len() as i128, 0))
+}
+
+fn figures(metrics: &[&Metric]) -> String {
+    let mut text = String::from("| figure | value |\n|---|---:|\n");
+    for metric in metrics {
+        let value = Format::of_figures(metric.unit, &[&metric.value]).show(&metric.value);
+        let reason = metric.reason.as_ref().map(|reason| format!(" ({})", escaped(reason))).unwrap_or_default();
+        let name = text::header(&metric.name, metric.unit, TextOptions::default());
+        let _ = writeln!(text, "| {} | {}{reason} |", escaped(&name), escaped(&value));
+    }
+    text
+}
+
+/// Heading, rows with sums, notes.
+fn table_blocks(table: &ReportTable) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let is_titled = table.title.is_some() || !matches!(table.name.as_str(), "" | "rows");
+    if is_titled {
+        let heading = table.title.clone().unwrap_or_else(|| table.name.replace('_', " ").to_uppercase());
+        blocks.push(format!("### {}\n", escaped(&heading)));
+    }
+    let columns: Vec<Column> = (0..table.columns.len()).filter_map(|index| Column::of(table, index)).collect();
+    if columns.is_empty() {
+        return blocks;
+    }
+    let mut text = String::new();
+    push_row(&mut text, columns.iter().map(|column| column.header.clone()));
+    let marks = columns.iter().map(|column| if column.is_right { "---:" } else { "---" });
+    let _ = writeln!(text, "|{}|", marks.collect::<Vec<_>>().join("|"));
+    for row in 0..table.rows.len() {
+        push_row(&mut text, columns.iter().map(|column| column.cells[row].clone()));
+    }
+    if table.total.is_some() {
+        let bold = |total: &String| if total.is_empty() { String::new() } else { format!("**{total}**") };
+        push_row(&mut text, columns.iter().map(|column| bold(&column.total)));
+    }
+    blocks.push(text);
+    let notes = notes(table);
+    if !notes.is_empty() {
+        blocks.push(format!("{}\n", notes.join(" · ")));
+    }
+    blocks
+}
+
+fn push_row(text: &mut String, cells: impl Iterator<Item = String>) {
+    let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
+}
+
+fn notes(table: &ReportTable) -> Vec<String> {
+    let rows = table.rows.len() as u64;
+    let shown = grouped(i128::from(rows), 0);
+    let count = match table.left_out {
+        LeftOut::Nothing => None,
+        LeftOut::Rows(more) => Some(format!("{shown} of {} shown", grouped(i128::from(rows + more), 0))),
+        LeftOut::Uncounted => Some(format!("the first {shown} rows; there are more")),
+    };
+    count.into_iter().chain(table.notes.iter().map(|note| escaped(note))).collect()
+}
+
+struct Column {
+    header: String,
+    cells: Vec<String>,
+    total: String,
+    is_right: bool,
+}
+
+impl Column {
+    /// The column, if it has something to read.
+    fn of(table: &ReportTable, index: usize) -> Option<Self> {
+        let column = &table.columns[index];
+        if matches!(column.look, Look::Hidden | Look::Length | Look::Spark | Look::Stack) {
+            return None;
+        }
+        let cells: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
+        let header = text::header_of(column, TextOptions::default());
+        let format = text::format_of(column, &header, &cells, false);
+        let write = |cell: &Cell| match cell {
+            Cell::Text(name) if column.look == Look::Kernel => escaped(&kernel_name::short(name)),
+            cell => escaped(&format.show(cell)),
+        };
+        let total = table.total.as_ref().and_then(|total| total.get(index)).map(write).unwrap_or_default();
+        let has_numbers = cells.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
+        let is_right = has_numbers || matches!(column.look, Look::Figure | Look::Bar(_));
+        Some(Self { header: escaped(&header), cells: cells.into_iter().map(write).collect(), total, is_right })
+    }
+}
+
+/// What Markdown would take for markup stays text: a pipe ends a cell, `<float>` is a tag, stars and lines emphasise.
+fn escaped(text: &str) -> String {
+    let text = safe_text::one_line(text);
+    if text == NULL {
+        return text.into_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let is_letter = |place: Option<usize>| {
+        place.and_then(|place| letters.get(place)).is_some_and(|letter| letter.is_alphanumeric())
+    };
+    let mut escaped = String::with_capacity(text.len());
+    for (place, letter) in letters.iter().enumerate() {
+        let is_inside_word = is_letter(place.checked_sub(1)) && is_letter(Some(place + 1));
+        match letter {
+            '<' => escaped.push_str("&lt;"),
+            '&' => escaped.push_str("&amp;"),
+            '_' if is_inside_word => escaped.push('_'),
+            '|' | '\\' | '`' | '*' | '_' | '[' | '~' => escaped.extend(['\\', *letter]),
+            '#' if place == 0 => escaped.push_str("\\#"),
+            other => escaped.push(*other),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,143 @@
+//! What stands around tables: sentences, labelled lines, figures, and why values are missing.
+
+use stepscope_model::{Cell, Look, Metric, Part, Report, Series, Text, Tone};
+use unicode_width::UnicodeWidthStr;
+
+use super::TextOptions;
+use super::column::{header, header_of};
+use super::line::{Line, Style};
+use super::name::wrap;
+use crate::number::{Format, NULL, grouped};
+use crate::safe_text;
+
+/// The label of lines that say why a value is missing, and of the line that stays behind them.
+const NULL_LABEL: &str = "null";
+const LAST_LABEL: &str = "next";
+
+/// A sentence, or several lines; what belongs to the right end stands there if it fits.
+pub(super) fn sentence(text: &Text, options: TextOptions) -> Vec<Line> {
+    let style = style_of(text.tone);
+    let spelled = options.spell(&safe_text::lines(&text.text));
+    let mut lines: Vec<Line> = spelled.split('\n').map(|line| Line::new(line, style)).collect();
+    if let (Some(right), Some(first)) = (&text.right, lines.first_mut()) {
+        let right = status(&options.spell(&safe_text::one_line(right)));
+        if first.width() + 2 + right.width() <= options.width {
+            first.pad_to(options.width - right.width());
+            first.append(&right);
+        } else {
+            lines.insert(1, right);
+        }
+    }
+    lines
+}
+
+/// Lines with a word before each, all below one another.
+pub(super) fn labelled(texts: &[Text], options: TextOptions) -> Vec<Line> {
+    let label_of = |text: &Text| text.label.unwrap_or_default();
+    let indent = texts.iter().map(|text| label_of(text).width()).max().unwrap_or(0) + 2;
+    let mut lines = Vec::new();
+    for text in texts {
+        let mut label = label_of(text);
+        let spelled = options.spell(&safe_text::lines(&text.text));
+        for part in spelled.split('\n').flat_map(|line| wrap(line, options.width.saturating_sub(indent))) {
+            let mut line = Line::default();
+            line.push(std::mem::take(&mut label), Style::Secondary);
+            line.pad_to(indent);
+            line.push(&part, style_of(text.tone));
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn style_of(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::Plain,
+        Tone::Strong => Style::Bold,
+        Tone::Secondary => Style::Secondary,
+    }
+}
+
+/// The word that says how good something is has a colour: `trace health: good`.
+fn status(text: &str) -> Line {
+    let Some((before, rest)) = text.rsplit_once(": ") else { return Line::plain(text) };
+    let (word, behind) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+    let style = match word {
+        "good" => Style::Good,
+        "partial" => Style::Medium,
+        "poor" => Style::High,
+        _ => Style::Plain,
+    };
+    let mut line = Line::plain(format!("{before}: "));
+    line.push(word, style);
+    line.push(behind, Style::Plain);
+    line
+}
+
+/// One figure a line: name, value, and why it is missing.
+pub(super) fn metrics(metrics: &[&Metric], options: TextOptions) -> Vec<Line> {
+    let names = || metrics.iter().map(|metric| options.spell(&header(&metric.name, metric.unit, options)));
+    let width = names().map(|name| name.width()).max().unwrap_or(0);
+    let lines = metrics.iter().zip(names()).map(|(metric, name)| {
+        let format = if options.raw { Format::Raw } else { Format::of_figures(metric.unit, &[&metric.value]) };
+        let mut line = Line::plain(name);
+        line.pad_to(width + 2);
+        line.push(&options.spell(&format.show(&metric.value)), Style::Plain);
+        if let Some(reason) = &metric.reason {
+            line.push(&format!("  {}", safe_text::one_line(reason)), Style::Plain);
+        }
+        line
+    });
+    lines.collect()
+}
+
+/// A curve has no picture in plain text: how many points, from where to where.
+pub(super) fn series(series: &Series, options: TextOptions) -> Line {
+    let values = || series.points.iter().map(|(_, value)| *value);
+    let ends = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)].map(Cell::Float);
+    let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
+    let count = grouped(series.points.len() as i128, 0);
+    let name = header(&series.name, series.unit, TextOptions::default());
+    Line::plain(options.spell(&format!(
+        "{name}: {count} points, {} to {}",
+        format.show(&ends[0]),
+        format.show(&ends[1])
+    )))
+}
+
+/// The parts with a line for each reason why something that is shown is missing: at the end, before what to do next.
+pub(crate) fn with_reasons(report: &Report, options: TextOptions) -> Vec<Part> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for missing in report.missing.iter().filter(|missing| is_shown(report, &missing.path, &missing.label, options)) {
+        let place = reasons.iter().position(|(reason, _)| *reason == missing.reason).unwrap_or_else(|| {
+            reasons.push((&missing.reason, Vec::new()));
+            reasons.len() - 1
+        });
+        if !reasons[place].1.contains(&missing.label.as_str()) {
+            reasons[place].1.push(&missing.label);
+        }
+    }
+    let mut parts = report.parts.clone();
+    let is_last = matches!(parts.last(), Some(Part::Text(text)) if text.label == Some(LAST_LABEL));
+    let place = if is_last { parts.len() - 1 } else { parts.len() };
+    let lines = reasons.into_iter().map(|(reason, labels)| {
+        Part::Text(Text::labelled(NULL_LABEL, format!("{} {NULL}: {reason}", labels.join(", "))))
+    });
+    parts.splice(place..place, lines);
+    parts
+}
+
+/// Whether a column or figure of that name or label is for people to see. A column that only this screen is too narrow
+/// for counts too. A figure that gives its reason itself does not.
+fn is_shown(report: &Report, path: &str, label: &str, options: TextOptions) -> bool {
+    let name = path.rsplit('.').next().unwrap_or(path);
+    report.parts.iter().any(|part| match part {
+        Part::Metric(metric) => metric.name == name && metric.reason.is_none(),
+        Part::Table(table) => table
+            .columns
+            .iter()
+            .any(|column| column.look != Look::Hidden && (column.name == name || header_of(column, options) == label)),
+        Part::Series(series) => series.name == name,
+        Part::Text(_) => false,
+    })
+}
