@@ -82,9 +82,9 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> Exit {
 /// A path alone asks for its summary.
 fn with_command(arguments: &[OsString]) -> Vec<OsString> {
     let mut arguments = arguments.to_vec();
-    let first = arguments.iter().skip(1).position(|argument| !argument.to_string_lossy().starts_with('-'));
-    let place = first.map(|place| place + 1);
-    if let Some(place) = place
+    let is_value = |place: usize| arguments[place - 1] == "--color";
+    let is_first = |place: &usize| !arguments[*place].to_string_lossy().starts_with('-') && !is_value(*place);
+    if let Some(place) = (1..arguments.len()).find(is_first)
         && !commands::is_command(&arguments[place].to_string_lossy())
         && Path::new(&arguments[place]).exists()
     {

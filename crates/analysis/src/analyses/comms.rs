@@ -8,7 +8,7 @@ mod matching;
 use serde_json::{Map, Value as Json, json};
 use stepscope_ingest::bus_factor;
 use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS};
-use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::{Analysis, Asking};
@@ -250,7 +250,7 @@ fn ranks_table(waiting: &Waiting) -> ReportTable {
     let columns = vec![
         named("rank"),
         named("communication_ns"),
-        named("wait_ns").label("waits").look(Look::Bar(Some(Class::Communication))).from_width(0),
+        named("wait_ns").label("waits"),
         named("last_arrivals").label("last to arrive"),
         named("collectives").look(Look::Hidden),
         named("wait_caused_to_others_ns").label("makes others wait").look(Look::Bar(None)),

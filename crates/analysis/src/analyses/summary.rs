@@ -261,7 +261,7 @@ fn where_it_goes(shares: &Shares, times: &Distribution) -> ReportTable {
     let columns = vec![
         ReportColumn::named("class").look(Look::Class),
         ReportColumn::named("length").label("").unit(Unit::Nanoseconds).look(Look::Length),
-        ReportColumn::named("mean_ns").label("a step"),
+        ReportColumn::named("mean_ns").label("ms a step"),
         ReportColumn::named("share_ratio").label("share"),
     ];
     let total = times.total().max(1) as f64;
@@ -290,9 +290,9 @@ fn each_step(asking: &Asking<'_>, complete: &[&StepTime]) -> Option<ReportTable>
         drawn.truncate(DRAWN_STEPS);
     }
     let columns = vec![
-        ReportColumn::named("name").label("step"),
-        ReportColumn::named("shares").label("").look(Look::Stack),
-        ReportColumn::named("dur_ns").label("time"),
+        ReportColumn::named("name").label("step").from_width(120),
+        ReportColumn::named("shares").label("").look(Look::Stack).from_width(120),
+        ReportColumn::named("dur_ns").label("ms").from_width(120),
     ];
     let row = |step: &&StepTime| {
         let name = step.name.rsplit_once('#').map_or_else(|| step.name.clone(), |(_, number)| format!("#{number}"));
