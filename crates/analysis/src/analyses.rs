@@ -7,6 +7,7 @@ mod asking;
 mod kernels;
 mod ops;
 mod question;
+mod stacks;
 
 use stepscope_model::Report;
 
@@ -31,4 +32,7 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 2] = [&ops::ANALYSIS, &kernels::ANALYSIS];
+pub static ANALYSES: [&Analysis; 2] = [
+    &ops::ANALYSIS,
+    &kernels::ANALYSIS,
+];
