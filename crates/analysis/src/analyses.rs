@@ -8,6 +8,7 @@ mod kernels;
 mod ops;
 mod question;
 mod stacks;
+mod transfers;
 
 use stepscope_model::Report;
 
@@ -32,7 +33,8 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 2] = [
+pub static ANALYSES: [&Analysis; 3] = [
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
+    &transfers::ANALYSIS,
 ];

@@ -2,6 +2,7 @@
 
 mod kernels;
 mod ops;
+mod transfers;
 
 use serde_json::{Map, Value as Json};
 use stepscope_analysis::{ANALYSES, Question, StepRange, Workspace};
