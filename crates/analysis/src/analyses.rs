@@ -5,6 +5,7 @@
 
 mod asking;
 mod kernels;
+mod launches;
 mod ops;
 mod question;
 mod stacks;
@@ -33,8 +34,9 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 3] = [
+pub static ANALYSES: [&Analysis; 4] = [
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
     &transfers::ANALYSIS,
+    &launches::ANALYSIS,
 ];

@@ -1,6 +1,7 @@
 //! The analyses: hand-made traces whose answers were worked out by hand, and real ones beside their metrics.
 
 mod kernels;
+mod launches;
 mod ops;
 mod transfers;
 
