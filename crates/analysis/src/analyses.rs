@@ -8,6 +8,7 @@ mod kernels;
 mod launches;
 mod ops;
 mod question;
+mod regions;
 mod stacks;
 mod transfers;
 
@@ -34,9 +35,10 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 4] = [
+pub static ANALYSES: [&Analysis; 5] = [
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
     &transfers::ANALYSIS,
+    &regions::ANALYSIS,
     &launches::ANALYSIS,
 ];

@@ -3,6 +3,7 @@
 mod kernels;
 mod launches;
 mod ops;
+mod regions;
 mod transfers;
 
 use serde_json::{Map, Value as Json};
