@@ -6,6 +6,7 @@
 mod asking;
 mod kernels;
 mod launches;
+mod modules;
 mod ops;
 mod question;
 mod regions;
@@ -35,10 +36,11 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 5] = [
+pub static ANALYSES: [&Analysis; 6] = [
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
     &transfers::ANALYSIS,
+    &modules::ANALYSIS,
     &regions::ANALYSIS,
     &launches::ANALYSIS,
 ];
