@@ -6,6 +6,7 @@
 mod asking;
 mod kernels;
 mod launches;
+mod memory;
 mod modules;
 mod ops;
 mod question;
@@ -36,9 +37,10 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 6] = [
+pub static ANALYSES: [&Analysis; 7] = [
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
+    &memory::ANALYSIS,
     &transfers::ANALYSIS,
     &modules::ANALYSIS,
     &regions::ANALYSIS,

@@ -2,6 +2,7 @@
 
 mod kernels;
 mod launches;
+mod memory;
 mod modules;
 mod ops;
 mod regions;
