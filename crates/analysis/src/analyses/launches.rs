@@ -1,12 +1,14 @@
 //! Launches: how long the calls take, how long their work waits, and how many wait at once (metrics, section 13).
 
+use serde_json::Value as Json;
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
-use super::asking::{missing_in, sum_of};
+use super::asking::{cell, missing_in, sum_of};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
-use crate::metrics::distribution::named_columns;
+use crate::frame::Frame;
+use crate::metrics::distribution::{self, named_columns};
 use crate::metrics::launch::{COUNTS, IN_ORDER, queues};
 use crate::words;
 
@@ -23,29 +25,54 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     answer,
 };
 
-/// The figures of a launch: name, what it means, column, and which launches it is known for.
-const FIGURES: [(&str, &str, &str, &str); 3] = [
-    ("call_duration", "the launch call", "dur_ns", "true"),
-    ("launch_latency", "start of the call to start on the device", "latency_ns", IN_ORDER),
-    ("launch_delay", "end of the call to start on the device", "delay_ns", IN_ORDER),
+/// One figure of a launch.
+struct Figure {
+    name: &'static str,
+    meaning: &'static str,
+    column: &'static str,
+    /// The launches that it is known for.
+    condition: &'static str,
+}
+
+const FIGURES: [Figure; 3] = [
+    Figure { name: "call_duration", meaning: "the launch call", column: "dur_ns", condition: "true" },
+    Figure {
+        name: "launch_latency",
+        meaning: "start of the call to start on the device",
+        column: "latency_ns",
+        condition: IN_ORDER,
+    },
+    Figure {
+        name: "launch_delay",
+        meaning: "end of the call to start on the device",
+        column: "delay_ns",
+        condition: IN_ORDER,
+    },
 ];
 
+const COUNTED: [&str; 4] = ["launches", "graph_launches", "shorter_than_call", "device_before_launch"];
+
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
-    let counts = asking.query(&format!("SELECT {COUNTS} FROM launches WHERE {{events}}"))?;
-    let names = ["launches", "graph_launches", "shorter_than_call", "device_before_launch"];
-    let mut metrics = Vec::new();
-    for name in names {
-        metrics.push((name, counts.required_i64(name)?.first().copied().unwrap_or(0)));
+    let distributions = FIGURES.map(|figure| distribution::columns(figure.name, figure.column, figure.condition));
+    let launches = asking.query(&format!(
+        "SELECT {}, {COUNTS}, {} FROM launches WHERE {{events}} GROUP BY ALL ORDER BY rank, step",
+        keys(asking),
+        distributions.join(", ")
+    ))?;
+    let mut counts = Vec::new();
+    for name in COUNTED {
+        counts.push((name, launches.required_i64(name)?.into_iter().sum::<i64>()));
     }
-    let (distributions, calls, queues) = (distributions(asking)?, runtime_calls(asking)?, queue_lengths(asking)?);
+    let distributions = distributions_of(asking, &launches)?;
+    let (calls, queues) = (runtime_calls(asking)?, queue_lengths(asking)?);
     let is_missing = distributions.rows.is_empty();
     let no_mean = missing_in(&queues, "time_weighted_mean", "mean queue length", ZERO_DURATION);
-    let mut parts = vec![Part::Text(sentence(&metrics, &distributions))];
+    let mut parts = vec![Part::Text(sentence(&counts, &distributions))];
     parts.extend([Part::Table(distributions), Part::Table(calls), Part::Table(queues)]);
     let metric = |(name, value): (&str, i64)| {
         Part::Metric(Metric { name: name.to_owned(), value: Cell::Int(value), unit: Unit::Plain, reason: None })
     };
-    parts.extend(metrics.into_iter().map(metric));
+    parts.extend(counts.into_iter().map(metric));
     let mut report = Report::new("launches", parts);
     report.missing.extend(no_mean);
     if is_missing {
@@ -78,28 +105,31 @@ fn statistics(bar: Class) -> Vec<ReportColumn> {
     ]
 }
 
-fn distributions(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
-    let selects: Vec<String> = FIGURES
-        .iter()
-        .enumerate()
-        .map(|(place, (name, meaning, column, condition))| {
-            format!(
-                "SELECT {place} AS place, '{name}' AS name, '{meaning}' AS meaning, {}, {} FROM launches
-                 WHERE {{events}} AND {condition} GROUP BY ALL HAVING count(*) > 0",
-                keys(asking),
-                named_columns(column, "true")
-            )
-        })
-        .collect();
-    let statement = format!("SELECT * FROM ({}) ORDER BY rank, step, place", selects.join(" UNION ALL "));
+/// A row for each figure of each group of launches.
+fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable, AnalysisError> {
+    let (ranks, steps) = (launches.i64("rank")?, launches.i64("step")?);
+    let figures = FIGURES.iter().map(|figure| distribution::figures(launches, figure.name));
+    let figures = figures.collect::<Result<Vec<_>, _>>()?;
+    let statistics = statistics(Class::Runtime);
+    let mut rows = Vec::new();
+    for row in 0..launches.rows() {
+        for (Figure { name, meaning, .. }, figures) in FIGURES.iter().zip(&figures) {
+            let Some(figures) = &figures[row] else { continue };
+            let mut cells = vec![Cell::Text((*name).to_owned()), Cell::Text((*meaning).to_owned())];
+            cells.extend([cell(ranks[row], Cell::Int), cell(steps[row], Cell::Int)]);
+            cells.extend(statistics.iter().map(|column| match figures.get(&column.name) {
+                Some(value) if value.is_i64() => cell(value.as_i64(), Cell::Int),
+                value => cell(value.and_then(Json::as_f64), Cell::Float),
+            }));
+            rows.push(cells);
+        }
+    }
     let mut columns =
         vec![ReportColumn::named("name").look(Look::Hidden), ReportColumn::named("meaning").label("from")];
     columns.extend(key_columns(asking));
-    columns.extend(statistics(Class::Runtime));
-    let mut table = asking.table(&statement, columns)?;
-    "distributions".clone_into(&mut table.name);
-    table.title = Some("LAUNCH TIMES".to_owned());
-    Ok(table)
+    columns.extend(statistics);
+    let table = ReportTable::named("distributions", columns, rows);
+    Ok(ReportTable { title: Some("LAUNCH TIMES".to_owned()), ..table })
 }
 
 fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {

@@ -78,14 +78,14 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     )?;
     let has = |name: &str| recorded.required_i64(name).map(|counts| counts.first().is_some_and(|count| *count > 0));
     let (has_frames, has_hierarchies, has_backward) = (has("frames")?, has("hierarchies")?, has("backward")?);
+    let is_recorded = has_frames || has_hierarchies;
     let has_device = asking.has_device_events()?;
-    let backward = if has_backward && has_device { backward::times(asking)? } else { HashMap::new() };
+    let backward = if is_recorded && has_backward && has_device { backward::times(asking)? } else { HashMap::new() };
     let modules = match (has_frames, has_hierarchies) {
         (true, _) => frames::read(asking, &backward)?,
         (false, true) => hierarchy::read(asking, &backward)?,
         (false, false) => HashMap::new(),
     };
-    let is_recorded = has_frames || has_hierarchies;
     let mut report = report(asking, modules, has_device, has_backward && has_device);
     let mut missing = |path: &str, label: &str, reason: String| {
         report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason });

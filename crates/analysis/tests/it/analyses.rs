@@ -5,6 +5,7 @@ mod launches;
 mod memory;
 mod modules;
 mod ops;
+mod ranks;
 mod regions;
 mod transfers;
 

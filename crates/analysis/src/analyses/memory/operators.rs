@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stepscope_model::tables::MEMORY_EVENTS;
 use stepscope_model::{Cell, Look, ReportColumn, ReportTable, Unit};
 
 use crate::analyses::Asking;
@@ -45,7 +46,9 @@ type Rows = BTreeMap<Group, [Changes; 2]>;
 
 pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, AnalysisError> {
     let mut walk = Walk::default();
-    walk.follow(asking, moments)?;
+    if asking.has_rows(MEMORY_EVENTS.name) {
+        walk.follow(asking, moments)?;
+    }
     let mut rows: Vec<(Group, [Changes; 2])> = walk.rows.into_iter().collect();
     rows.sort_by(|(a_group, [a, _]), (b_group, [b, _])| {
         let order = |changes: &Changes| (changes.increase_bytes, changes.allocated_bytes);
