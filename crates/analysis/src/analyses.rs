@@ -9,11 +9,17 @@ mod diagnose;
 mod flop_count;
 mod gather;
 mod kernels;
+mod launches;
+mod memory;
+mod modules;
 mod ops;
 mod question;
+mod regions;
+mod stacks;
 mod step_times;
 mod steps;
 mod summary;
+mod transfers;
 
 use stepscope_model::Report;
 
@@ -38,5 +44,16 @@ pub struct Analysis {
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 6] =
-    [&summary::ANALYSIS, &diagnose::ANALYSIS, &steps::ANALYSIS, &ops::ANALYSIS, &kernels::ANALYSIS, &comms::ANALYSIS];
+pub static ANALYSES: [&Analysis; 11] = [
+    &summary::ANALYSIS,
+    &diagnose::ANALYSIS,
+    &steps::ANALYSIS,
+    &ops::ANALYSIS,
+    &kernels::ANALYSIS,
+    &memory::ANALYSIS,
+    &transfers::ANALYSIS,
+    &comms::ANALYSIS,
+    &modules::ANALYSIS,
+    &regions::ANALYSIS,
+    &launches::ANALYSIS,
+];

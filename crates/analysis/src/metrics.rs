@@ -5,16 +5,16 @@
 
 mod breakdown;
 mod collectives;
-mod copies;
-mod distribution;
+pub(crate) mod copies;
+pub(crate) mod distribution;
 mod flops;
 mod format;
 mod gpu;
 mod health;
 mod idle_by_stream;
 mod kernels;
-mod launch;
-mod memory;
+pub(crate) mod launch;
+pub(crate) mod memory;
 mod nesting;
 mod operators;
 mod path;

@@ -46,6 +46,15 @@ pub(crate) fn moved(bytes: f64) -> String {
     scaled(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB"])
 }
 
+/// How fast data was moved.
+pub(crate) fn gb_per_s(value: f64) -> String {
+    match value {
+        _ if value < 0.01 => "less than 0.01 GB/s".to_owned(),
+        _ if value < 9.995 => format!("{value:.2} GB/s"),
+        _ => format!("{value:.1} GB/s"),
+    }
+}
+
 /// Operations a second, or their number.
 pub(crate) fn flops(value: f64, per: &str) -> String {
     let units = ["", "k", "M", "G", "T", "P"];
@@ -106,6 +115,7 @@ mod tests {
         assert_eq!([0.0, 0.0001, 0.334].map(ratio), ["0 %", "< 0.1 %", "33.4 %"]);
         assert_eq!([512.0, 2_791_728_742.4].map(memory), ["512 B", "2.600 GiB"]);
         assert_eq!(moved(115_605_504.0), "115.6 MB");
+        assert_eq!([0.0045, 0.446, 10.06].map(gb_per_s), ["less than 0.01 GB/s", "0.45 GB/s", "10.1 GB/s"]);
         assert_eq!(flops(19.5e12, "/s"), "19.50 TFLOP/s");
         assert_eq!((counted(1, "step"), counted(1024, "rank")), ("1 step".to_owned(), "1,024 ranks".to_owned()));
     }

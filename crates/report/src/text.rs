@@ -107,7 +107,7 @@ fn block(first: &Part, parts: &[Part], options: TextOptions) -> (Vec<Line>, usiz
             });
             (words::metrics(&metrics, options), metrics.len())
         }
-        Part::Series(series) => (vec![words::series(series, options)], 1),
+        Part::Series(series) => (words::series(series, options), 1),
         Part::Table(left) => match parts.get(1) {
             Some(Part::Table(right)) if right.is_beside => match table::lines_beside(left, right, options) {
                 Some(lines) => (lines, 2),

@@ -2,7 +2,7 @@
 
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
-use stepscope_model::{Cell, Missing, ReportColumn, ReportTable, SourceRecord};
+use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
 
 use super::Question;
 use crate::error::AnalysisError;
@@ -73,9 +73,63 @@ impl Asking<'_> {
         self.sources.iter().any(|source| source.rows.get(table).is_some_and(|rows| *rows > 0))
     }
 
+    /// Whether any device event was recorded.
+    pub(crate) fn has_device_events(&self) -> Result<bool, AnalysisError> {
+        Ok(self.query("SELECT span_id FROM device_events WHERE {source} LIMIT 1")?.rows() > 0)
+    }
+
+    /// The condition on rank, window and a time column, for tables without steps: what lies in the time of a step on
+    /// the host belongs to it.
+    pub(crate) fn moments(&self, time: &str) -> Result<String, AnalysisError> {
+        let mut condition = self.source_condition();
+        if self.question.steps.is_some() {
+            condition = format!("{condition} AND {}", self.step_times(time)?);
+        }
+        if self.question.has_time_range() {
+            condition = format!("{condition} AND {}", self.time_condition(time));
+        }
+        Ok(condition)
+    }
+
+    /// A time of a recording, counted from its first event, as `--from` and `--to` take it.
+    pub(crate) fn since_start(&self, rank: i64, window: i64, time_ns: i64) -> i64 {
+        time_ns.saturating_sub(self.first_event_ns(rank, window))
+    }
+
+    /// The steps that are asked about: rank, step, and how much of each lies in the time range.
+    pub(crate) fn step_lengths(&self) -> Result<Vec<(i64, i64, i64)>, AnalysisError> {
+        let steps = self.query("SELECT rank, \"window\", step, start_ns, end_ns FROM steps WHERE {steps}")?;
+        let column = |name: &str| steps.required_i64(name);
+        let (ranks, windows, numbers) = (column("rank")?, column("window")?, column("step")?);
+        let (starts, ends) = (column("start_ns")?, column("end_ns")?);
+        let length = |row: usize| {
+            let first = self.first_event_ns(ranks[row], windows[row]);
+            let from = self.question.from_ns.map_or(i64::MIN, |from| first.saturating_add(from));
+            let to = self.question.to_ns.map_or(i64::MAX, |to| first.saturating_add(to));
+            (ranks[row], numbers[row], (ends[row].min(to) - starts[row].max(from)).max(0))
+        };
+        Ok((0..steps.rows()).map(length).collect())
+    }
+
+    /// A column to group by if that is asked for; else null, so that every answer has it.
+    pub(crate) fn key(&self, grouping: &str, column: &str, data_type: &str) -> String {
+        if self.groups_by(grouping) { column.to_owned() } else { format!("CAST(NULL AS {data_type}) AS {column}") }
+    }
+
+    /// How such a column is shown: only if it is asked for.
+    pub(crate) fn key_column(&self, grouping: &str, name: &str, look: Look) -> ReportColumn {
+        ReportColumn::named(name).look(if self.groups_by(grouping) { look } else { Look::Hidden })
+    }
+
     /// Whether rows are to be grouped by that.
     pub(crate) fn groups_by(&self, grouping: &str) -> bool {
         self.question.group_by.iter().any(|asked| asked == grouping)
+    }
+
+    fn first_event_ns(&self, rank: i64, window: i64) -> i64 {
+        let id = |source: &SourceRecord| (i64::from(source.id.rank), i64::from(source.id.window));
+        let source = self.sources.iter().find(|source| id(source) == (rank, window));
+        source.and_then(|source| source.first_event_ns).unwrap_or(0)
     }
 
     fn options(&self) -> QueryOptions {
@@ -89,7 +143,7 @@ impl Asking<'_> {
             None => source.clone(),
         };
         let events = if self.question.has_time_range() {
-            format!("{steps} AND {}", self.time_condition())
+            format!("{steps} AND {}", self.time_condition("start_ns"))
         } else {
             steps.clone()
         };
@@ -109,17 +163,52 @@ impl Asking<'_> {
         format!("rank IN ({}){}", ranks.join(", "), window.unwrap_or_default())
     }
 
-    /// The condition on time: every recording has a clock of its own.
-    fn time_condition(&self) -> String {
+    /// The condition on a time column: every recording has a clock of its own.
+    fn time_condition(&self, time: &str) -> String {
         let range = |source: &&SourceRecord| {
             let first = source.first_event_ns.unwrap_or(0);
-            let from = self.question.from_ns.map(|from| format!(" AND start_ns >= {}", first.saturating_add(from)));
-            let to = self.question.to_ns.map(|to| format!(" AND start_ns < {}", first.saturating_add(to)));
+            let from = self.question.from_ns.map(|from| format!(" AND {time} >= {}", first.saturating_add(from)));
+            let to = self.question.to_ns.map(|to| format!(" AND {time} < {}", first.saturating_add(to)));
             let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
             format!("(rank = {} AND \"window\" = {}{from}{to})", source.id.rank, source.id.window)
         };
         format!("({})", self.sources.iter().map(range).collect::<Vec<_>>().join(" OR "))
     }
+
+    /// The condition that a time lies in a step on the host. Steps that follow one another are one stretch.
+    fn step_times(&self, time: &str) -> Result<String, AnalysisError> {
+        let steps = self.query(
+            "SELECT rank, \"window\", host_start_ns, host_start_ns + host_dur_ns AS host_end_ns FROM steps
+             WHERE {steps} ORDER BY rank, \"window\", step",
+        )?;
+        let column = |name: &str| steps.required_i64(name);
+        let (ranks, windows) = (column("rank")?, column("window")?);
+        let (starts, ends) = (column("host_start_ns")?, column("host_end_ns")?);
+        let mut stretches: Vec<((i64, i64), i64, i64)> = Vec::new();
+        for row in 0..steps.rows() {
+            let source = (ranks[row], windows[row]);
+            match stretches.last_mut() {
+                Some((same, _, end)) if *same == source && *end >= starts[row] => *end = (*end).max(ends[row]),
+                _ => stretches.push((source, starts[row], ends[row])),
+            }
+        }
+        let condition = |((rank, window), start, end): &((i64, i64), i64, i64)| {
+            format!("(rank = {rank} AND \"window\" = {window} AND {time} >= {start} AND {time} < {end})")
+        };
+        let conditions: Vec<String> = stretches.iter().map(condition).collect();
+        Ok(if conditions.is_empty() { "false".to_owned() } else { format!("({})", conditions.join(" OR ")) })
+    }
+}
+
+/// The sum of a column of integers, for the line of sums.
+pub(crate) fn sum_of(table: &ReportTable, column: &str) -> i64 {
+    let Some(place) = table.columns.iter().position(|known| known.name == column) else { return 0 };
+    table.rows.iter().map(|row| if let Cell::Int(value) = row[place] { value } else { 0 }).sum()
+}
+
+/// A value that may be missing.
+pub(crate) fn cell<T>(value: Option<T>, kind: impl Fn(T) -> Cell) -> Cell {
+    value.map_or(Cell::Null, kind)
 }
 
 /// Says why values of a column are missing, if any is.

@@ -90,7 +90,8 @@ fn add_operators(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisE
             facts.eligible_ns += device[row];
             facts.eligible_name.get_or_insert_with(|| name.clone());
         }
-        if facts.most_called.as_ref().is_none_or(|(_, most)| calls[row] > *most) {
+        let launches = device[row] > 0;
+        if launches && facts.most_called.as_ref().is_none_or(|(_, most)| calls[row] > *most) {
             facts.most_called = Some((name, calls[row]));
         }
     }

@@ -3,9 +3,10 @@
 use stepscope_model::null_reason::argument_not_recorded;
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn};
 
-use super::asking::missing_in;
+use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
+use crate::metrics::distribution::named_columns;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "kernels",
@@ -25,19 +26,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 };
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
-    let key = |grouping: &str, column: &str, data_type: &str| {
-        if asking.groups_by(grouping) { column.to_owned() } else { format!("CAST(NULL AS {data_type}) AS {column}") }
-    };
     let keys = [
-        key("operator", "operator", "VARCHAR"),
-        key("rank", "rank", "BIGINT"),
-        key("step", "step", "BIGINT"),
-        key("device", "device_id", "BIGINT"),
-        key("stream", "stream_id", "BIGINT"),
-        key("properties", "grid", "VARCHAR"),
-        key("properties", "block", "VARCHAR"),
-        key("properties", "registers_per_thread", "BIGINT"),
-        key("properties", "shared_memory_bytes", "BIGINT"),
+        asking.key("operator", "operator", "VARCHAR"),
+        asking.key("rank", "rank", "BIGINT"),
+        asking.key("step", "step", "BIGINT"),
+        asking.key("device", "device_id", "BIGINT"),
+        asking.key("stream", "stream_id", "BIGINT"),
+        asking.key("properties", "grid", "VARCHAR"),
+        asking.key("properties", "block", "VARCHAR"),
+        asking.key("properties", "registers_per_thread", "BIGINT"),
+        asking.key("properties", "shared_memory_bytes", "BIGINT"),
     ];
     let events = "SELECT * FROM spans WHERE {events} AND kind = 'kernel' AND phase = 'X'";
     let events = if asking.groups_by("operator") {
@@ -51,9 +49,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     };
     let statement = format!(
         "WITH grouped AS (
-           SELECT name, {}, count(*) AS count, sum(dur_ns) AS total_ns, avg(dur_ns) AS mean_ns, min(dur_ns) AS min_ns,
-             nearest_rank(dur_ns, 50) AS p50_ns, nearest_rank(dur_ns, 90) AS p90_ns, nearest_rank(dur_ns, 99) AS p99_ns,
-             max(dur_ns) AS max_ns,
+           SELECT name, {}, {},
              sum(blocks_per_sm * dur_ns) / nullif(sum(dur_ns) FILTER (WHERE blocks_per_sm IS NOT NULL), 0) AS blocks_per_sm,
              sum(est_achieved_occupancy_percent / 100 * dur_ns)
                / nullif(sum(dur_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL), 0) AS occupancy_ratio,
@@ -61,20 +57,17 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
            FROM ({events}) GROUP BY ALL
          )
          SELECT *, total_ns / nullif(CAST(sum(total_ns) OVER () AS DOUBLE), 0) AS share_ratio
-         FROM grouped ORDER BY total_ns DESC, name, operator, rank, step, device_id, stream_id, grid, block",
-        keys.join(", ")
+         FROM grouped ORDER BY total_ns DESC, name, operator, rank, step, device_id, stream_id, grid, block,
+           registers_per_thread, shared_memory_bytes",
+        keys.join(", "),
+        named_columns("dur_ns", "true")
     );
     let mut table = asking.table(&statement, columns(asking))?;
-    let sum = |name: &str| {
-        let place = table.columns.iter().position(|column| column.name == name);
-        let cells = table.rows.iter().filter_map(|row| row.get(place?));
-        Cell::Int(cells.map(|cell| if let Cell::Int(value) = cell { *value } else { 0 }).sum())
-    };
-    let (count, total) = (sum("count"), sum("total_ns"));
+    let (count, total) = (sum_of(&table, "count"), sum_of(&table, "total_ns"));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => Cell::Text(format!("{} kernels", table.rows.len())),
-        "count" => count.clone(),
-        "total_ns" => total.clone(),
+        "count" => Cell::Int(count),
+        "total_ns" => Cell::Int(total),
         "share_ratio" if !table.rows.is_empty() => Cell::Float(1.0),
         _ => Cell::Text(String::new()),
     };
@@ -91,16 +84,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 
 fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
     let named = ReportColumn::named;
-    let grouped = |name: &str, grouping: &str, look: Look| {
-        named(name).look(if asking.groups_by(grouping) { look } else { Look::Hidden })
-    };
     vec![
         named("name").label("kernel").look(Look::Kernel),
-        grouped("operator", "operator", Look::Operator),
-        grouped("rank", "rank", Look::Value),
-        grouped("step", "step", Look::Value),
-        grouped("device_id", "device", Look::Value).label("device"),
-        grouped("stream_id", "stream", Look::Value).label("stream"),
+        asking.key_column("operator", "operator", Look::Operator),
+        asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("step", "step", Look::Value),
+        asking.key_column("device", "device_id", Look::Value).label("device"),
+        asking.key_column("stream", "stream_id", Look::Value).label("stream"),
         named("count"),
         named("total_ns").look(Look::Bar(Some(Class::Kernel))),
         named("share_ratio").label("share"),
@@ -112,10 +102,10 @@ fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
         named("max_ns").from_width(140),
         named("occupancy_ratio").label("est. occup.").from_width(100),
         named("blocks_per_sm").label("blocks/SM").from_width(140),
-        grouped("grid", "properties", Look::Value),
-        grouped("block", "properties", Look::Value),
-        grouped("registers_per_thread", "properties", Look::Value).label("registers"),
-        grouped("shared_memory_bytes", "properties", Look::Value).label("shared"),
+        asking.key_column("properties", "grid", Look::Value),
+        asking.key_column("properties", "block", Look::Value),
+        asking.key_column("properties", "registers_per_thread", Look::Value).label("registers"),
+        asking.key_column("properties", "shared_memory_bytes", Look::Value).label("shared"),
         named("is_communication").look(Look::Hidden),
         named("with_operator").look(Look::Hidden),
     ]

@@ -5,7 +5,7 @@ mod walk;
 use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_MEMORY_EVENTS, SHAPES_NOT_RECORDED};
-use stepscope_model::tables::MEMORY_EVENTS;
+use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable};
 
 use self::walk::walk_operators;
@@ -62,7 +62,8 @@ pub(super) struct Operators {
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
-    let is_walk_needed = asking.question.has_time_range() || asking.groups_by("stack");
+    let has_sums = asking.sources.iter().all(|source| source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0));
+    let is_walk_needed = asking.question.has_time_range() || asking.groups_by("stack") || !has_sums;
     let mut operators = if is_walk_needed { walk_operators(asking)? } else { from_sums(asking)? };
     let has_memory = asking.has_rows(MEMORY_EVENTS.name) && !asking.groups_by("stack");
     if has_memory {

@@ -67,14 +67,10 @@ fn percentiles(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]
     let columns = vec![
         ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden }),
         ReportColumn::named("steps").look(Look::Hidden),
-        ReportColumn::named("p50_ns"),
-        ReportColumn::named("p90_ns"),
-        ReportColumn::named("p95_ns"),
-        ReportColumn::named("p99_ns"),
-        ReportColumn::named("mean_ns"),
-        ReportColumn::named("min_ns"),
-        ReportColumn::named("max_ns"),
     ];
+    let figures = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "mean_ns", "min_ns", "max_ns"];
+    let figures = figures.map(|name| ReportColumn::named(name).look(Look::Figure));
+    let columns = columns.into_iter().chain(figures).collect();
     let row = vec![
         Cell::Numbers(spark),
         Cell::Int(times.count() as i64),

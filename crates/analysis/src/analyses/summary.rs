@@ -2,9 +2,7 @@
 
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP};
-use stepscope_model::{
-    Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Tone, Unit,
-};
+use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
 
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution, Shares, StepTime};
@@ -33,6 +31,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 const TOP: usize = 5;
 /// Recordings whose devices are shown one by one.
 const SHOWN_DEVICES: usize = 8;
+/// Below this share of device time with FLOPs, their ratio to the peak says nothing.
+const LEAST_COVERED: f64 = 0.1;
 /// Steps that are drawn one by one.
 const DRAWN_STEPS: usize = 8;
 
@@ -43,7 +43,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let shares = sum(&complete);
     let mut missing = Vec::new();
     let grades = views::health::grades(asking.engine)?;
-    let mut parts: Vec<Part> = head_lines(asking, &grades, complete.len()).into_iter().map(Part::Text).collect();
+    let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len()))];
     if let Some(times) = &times {
         parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
         parts.push(Part::Table(step_time(asking, times, &complete)));
@@ -89,7 +89,7 @@ fn sum(steps: &[&StepTime]) -> Option<Shares> {
 
 type Grades = std::collections::BTreeMap<stepscope_model::SourceId, (String, i64, i64)>;
 
-fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Vec<Text> {
+fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Text {
     let asked = || asking.sources.iter().filter_map(|source| grades.get(&source.id));
     let right = match &asking.sources[..] {
         [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |(grade, ..)| grade)),
@@ -108,10 +108,7 @@ fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Vec<Text
         Some(format!("{} events", words::count(events as i64))),
     ];
     let second = second.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    vec![
-        Text { text: name_of(asking), right: Some(right), ..Text::default() },
-        Text { text: second, tone: Tone::Secondary, ..Text::default() },
-    ]
+    Text { text: format!("{}\n{second}", name_of(asking)), right: Some(right), ..Text::default() }
 }
 
 /// The run, and which of its recordings.
@@ -149,7 +146,7 @@ fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) 
     let is_one = asking.sources.len() == 1;
     let names = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "mean_ns", "min_ns", "max_ns"];
     let mut columns = vec![ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden })];
-    columns.extend(names.map(ReportColumn::named));
+    columns.extend(names.map(|name| ReportColumn::named(name).look(Look::Figure)));
     let mut row = vec![
         Cell::Numbers(spark),
         Cell::Int(times.percentile(50)),
@@ -238,7 +235,10 @@ fn flops_line(
     let mut pieces =
         vec![format!("{} a step", words::flops(per_step, "")), format!("{} achieved", words::flops(achieved, "/s"))];
     let device = asking.sources.first().and_then(|source| source.devices.as_ref()?.first()?.name.clone());
-    if count.device_ns > 0 {
+    let covered = count.covered_ns as f64 / count.device_ns.max(1) as f64;
+    if count.device_ns > 0 && covered < LEAST_COVERED {
+        pieces.push(format!("shapes cover {} of device time, too little for MFU", words::ratio(covered)));
+    } else if count.device_ns > 0 {
         match device.as_deref().and_then(peak_of) {
             Some((peak, dtype)) => pieces.push(format!(
                 "MFU ≥ {} of {} ({dtype} dense)",
@@ -251,7 +251,6 @@ fn flops_line(
                 reason: "unknown device peak".to_owned(),
             }),
         }
-        let covered = count.covered_ns as f64 / count.device_ns as f64;
         pieces.push(format!("shapes cover {} of device time", words::ratio(covered)));
     }
     Ok(Some(Text::labelled("compute", pieces.join(" · "))))

@@ -6,57 +6,52 @@ use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
 
 use super::{Measuring, distribution};
 use crate::error::AnalysisError;
+use crate::frame::Frame;
 
 /// `Memcpy <kind> (<source> -> <target>)` or `Memset (<target>)`.
 const NAME_PATTERN: &str = r"^Mem(?:cpy|set)\s*(\w+)?\s*(?:\((.*?)(?:\s*->\s*(.*))?\))?$";
 
+/// What is asked about copies besides their durations.
+pub(crate) const SUMS: &str = "
+    first_value(kind ORDER BY position) AS kind,
+    sum(size_bytes) AS bytes,
+    count(*) - count(size_bytes) AS bytes_missing,
+    sum(dur_ns) FILTER (WHERE size_bytes IS NOT NULL) AS bytes_ns,
+    sum(size_bytes) FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_bytes,
+    sum(size_bytes / memory_bandwidth_gb_per_s)
+      FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_ns";
+
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
     let copies = measuring.query(&format!(
-        "SELECT name, first_value(kind ORDER BY position) AS kind,
-                sum(size_bytes) AS bytes, count(*) - count(size_bytes) AS bytes_missing,
-                sum(dur_ns) FILTER (WHERE size_bytes IS NOT NULL) AS bytes_ns,
-                sum(size_bytes) FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_bytes,
-                sum(size_bytes / memory_bandwidth_gb_per_s)
-                  FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_ns,
-                {}
-         FROM device_events WHERE {{source}} AND kind IN ('memcpy', 'memset')
+        "SELECT name, {SUMS}, {} FROM device_events WHERE {{source}} AND kind IN ('memcpy', 'memset')
          GROUP BY name ORDER BY dur_total DESC, name",
         distribution::columns("dur", "dur_ns", "true")
     ))?;
-    let (names, kinds) = (copies.text("name")?, copies.text("kind")?);
-    let (bytes, missing) = (copies.i64("bytes")?, copies.required_i64("bytes_missing")?);
-    let (times, recorded_bytes) = (copies.i64("bytes_ns")?, copies.i64("recorded_bytes")?);
-    let recorded_times = copies.f64("recorded_ns")?;
-    let pattern = Regex::new(NAME_PATTERN).map_err(|error| AnalysisError::Shape(error.to_string()))?;
+    let names = copies.text("name")?;
     let mut rows = Vec::with_capacity(copies.rows());
-    for (row, figures) in distribution::figures(&copies, "dur")?.into_iter().enumerate() {
+    let all_moved = Moved::of_rows(&copies)?;
+    for (row, (figures, moved)) in distribution::figures(&copies, "dur")?.into_iter().zip(all_moved).enumerate() {
         let mut figures = figures.unwrap_or_default();
-        let name = names[row].clone();
-        let parts = Parts::of(&pattern, name.as_deref().unwrap_or_default());
-        let kind = parts.kind.or_else(|| (kinds[row].as_deref() == Some("memset")).then(|| "set".to_owned()));
-        let bandwidth =
-            bytes[row].zip(times[row].filter(|time| *time > 0)).map(|(bytes, time)| bytes as f64 / time as f64);
-        let recorded = recorded_bytes[row].zip(recorded_times[row]).map(|(bytes, time)| bytes as f64 / time);
-        if bytes[row].is_none() {
+        if moved.bytes.is_none() {
             measuring.missing(&format!("copies[{row}].bytes"), argument_not_recorded("bytes"));
         }
-        if bandwidth.is_none() {
-            let reason = bytes[row].map_or_else(|| argument_not_recorded("bytes"), |_| ZERO_DURATION.to_owned());
+        if moved.gb_per_s.is_none() {
+            let reason = moved.bytes.map_or_else(|| argument_not_recorded("bytes"), |_| ZERO_DURATION.to_owned());
             measuring.missing(&format!("copies[{row}].bandwidth_gb_per_s"), reason);
         }
-        if recorded.is_none() {
+        if moved.recorded_gb_per_s.is_none() {
             let reason = argument_not_recorded("memory bandwidth (GB/s)");
             measuring.missing(&format!("copies[{row}].bandwidth_recorded_gb_per_s"), reason);
         }
         for (member, value) in [
-            ("name", Json::from(name)),
-            ("kind", Json::from(kind)),
-            ("source", Json::from(parts.source)),
-            ("target", Json::from(parts.target)),
-            ("bytes", Json::from(bytes[row])),
-            ("bytes_missing", Json::from(missing[row])),
-            ("bandwidth_gb_per_s", Json::from(bandwidth)),
-            ("bandwidth_recorded_gb_per_s", Json::from(recorded)),
+            ("name", Json::from(names[row].clone())),
+            ("kind", Json::from(moved.name.kind)),
+            ("source", Json::from(moved.name.source)),
+            ("target", Json::from(moved.name.target)),
+            ("bytes", Json::from(moved.bytes)),
+            ("bytes_missing", Json::from(moved.bytes_missing)),
+            ("bandwidth_gb_per_s", Json::from(moved.gb_per_s)),
+            ("bandwidth_recorded_gb_per_s", Json::from(moved.recorded_gb_per_s)),
         ] {
             figures.insert(member.to_owned(), value);
         }
@@ -65,15 +60,58 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     Ok(Json::Array(rows))
 }
 
-/// What the name of a copy says about it.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Parts {
-    kind: Option<String>,
-    source: Option<String>,
-    target: Option<String>,
+/// What copies of one name moved, and how fast.
+pub(crate) struct Moved {
+    pub name: NameParts,
+    pub bytes: Option<i64>,
+    pub bytes_missing: i64,
+    /// Time of the copies whose bytes are known.
+    pub bytes_ns: Option<i64>,
+    pub gb_per_s: Option<f64>,
+    /// By the bandwidth that the profiler wrote, which does not suffer from a coarse clock.
+    pub recorded_gb_per_s: Option<f64>,
 }
 
-impl Parts {
+impl Moved {
+    /// For each row of an answer that has `name` and `SUMS`.
+    pub(crate) fn of_rows(copies: &Frame) -> Result<Vec<Self>, AnalysisError> {
+        let (names, kinds) = (copies.text("name")?, copies.text("kind")?);
+        let (bytes, missing) = (copies.i64("bytes")?, copies.required_i64("bytes_missing")?);
+        let (times, recorded_bytes) = (copies.i64("bytes_ns")?, copies.i64("recorded_bytes")?);
+        let recorded_times = copies.f64("recorded_ns")?;
+        let pattern = Regex::new(NAME_PATTERN).map_err(|error| AnalysisError::Shape(error.to_string()))?;
+        let moved = |(row, name): (usize, Option<String>)| {
+            let mut name = NameParts::of(&pattern, name.as_deref().unwrap_or_default());
+            name.kind = name.kind.or_else(|| (kinds[row].as_deref() == Some("memset")).then(|| "set".to_owned()));
+            let rate = bytes[row].zip(times[row].filter(|time| *time > 0));
+            let recorded = recorded_bytes[row].zip(recorded_times[row]);
+            Self {
+                name,
+                bytes: bytes[row],
+                bytes_missing: missing[row],
+                bytes_ns: times[row],
+                gb_per_s: rate.map(|(bytes, time)| bytes as f64 / time as f64),
+                recorded_gb_per_s: recorded.map(|(bytes, time)| bytes as f64 / time),
+            }
+        };
+        Ok(names.into_iter().enumerate().map(moved).collect())
+    }
+}
+
+/// What the name of a copy says about it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct NameParts {
+    pub kind: Option<String>,
+    pub source: Option<String>,
+    pub target: Option<String>,
+}
+
+impl NameParts {
+    /// Whether it leaves or reaches memory that the host may move, which cannot be copied while kernels run.
+    pub(crate) fn is_pageable(&self) -> bool {
+        [&self.source, &self.target].into_iter().flatten().any(|place| place.starts_with("Pageable"))
+    }
+
     fn of(pattern: &Regex, name: &str) -> Self {
         let Some(found) = pattern.captures(name) else { return Self::default() };
         let part = |group: usize| found.get(group).map(|part| part.as_str().to_owned()).filter(|part| !part.is_empty());
@@ -93,7 +131,11 @@ mod tests {
         #[track_caller]
         fn check(name: &str, want: [Option<&str>; 3]) {
             let [kind, source, target] = want.map(|part| part.map(str::to_owned));
-            assert_eq!(Parts::of(&Regex::new(NAME_PATTERN).unwrap(), name), Parts { kind, source, target }, "{name}");
+            assert_eq!(
+                NameParts::of(&Regex::new(NAME_PATTERN).unwrap(), name),
+                NameParts { kind, source, target },
+                "{name}"
+            );
         }
         check("Memcpy HtoD (Pageable -> Device)", [Some("HtoD"), Some("Pageable"), Some("Device")]);
         check("Memcpy DtoD", [Some("DtoD"), None, None]);

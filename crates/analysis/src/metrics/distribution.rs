@@ -9,7 +9,7 @@ use crate::frame::Frame;
 const PERCENTS: [u8; 3] = [50, 90, 99];
 
 /// The aggregates that describe `value`, over the rows that fulfil `condition`; their columns begin with `prefix`.
-pub(super) fn columns(prefix: &str, value: &str, condition: &str) -> String {
+pub(crate) fn columns(prefix: &str, value: &str, condition: &str) -> String {
     let only = format!("FILTER (WHERE {condition})");
     let ranks = PERCENTS.map(|percent| format!("nearest_rank({value}, {percent}) {only} AS {prefix}_p{percent}"));
     format!(
@@ -19,8 +19,19 @@ pub(super) fn columns(prefix: &str, value: &str, condition: &str) -> String {
     )
 }
 
+/// The same under the names that they have in a report.
+pub(crate) fn named_columns(value: &str, condition: &str) -> String {
+    let only = format!("FILTER (WHERE {condition})");
+    let ranks = PERCENTS.map(|percent| format!("nearest_rank({value}, {percent}) {only} AS p{percent}_ns"));
+    format!(
+        "count({value}) {only} AS count, sum({value}) {only} AS total_ns, avg({value}) {only} AS mean_ns,
+         min({value}) {only} AS min_ns, {}, max({value}) {only} AS max_ns",
+        ranks.join(", ")
+    )
+}
+
 /// The figures of each row for the columns that begin with `prefix`; `None` where nothing was counted.
-pub(super) fn figures(rows: &Frame, prefix: &str) -> Result<Vec<Option<Map<String, Json>>>, AnalysisError> {
+pub(crate) fn figures(rows: &Frame, prefix: &str) -> Result<Vec<Option<Map<String, Json>>>, AnalysisError> {
     let column = |name: &str| rows.i64(&format!("{prefix}_{name}"));
     let (counts, totals) = (column("count")?, column("total")?);
     let names = ["min", "p50", "p90", "p99", "max"];

@@ -7,18 +7,21 @@ use super::{Measuring, distribution, ratio, stream_name};
 use crate::error::AnalysisError;
 
 /// A device cannot start what was not launched; such pairs tell of clocks that disagree.
-const IN_ORDER: &str = "latency_ns >= 0";
+pub(crate) const IN_ORDER: &str = "latency_ns >= 0";
+
+/// How many launches there are, and of what kinds.
+pub(crate) const COUNTS: &str = "
+    count(*) AS launches,
+    count(graph_launch) AS graph_launches,
+    count(*) FILTER (WHERE latency_ns < 0) AS device_before_launch,
+    count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter_than_call";
 
 /// Names of runtime functions that are listed, those with the most time first.
 const LISTED_CALLS: usize = 20;
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
     let launches = measuring.query(&format!(
-        "SELECT count(*) AS launches, count(graph_launch) AS graph_launches,
-                count(*) FILTER (WHERE latency_ns < 0) AS device_before_launch,
-                count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter_than_call,
-                {}, {}, {}
-         FROM launches WHERE {{source}}",
+        "SELECT {COUNTS}, {}, {}, {} FROM launches WHERE {{source}}",
         distribution::columns("call", "dur_ns", "true"),
         distribution::columns("latency", "latency_ns", IN_ORDER),
         distribution::columns("delay", "delay_ns", IN_ORDER),
@@ -68,27 +71,30 @@ fn runtime_calls(measuring: &Measuring<'_>) -> Result<Json, AnalysisError> {
     Ok(Json::Array(rows.collect()))
 }
 
-/// How many launches wait for each stream: one more when a call starts, one less when its work does.
-fn queue_lengths(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
-    // Every launch waits for its latency, so the sum of these is the area below the curve.
-    let queues = measuring.query(&format!(
+/// How many launches wait for each stream of a recording: one more when a call starts, one less when its work does.
+/// Every launch waits for its latency, so the sum of these is the area below the curve.
+pub(crate) fn queues(condition: &str) -> String {
+    format!(
         "WITH changes AS (
-                SELECT device_id, stream_id, latency_ns, unnest(make_array(start_ns, device_start_ns)) AS time_ns,
-                       unnest(make_array(1, -1)) AS change
-                FROM launches WHERE {{source}} AND {IN_ORDER}
-              ),
-              curve AS (
-                SELECT device_id, stream_id, time_ns, change, latency_ns,
-                       sum(change) OVER (
-                         PARTITION BY device_id, stream_id ORDER BY time_ns, change
-                         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS waiting
-                FROM changes
-              )
-         SELECT device_id, stream_id, max(waiting) AS longest,
-                sum(latency_ns) FILTER (WHERE change = 1) AS area,
-                max(time_ns) - min(time_ns) AS length_ns
-         FROM curve GROUP BY device_id, stream_id"
-    ))?;
+           SELECT rank, \"window\", device_id, stream_id, latency_ns,
+             unnest(make_array(start_ns, device_start_ns)) AS time_ns, unnest(make_array(1, -1)) AS change
+           FROM launches WHERE {condition} AND {IN_ORDER}
+         ),
+         curve AS (
+           SELECT rank, \"window\", device_id, stream_id, time_ns, change, latency_ns,
+             sum(change) OVER (
+               PARTITION BY rank, \"window\", device_id, stream_id ORDER BY time_ns, change
+               ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS waiting
+           FROM changes
+         )
+         SELECT rank, \"window\", device_id, stream_id, max(waiting) AS longest,
+           sum(latency_ns) FILTER (WHERE change = 1) AS area, max(time_ns) - min(time_ns) AS length_ns
+         FROM curve GROUP BY rank, \"window\", device_id, stream_id"
+    )
+}
+
+fn queue_lengths(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+    let queues = measuring.query(&queues("{source}"))?;
     let (devices, streams, longest) =
         (queues.i64("device_id")?, queues.i64("stream_id")?, queues.required_i64("longest")?);
     let (areas, lengths) = (queues.required_i64("area")?, queues.required_i64("length_ns")?);

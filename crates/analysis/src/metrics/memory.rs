@@ -7,63 +7,32 @@ use super::Measuring;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 
-/// One row a device. A block is paired by what happened to its address before and after; events that change nothing
-/// (`change = 0`) are apart, so that they do not come between.
-const BY_DEVICE: &str = "
-    WITH events AS (
-      SELECT
-        CASE
-          WHEN device_type = 0 THEN 'cpu'
-          WHEN device_type IN (1, 6) THEN concat('gpu', coalesce(CAST(device_id AS varchar), 'None'))
-          ELSE concat('type', coalesce(CAST(device_type AS varchar), 'None'), ':', coalesce(CAST(device_id AS varchar), 'None'))
-        END AS device,
-        ts_ns,
-        coalesce(event_index, -1) AS event_index,
-        position,
-        address,
-        coalesce(size_bytes, 0) AS change,
-        total_allocated_bytes,
-        total_reserved_bytes
-      FROM memory_events
-      WHERE {source}
-    ),
-    curve AS (
-      SELECT
-        *,
-        sum(change) OVER (PARTITION BY device ORDER BY ts_ns, event_index, position) AS level,
-        lag(change) OVER block AS change_before,
-        lead(change) OVER block AS change_after
-      FROM events
-      WINDOW block AS (PARTITION BY device, address, change = 0 ORDER BY ts_ns, event_index, position)
-    )
-    SELECT
-      device,
-      count(*) AS events,
-      count(*) FILTER (WHERE change > 0) AS allocations,
-      coalesce(sum(change) FILTER (WHERE change > 0), 0) AS allocated_bytes,
-      count(*) FILTER (WHERE change < 0) AS frees,
-      sum(change) AS net_bytes,
-      greatest(max(level), 0) AS peak_delta_bytes,
-      least(min(level), 0) AS lowest_delta_bytes,
-      max(total_allocated_bytes) AS peak_allocated_bytes,
-      first_value(ts_ns ORDER BY total_allocated_bytes DESC NULLS LAST, ts_ns) AS peak_allocated_time_ns,
-      max(total_reserved_bytes) AS peak_reserved_bytes,
-      count(address) AS addresses,
-      count(*) FILTER (WHERE change < 0 AND change_before > 0) AS paired,
-      count(*) FILTER (WHERE change < 0 AND coalesce(change_before, -1) < 0) AS free_without_alloc,
-      count(*) FILTER (WHERE change > 0 AND change_after IS NULL) AS alloc_without_free
-    FROM curve
-    GROUP BY device
-    ORDER BY device";
+/// What is asked about the events of a device.
+pub(crate) const SUMS: &str = "
+    count(*) AS events,
+    count(*) FILTER (WHERE size_bytes > 0) AS allocations,
+    coalesce(sum(size_bytes) FILTER (WHERE size_bytes > 0), 0) AS allocated_bytes,
+    count(*) FILTER (WHERE size_bytes < 0) AS frees,
+    sum(size_bytes) AS net_bytes,
+    greatest(max(level_bytes), 0) AS peak_delta_bytes,
+    least(min(level_bytes), 0) AS lowest_delta_bytes,
+    max(total_allocated_bytes) AS peak_allocated_bytes,
+    first_value(ts_ns ORDER BY total_allocated_bytes DESC NULLS LAST, ts_ns) AS peak_allocated_time_ns,
+    max(total_reserved_bytes) AS peak_reserved_bytes,
+    count(address) AS addresses,
+    count(*) FILTER (WHERE size_bytes < 0 AND size_before_bytes > 0) AS paired,
+    count(*) FILTER (WHERE size_bytes < 0 AND coalesce(size_before_bytes, -1) < 0) AS free_without_alloc,
+    count(*) FILTER (WHERE size_bytes > 0 AND size_after_bytes IS NULL) AS alloc_without_free";
 
 /// Counts of blocks; known only if every event has an address.
-const PAIRINGS: [&str; 3] = ["paired", "free_without_alloc", "alloc_without_free"];
+pub(crate) const PAIRINGS: [&str; 3] = ["paired", "free_without_alloc", "alloc_without_free"];
 
 /// Maxima of the totals that newer recordings carry.
 const PEAKS: [&str; 2] = ["peak_allocated_bytes", "peak_reserved_bytes"];
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
-    let devices = measuring.query(BY_DEVICE)?;
+    let devices = measuring
+        .query(&format!("SELECT device, {SUMS} FROM memory_curve WHERE {{source}} GROUP BY device ORDER BY device"))?;
     if devices.rows() == 0 {
         measuring.missing("memory", NO_MEMORY_EVENTS);
     }

@@ -34,8 +34,8 @@ fn find(facts: &Facts) -> Option<Found> {
     let name = facts.eligible_name.as_deref().unwrap_or("matrix products");
     let on_cores = facts.tensor_core_ns as f64 / facts.kernel_ns as f64;
     let evidence = vec![
-        format!("{name} and its like take {} of kernel time on {device}", words::ratio(eligible)),
-        format!("at least {} of kernel time is on tensor cores", words::ratio(on_cores)),
+        format!("{} of kernel time could use them, at least {} does", words::ratio(eligible), words::ratio(on_cores)),
+        format!("{name} and its like, on {device}"),
     ];
     let at_stake = facts.per_step(facts.eligible_ns - facts.tensor_core_ns.min(facts.eligible_ns));
     Some(Found { severity: Severity::Medium, at_stake_ns: Some(at_stake), evidence })

@@ -66,7 +66,8 @@ pub(crate) fn rows(report: &Report) -> String {
     table.rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn cell(cell: &Cell) -> String {
+/// A cell as text.
+pub(crate) fn cell(cell: &Cell) -> String {
     match cell {
         Cell::Null => "-".to_owned(),
         Cell::Bool(value) => value.to_string(),
@@ -79,6 +80,6 @@ fn cell(cell: &Cell) -> String {
 }
 
 /// Hand-written rows without the indentation of the source.
-fn lines(text: &str) -> String {
+pub(crate) fn lines(text: &str) -> String {
     text.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,7 @@
 //! End to end: a trace goes in, SQL and metrics come out.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
+mod analyses;
 mod breakdown;
 mod cache;
 mod collectives;

@@ -10,6 +10,7 @@
 -- step: Step it belongs to.
 -- graph_launch: For the launch of a graph, which graph launch of the source.
 -- device_events: How many device events it launched.
+-- device_total_ns: Time of all of them.
 -- device_id: Device of the earliest of them.
 -- stream_id: Stream of the earliest of them.
 -- device_start_ns: Start of the earliest of them.
@@ -22,6 +23,7 @@ WITH device AS (
     window,
     launch_id,
     count(*) AS device_events,
+    sum(dur_ns) AS total_ns,
     min(graph_launch) AS graph_launch,
     first_value(device_id ORDER BY start_ns, position) AS device_id,
     first_value(stream_id ORDER BY start_ns, position) AS stream_id,
@@ -43,6 +45,7 @@ SELECT
   call.step,
   device.graph_launch,
   device.device_events,
+  device.total_ns AS device_total_ns,
   device.device_id,
   device.stream_id,
   device.start_ns AS device_start_ns,

@@ -248,7 +248,7 @@ fn numbers_of(cell: &Cell) -> &[f64] {
 fn spark_of(cell: &Cell, options: TextOptions) -> String {
     match cell {
         Cell::Null => options.spell(NULL),
-        cell => picture::spark(numbers_of(cell), options.ascii),
+        cell => picture::spark(numbers_of(cell), picture::LONGEST_SPARK, options.ascii),
     }
 }
 

@@ -42,13 +42,15 @@ fn take_width(characters: impl Iterator<Item = char>, width: usize) -> String {
 
 /// Breaks a sentence at spaces; a word that is too long stays whole.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    // What stands in front stays there: it may be code.
+    let indent: String = text.chars().take_while(|character| *character == ' ').collect();
+    let mut lines = vec![indent.clone()];
+    for word in text[indent.len()..].split(' ') {
         let Some(line) = lines.last_mut() else { break };
-        if !line.is_empty() && line.width() + 1 + word.width() > width {
+        if line.trim_start() != "" && line.width() + 1 + word.width() > width {
             lines.push(word.to_owned());
         } else {
-            if !line.is_empty() {
+            if line.trim_start() != "" {
                 line.push(' ');
             }
             line.push_str(word);

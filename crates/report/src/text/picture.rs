@@ -10,7 +10,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_LEVELS: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
 /// More values than this become buckets.
-const LONGEST_SPARK: usize = 24;
+pub(super) const LONGEST_SPARK: usize = 24;
 
 /// What is drawn in each row of a column, on a scale that all rows share.
 #[derive(Clone, Debug)]
@@ -83,9 +83,9 @@ pub(super) fn glyph(class: Class, options: TextOptions) -> char {
 }
 
 /// One block a value, from the smallest to the largest; many become buckets of which the largest counts.
-pub(super) fn spark(values: &[f64], ascii: bool) -> String {
+pub(super) fn spark(values: &[f64], longest: usize, ascii: bool) -> String {
     let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    let buckets = values.len().min(LONGEST_SPARK);
+    let buckets = values.len().min(longest);
     let bucket = |index: usize| {
         let range = index * values.len() / buckets..(index + 1) * values.len() / buckets;
         values[range].iter().copied().fold(f64::NEG_INFINITY, f64::max)
@@ -126,11 +126,11 @@ mod tests {
 
     #[test]
     fn sparks_go_from_smallest_to_largest() {
-        assert_eq!(spark(&[187.9, 175.2, 179.7, 174.6, 182.2, 166.0], false), "█▄▅▄▆▁");
-        assert_eq!(spark(&[3.0, 3.0], false), "██");
-        assert_eq!(spark(&[], false), "");
+        assert_eq!(spark(&[187.9, 175.2, 179.7, 174.6, 182.2, 166.0], LONGEST_SPARK, false), "█▄▅▄▆▁");
+        assert_eq!(spark(&[3.0, 3.0], LONGEST_SPARK, false), "██");
+        assert_eq!(spark(&[], LONGEST_SPARK, false), "");
         let mut many = vec![0.0; 240];
         many[15] = 1.0;
-        assert_eq!(spark(&many, true), format!("_#{}", "_".repeat(22)));
+        assert_eq!(spark(&many, LONGEST_SPARK, true), format!("_#{}", "_".repeat(22)));
     }
 }

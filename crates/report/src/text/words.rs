@@ -7,6 +7,7 @@ use super::TextOptions;
 use super::column::{header, header_of};
 use super::line::{Line, Style};
 use super::name::wrap;
+use super::picture::spark;
 use crate::number::{Format, NULL, grouped};
 use crate::safe_text;
 
@@ -91,8 +92,17 @@ pub(super) fn metrics(metrics: &[&Metric], options: TextOptions) -> Vec<Line> {
     lines.collect()
 }
 
-/// A curve has no picture in plain text: how many points, from where to where.
-pub(super) fn series(series: &Series, options: TextOptions) -> Line {
+/// A curve: from where to where, how many points, and its picture where one can be drawn.
+pub(super) fn series(series: &Series, options: TextOptions) -> Vec<Line> {
+    let mut lines = vec![range(series, options)];
+    if options.pictures {
+        let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
+        lines.push(Line::plain(format!("  {}", spark(&values, options.width - 4, options.ascii))));
+    }
+    lines
+}
+
+fn range(series: &Series, options: TextOptions) -> Line {
     let values = || series.points.iter().map(|(_, value)| *value);
     let ends = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)].map(Cell::Float);
     let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());

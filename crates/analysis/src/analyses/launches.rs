@@ -1,0 +1,209 @@
+//! Launches: how long the calls take, how long their work waits, and how many wait at once (metrics, section 13).
+
+use serde_json::Value as Json;
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, ZERO_DURATION};
+use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+
+use super::asking::{cell, missing_in, sum_of};
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::frame::Frame;
+use crate::metrics::distribution::{self, named_columns};
+use crate::metrics::launch::{COUNTS, IN_ORDER, queues};
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "launches",
+    about: "Launches: time in runtime calls, how long work waits for the device, queues",
+    examples: &[
+        ("stepscope launches trace.json.gz", "runtime functions with the most time first"),
+        ("stepscope launches trace.json.gz --step 2", "of one step"),
+        ("stepscope launches run/ --group-by rank", "of each rank"),
+    ],
+    groupings: &["rank", "step"],
+    usual_rows: Some(20),
+    answer,
+};
+
+/// One figure of a launch.
+struct Figure {
+    name: &'static str,
+    meaning: &'static str,
+    column: &'static str,
+    /// The launches that it is known for.
+    condition: &'static str,
+}
+
+const FIGURES: [Figure; 3] = [
+    Figure { name: "call_duration", meaning: "the launch call", column: "dur_ns", condition: "true" },
+    Figure {
+        name: "launch_latency",
+        meaning: "start of the call to start on the device",
+        column: "latency_ns",
+        condition: IN_ORDER,
+    },
+    Figure {
+        name: "launch_delay",
+        meaning: "end of the call to start on the device",
+        column: "delay_ns",
+        condition: IN_ORDER,
+    },
+];
+
+const COUNTED: [&str; 4] = ["launches", "graph_launches", "shorter_than_call", "device_before_launch"];
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let distributions = FIGURES.map(|figure| distribution::columns(figure.name, figure.column, figure.condition));
+    let launches = asking.query(&format!(
+        "SELECT {}, {COUNTS}, {} FROM launches WHERE {{events}} GROUP BY ALL ORDER BY rank, step",
+        keys(asking),
+        distributions.join(", ")
+    ))?;
+    let mut counts = Vec::new();
+    for name in COUNTED {
+        counts.push((name, launches.required_i64(name)?.into_iter().sum::<i64>()));
+    }
+    let distributions = distributions_of(asking, &launches)?;
+    let (calls, queues) = (runtime_calls(asking)?, queue_lengths(asking)?);
+    let is_missing = distributions.rows.is_empty();
+    let no_mean = missing_in(&queues, "time_weighted_mean", "mean queue length", ZERO_DURATION);
+    let mut parts = vec![Part::Text(sentence(&counts, &distributions))];
+    parts.extend([Part::Table(distributions), Part::Table(calls), Part::Table(queues)]);
+    let metric = |(name, value): (&str, i64)| {
+        Part::Metric(Metric { name: name.to_owned(), value: Cell::Int(value), unit: Unit::Plain, reason: None })
+    };
+    parts.extend(counts.into_iter().map(metric));
+    let mut report = Report::new("launches", parts);
+    report.missing.extend(no_mean);
+    if is_missing {
+        let reason = if asking.has_device_events()? { NO_LAUNCH_CALLS } else { NO_DEVICE_EVENTS };
+        let (path, label) = ("distributions".to_owned(), "launch times".to_owned());
+        report.missing.push(Missing { path, label, reason: reason.to_owned() });
+    }
+    Ok(report)
+}
+
+fn keys(asking: &Asking<'_>) -> String {
+    ["rank", "step"].map(|key| asking.key(key, key, "BIGINT")).join(", ")
+}
+
+fn key_columns(asking: &Asking<'_>) -> [ReportColumn; 2] {
+    ["rank", "step"].map(|key| asking.key_column(key, key, Look::Value))
+}
+
+fn statistics(bar: Class) -> Vec<ReportColumn> {
+    let named = ReportColumn::named;
+    vec![
+        named("count"),
+        named("total_ns").look(Look::Bar(Some(bar))),
+        named("mean_ns"),
+        named("min_ns").look(Look::Hidden),
+        named("p50_ns"),
+        named("p90_ns").look(Look::Hidden),
+        named("p99_ns"),
+        named("max_ns").from_width(100),
+    ]
+}
+
+/// A row for each figure of each group of launches.
+fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable, AnalysisError> {
+    let (ranks, steps) = (launches.i64("rank")?, launches.i64("step")?);
+    let figures = FIGURES.iter().map(|figure| distribution::figures(launches, figure.name));
+    let figures = figures.collect::<Result<Vec<_>, _>>()?;
+    let statistics = statistics(Class::Runtime);
+    let mut rows = Vec::new();
+    for row in 0..launches.rows() {
+        for (Figure { name, meaning, .. }, figures) in FIGURES.iter().zip(&figures) {
+            let Some(figures) = &figures[row] else { continue };
+            let mut cells = vec![Cell::Text((*name).to_owned()), Cell::Text((*meaning).to_owned())];
+            cells.extend([cell(ranks[row], Cell::Int), cell(steps[row], Cell::Int)]);
+            cells.extend(statistics.iter().map(|column| match figures.get(&column.name) {
+                Some(value) if value.is_i64() => cell(value.as_i64(), Cell::Int),
+                value => cell(value.and_then(Json::as_f64), Cell::Float),
+            }));
+            rows.push(cells);
+        }
+    }
+    let mut columns =
+        vec![ReportColumn::named("name").look(Look::Hidden), ReportColumn::named("meaning").label("from")];
+    columns.extend(key_columns(asking));
+    columns.extend(statistics);
+    let table = ReportTable::named("distributions", columns, rows);
+    Ok(ReportTable { title: Some("LAUNCH TIMES".to_owned()), ..table })
+}
+
+fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+    let statement = format!(
+        "SELECT name, {}, {} FROM runtime_calls WHERE {{events}} GROUP BY ALL
+         ORDER BY total_ns DESC, name, rank, step",
+        keys(asking),
+        named_columns("dur_ns", "true")
+    );
+    let mut columns = vec![ReportColumn::named("name").label("runtime function").look(Look::Operator)];
+    columns.extend(key_columns(asking));
+    columns.extend(statistics(Class::Runtime));
+    let mut table = asking.table(&statement, columns)?;
+    let total_of = |column: &ReportColumn| match column.name.as_str() {
+        "name" => Cell::Text(words::counted(table.rows.len(), "function")),
+        "count" | "total_ns" => Cell::Int(sum_of(&table, &column.name)),
+        _ => Cell::Text(String::new()),
+    };
+    table.total = Some(table.columns.iter().map(total_of).collect());
+    table.sorted_by = Some("-total_ns".to_owned());
+    table.notes = vec![asking.scope()];
+    Ok(table)
+}
+
+/// Recordings are followed one by one; the mean over several is weighted by their time.
+fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+    let statement = format!(
+        "SELECT {}, device_id, stream_id, max(longest) AS max,
+           sum(area) / nullif(CAST(sum(length_ns) AS DOUBLE), 0) AS time_weighted_mean
+         FROM ({}) GROUP BY ALL ORDER BY rank, device_id, stream_id",
+        asking.key("rank", "rank", "BIGINT"),
+        queues("{events}")
+    );
+    let named = ReportColumn::named;
+    let columns = vec![
+        asking.key_column("rank", "rank", Look::Value),
+        named("device_id").label("device"),
+        named("stream_id").label("stream"),
+        named("max").label("longest queue"),
+        named("time_weighted_mean").label("mean queue"),
+    ];
+    let mut table = asking.table(&statement, columns)?;
+    "queue_lengths".clone_into(&mut table.name);
+    table.title = Some("WAITING LAUNCHES".to_owned());
+    Ok(table)
+}
+
+fn sentence(counts: &[(&str, i64)], distributions: &ReportTable) -> Text {
+    let count = |name: &str| counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+    let (launches, short) = (count("launches"), count("shorter_than_call"));
+    if launches == 0 {
+        return Text::from("No launches.");
+    }
+    let what = match (launches, short) {
+        (1, 0) => "1 launch, its work is longer than the call".to_owned(),
+        (1, _) => "1 launch, its work is shorter than the call".to_owned(),
+        (_, 0) => format!("{} launches, none shorter on the device than its call", words::count(launches)),
+        _ => {
+            let share = words::ratio(short as f64 / launches as f64);
+            let (launches, short) = (words::count(launches), words::count(short));
+            format!("{launches} launches, {short} of them ({share}) shorter on the device than their call")
+        }
+    };
+    let latency = distributions.rows.iter().find(|row| row[0] == Cell::Text("launch_latency".to_owned()));
+    let place = distributions.columns.iter().position(|column| column.name == "p50_ns");
+    // The median is that of all launches only if they are not grouped.
+    let half = match (distributions.rows.len(), latency.zip(place).map(|(row, place)| &row[place])) {
+        (3, Some(Cell::Int(ns))) => format!("; half start on the device within {}", words::ns(*ns as f64)),
+        _ => String::new(),
+    };
+    let clocks = match count("device_before_launch") {
+        0 => String::new(),
+        1 => " 1 starts before its call: the clocks disagree.".to_owned(),
+        early => format!(" {} start before their call: the clocks disagree.", words::count(early)),
+    };
+    Text::strong(format!("{what}{half}.{clocks}"))
+}

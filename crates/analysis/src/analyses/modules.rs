@@ -1,0 +1,176 @@
+//! Modules: what each part of a model takes on the host and on devices, forward and backward (metrics, section 10).
+
+mod backward;
+mod frames;
+mod hierarchy;
+
+use std::collections::HashMap;
+
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, argument_not_recorded};
+use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
+
+use super::asking::cell;
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "modules",
+    about: "Modules of the model: calls, time on the host and on devices, backward too",
+    examples: &[
+        ("stepscope modules trace.json.gz", "those with the most device time first"),
+        ("stepscope modules trace.json.gz --group-by class", "all Linear together, all LayerNorm, …"),
+        ("stepscope modules trace.json.gz --sort -host_self", "by time on the host"),
+    ],
+    groupings: &["class", "rank", "step"],
+    usual_rows: Some(20),
+    answer,
+};
+
+/// What rows are grouped by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Group {
+    name: String,
+    rank: Option<i64>,
+    step: Option<i64>,
+}
+
+impl Group {
+    fn new(asking: &Asking<'_>, name: &str, rank: i64, step: Option<i64>) -> Self {
+        let name = if asking.groups_by("class") { class_of(name) } else { name };
+        let step = step.filter(|_| asking.groups_by("step"));
+        Self { name: name.to_owned(), rank: asking.groups_by("rank").then_some(rank), step }
+    }
+}
+
+/// `Linear` of `Linear_12`; of a path, the type of its last module.
+fn class_of(name: &str) -> &str {
+    if let Some(class) = name.rsplit_once('(').and_then(|(_, rest)| rest.split_once(')')) {
+        return class.0;
+    }
+    match name.rsplit_once('_') {
+        Some((class, number)) if number.chars().all(|character| character.is_ascii_digit()) => class,
+        _ => name,
+    }
+}
+
+/// Sums of a group.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    /// Unknown when only operators say which module they are in.
+    occurrences: Option<i64>,
+    operators: i64,
+    host_total_ns: i64,
+    host_self_ns: i64,
+    device_events: i64,
+    device_total_ns: i64,
+    device_self_ns: i64,
+    backward_device_ns: i64,
+}
+
+type Modules = HashMap<Group, Sums>;
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let recorded = asking.query(
+        "SELECT count(python_module_id) AS frames, count(nullif(module_hierarchy, '')) AS hierarchies,
+           count(forward_id) AS backward
+         FROM spans WHERE {source} AND kind IN ('py', 'op') AND phase = 'X'",
+    )?;
+    let has = |name: &str| recorded.required_i64(name).map(|counts| counts.first().is_some_and(|count| *count > 0));
+    let (has_frames, has_hierarchies, has_backward) = (has("frames")?, has("hierarchies")?, has("backward")?);
+    let is_recorded = has_frames || has_hierarchies;
+    let has_device = asking.has_device_events()?;
+    let backward = if is_recorded && has_backward && has_device { backward::times(asking)? } else { HashMap::new() };
+    let modules = match (has_frames, has_hierarchies) {
+        (true, _) => frames::read(asking, &backward)?,
+        (false, true) => hierarchy::read(asking, &backward)?,
+        (false, false) => HashMap::new(),
+    };
+    let mut report = report(asking, modules, has_device, has_backward && has_device);
+    let mut missing = |path: &str, label: &str, reason: String| {
+        report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason });
+    };
+    if !is_recorded {
+        missing("rows", "modules", argument_not_recorded("Python module id"));
+        report
+            .parts
+            .insert(0, Part::Text(Text::from("No modules; with_stack=True or with_modules=True records them.")));
+    } else if !has_frames {
+        missing("rows[].occurrences", "occurrences", argument_not_recorded("Python module id"));
+    }
+    if is_recorded && !has_device {
+        missing("rows[].device_total_ns", "device time", NO_DEVICE_EVENTS.to_owned());
+    } else if is_recorded && !has_backward {
+        missing("rows[].backward_device_ns", "backward", argument_not_recorded("Sequence number"));
+    }
+    Ok(report)
+}
+
+fn report(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward: bool) -> Report {
+    let mut rows: Vec<(Group, Sums)> = modules.into_iter().collect();
+    rows.sort_by(|(a_group, a), (b_group, b)| {
+        (b.device_total_ns, b.host_total_ns, a_group).cmp(&(a.device_total_ns, a.host_total_ns, b_group))
+    });
+    let of_device = |value: i64| if has_device { Cell::Int(value) } else { Cell::Null };
+    let row = |(group, sums): &(Group, Sums)| {
+        vec![
+            Cell::Text(group.name.clone()),
+            cell(group.rank, Cell::Int),
+            cell(group.step, Cell::Int),
+            cell(sums.occurrences, Cell::Int),
+            Cell::Int(sums.operators),
+            of_device(sums.device_total_ns),
+            of_device(sums.device_self_ns),
+            if has_backward { Cell::Int(sums.backward_device_ns) } else { Cell::Null },
+            Cell::Int(sums.host_total_ns),
+            Cell::Int(sums.host_self_ns),
+            of_device(sums.device_events),
+        ]
+    };
+    let named = ReportColumn::named;
+    let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
+    let host_look = if has_device { Look::Value } else { Look::Bar(Some(Class::CpuExec)) };
+    let columns = vec![
+        named("name").label("module").look(Look::Operator),
+        asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("step", "step", Look::Value),
+        named("occurrences").label("calls"),
+        named("operators").from_width(100),
+        named("device_total_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))),
+        named("device_self_ns").look(only_if(has_device, Look::Value)),
+        named("backward_device_ns").label("backward").look(only_if(has_backward, Look::Value)),
+        named("host_total_ns").look(host_look),
+        named("host_self_ns").from_width(if has_device { 100 } else { 0 }),
+        named("device_events").look(Look::Hidden),
+    ];
+    let mut table = ReportTable::rows(columns, rows.iter().map(row).collect());
+    let sum = |figure: fn(&Sums) -> i64| rows.iter().map(|(_, sums)| figure(sums)).sum::<i64>();
+    let total_of = |column: &ReportColumn| match column.name.as_str() {
+        "name" => Cell::Text(words::counted(rows.len(), "module")),
+        "operators" => Cell::Int(sum(|sums| sums.operators)),
+        "device_self_ns" => of_device(sum(|sums| sums.device_self_ns)),
+        "host_self_ns" => Cell::Int(sum(|sums| sums.host_self_ns)),
+        _ => Cell::Text(String::new()),
+    };
+    table.total = Some(table.columns.iter().map(total_of).collect());
+    table.sorted_by = Some(if has_device { "-device_total_ns" } else { "-host_total_ns" }.to_owned());
+    table.notes = vec![asking.scope()];
+    Report::new("modules", vec![Part::Table(table)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::class_of;
+
+    #[test]
+    fn classes_are_names_without_their_number() {
+        for (name, class) in [
+            ("Linear_12", "Linear"),
+            ("My_Block", "My_Block"),
+            ("Top", "Top"),
+            ("top(Net)::forward.fc(Linear)::forward", "Linear"),
+        ] {
+            assert_eq!(class_of(name), class);
+        }
+    }
+}

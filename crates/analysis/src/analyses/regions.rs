@@ -1,0 +1,199 @@
+//! Regions that people marked in their code, and what was launched from inside them.
+
+use std::collections::HashMap;
+
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, ZERO_DURATION};
+use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
+
+use super::asking::{cell, missing_in};
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::metrics::distribution::named_columns;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "regions",
+    about: "Regions marked with record_function: time on the host, work they launch",
+    examples: &[
+        ("stepscope regions trace.json.gz", "those with the most time first"),
+        ("stepscope regions trace.json.gz --group-by step", "each step for itself"),
+        ("stepscope regions trace.json.gz --sort -device_total", "by the device time that they launch"),
+    ],
+    groupings: &["rank", "step"],
+    usual_rows: Some(20),
+    answer,
+};
+
+/// Annotations on the host. Those that mark steps are what regions are compared with.
+const REGIONS: &str = "
+    SELECT region.* FROM (SELECT * FROM spans WHERE {events} AND kind = 'ann' AND phase = 'X') AS region
+    LEFT ANTI JOIN (SELECT rank, \"window\", name, host_start_ns FROM steps WHERE {source}) AS mark
+      ON mark.rank = region.rank AND mark.\"window\" = region.\"window\"
+        AND mark.name = region.name AND mark.host_start_ns = region.start_ns";
+
+/// Name, rank and step.
+type Group = (String, Option<i64>, Option<i64>);
+
+/// What a walk over regions and launches adds up.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// Time of those that lie in no other of the name.
+    host_total_ns: i64,
+    /// Of that, what starts in a step.
+    in_steps_ns: i64,
+    device_events: i64,
+    device_total_ns: i64,
+    device_self_ns: i64,
+}
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let has_device = asking.has_device_events()?;
+    let sums = walk(asking)?;
+    let mut table = ReportTable::rows(columns(asking, has_device), rows(asking, &sums, has_device)?);
+    table.sorted_by = Some("-host_total_ns".to_owned());
+    table.notes = vec![asking.scope()];
+    let no_share = missing_in(&table, "share_ratio", "share of the steps", ZERO_DURATION);
+    let mut parts = Vec::new();
+    if table.rows.is_empty() {
+        parts.push(Part::Text(Text::from("No regions; torch.profiler.record_function marks them.")));
+    }
+    parts.push(Part::Table(table));
+    let mut report = Report::new("regions", parts);
+    report.missing.extend(no_share);
+    if !has_device {
+        let (path, label) = ("rows[].device_total_ns".to_owned(), "device time".to_owned());
+        report.missing.push(Missing { path, label, reason: NO_DEVICE_EVENTS.to_owned() });
+    }
+    Ok(report)
+}
+
+/// A region that has not ended.
+struct Open {
+    group: Group,
+    end_ns: i64,
+}
+
+/// Follows each thread: a launch belongs to the regions that are open when its call starts.
+fn walk(asking: &Asking<'_>) -> Result<HashMap<Group, Sums>, AnalysisError> {
+    let statement = format!(
+        "SELECT rank, \"window\", track_id, start_ns, start_ns + dur_ns AS end_ns, name, step,
+           false AS is_launch, 0 AS device_events, 0 AS device_ns
+         FROM ({REGIONS})
+         UNION ALL
+         SELECT rank, \"window\", track_id, start_ns, end_ns, name, step, true, device_events, device_total_ns
+         FROM launches WHERE {{source}}
+         ORDER BY rank, \"window\", track_id, start_ns, is_launch, end_ns DESC"
+    );
+    let mut sums: HashMap<Group, Sums> = HashMap::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut thread = (0, 0, 0);
+    asking.walk(&statement, |frame| {
+        let column = |name: &str| frame.required_i64(name);
+        let (ranks, windows, tracks) = (column("rank")?, column("window")?, column("track_id")?);
+        let (starts, ends, steps) = (column("start_ns")?, column("end_ns")?, frame.i64("step")?);
+        let (events, device) = (column("device_events")?, column("device_ns")?);
+        let is_launch = frame.bool("is_launch")?;
+        for (row, name) in frame.text("name")?.into_iter().enumerate() {
+            if thread != (ranks[row], windows[row], tracks[row]) {
+                thread = (ranks[row], windows[row], tracks[row]);
+                open.clear();
+            }
+            open.retain(|region| region.end_ns > starts[row]);
+            if is_launch[row] == Some(true) {
+                add_launch(&mut sums, &open, events[row], device[row]);
+                continue;
+            }
+            let rank = asking.groups_by("rank").then_some(ranks[row]);
+            let group = (name.unwrap_or_default(), rank, steps[row].filter(|_| asking.groups_by("step")));
+            let is_inside = open.iter().any(|outer| outer.group.0 == group.0 && outer.end_ns >= ends[row]);
+            let sums = sums.entry(group.clone()).or_default();
+            let host_ns = if is_inside { 0 } else { ends[row] - starts[row] };
+            sums.host_total_ns += host_ns;
+            sums.in_steps_ns += if steps[row].is_some() { host_ns } else { 0 };
+            open.push(Open { group, end_ns: ends[row] });
+        }
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
+/// Work counts once for each name around its launch, and as its own for the innermost.
+fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[Open], events: i64, device_ns: i64) {
+    for (place, region) in open.iter().enumerate() {
+        let Some(sums) = sums.get_mut(&region.group) else { continue };
+        if !open[..place].iter().any(|outer| outer.group.0 == region.group.0) {
+            sums.device_events += events;
+            sums.device_total_ns += device_ns;
+        }
+        if place + 1 == open.len() {
+            sums.device_self_ns += device_ns;
+        }
+    }
+}
+
+fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> Result<Vec<Vec<Cell>>, AnalysisError> {
+    let keys = ["rank", "step"].map(|key| asking.key(key, key, "BIGINT")).join(", ");
+    let regions = asking.query(&format!(
+        "SELECT name, {keys}, sum(self_ns) AS host_self_ns, {} FROM ({REGIONS}) GROUP BY ALL",
+        named_columns("dur_ns", "true")
+    ))?;
+    let column = |name: &str| regions.required_i64(name);
+    let (ranks, steps) = (regions.i64("rank")?, regions.i64("step")?);
+    let (counts, own, totals) = (column("count")?, column("host_self_ns")?, column("total_ns")?);
+    let (p50, p99, max) = (column("p50_ns")?, column("p99_ns")?, column("max_ns")?);
+    let mut step_ns: HashMap<(Option<i64>, Option<i64>), i64> = HashMap::new();
+    for (rank, step, length_ns) in asking.step_lengths()? {
+        let group = (asking.groups_by("rank").then_some(rank), asking.groups_by("step").then_some(step));
+        *step_ns.entry(group).or_default() += length_ns;
+    }
+    let names = regions.text("name")?.into_iter().enumerate();
+    let mut groups: Vec<(usize, Group, Sums)> = names
+        .map(|(row, name)| {
+            let group = (name.unwrap_or_default(), ranks[row], steps[row]);
+            let sums = sums.get(&group).copied().unwrap_or_default();
+            (row, group, sums)
+        })
+        .collect();
+    groups.sort_by(|(_, a, a_sums), (_, b, b_sums)| (b_sums.host_total_ns, a).cmp(&(a_sums.host_total_ns, b)));
+    let of_device = |value: i64| if has_device { Cell::Int(value) } else { Cell::Null };
+    let cells = |(row, group, sums): (usize, Group, Sums)| {
+        let whole = step_ns.get(&(group.1, group.2)).copied().filter(|whole| *whole > 0);
+        vec![
+            Cell::Text(group.0),
+            cell(group.1, Cell::Int),
+            cell(group.2, Cell::Int),
+            Cell::Int(counts[row]),
+            Cell::Int(sums.host_total_ns),
+            cell(whole, |whole| Cell::Float(sums.in_steps_ns as f64 / whole as f64)),
+            Cell::Int(own[row]),
+            Cell::Float(totals[row] as f64 / counts[row] as f64),
+            Cell::Int(p50[row]),
+            Cell::Int(p99[row]),
+            Cell::Int(max[row]),
+            of_device(sums.device_events),
+            of_device(sums.device_total_ns),
+            of_device(sums.device_self_ns),
+        ]
+    };
+    Ok(groups.into_iter().map(cells).collect())
+}
+
+fn columns(asking: &Asking<'_>, has_device: bool) -> Vec<ReportColumn> {
+    let named = ReportColumn::named;
+    let of_device = if has_device { Look::Value } else { Look::Hidden };
+    vec![
+        named("name").label("region").look(Look::Operator),
+        asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("step", "step", Look::Value),
+        named("count"),
+        named("host_total_ns").look(Look::Bar(Some(Class::CpuExec))),
+        named("share_ratio").label("of steps"),
+        named("host_self_ns").from_width(140),
+        named("mean_ns"),
+        named("p50_ns").from_width(120),
+        named("p99_ns").look(Look::Hidden),
+        named("max_ns").from_width(120),
+        named("device_events").look(of_device).from_width(100),
+        named("device_total_ns").look(of_device),
+        named("device_self_ns").look(Look::Hidden),
+    ]
+}

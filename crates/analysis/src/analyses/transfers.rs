@@ -1,0 +1,251 @@
+//! Copies and fills by name: how much they move, how fast, and whether kernels hide them (metrics, section 12).
+
+use std::collections::HashMap;
+
+use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
+use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text, Unit};
+
+use super::asking::{cell, missing_in, sum_of};
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::frame::Frame;
+use crate::metrics::copies::{Moved, SUMS};
+use crate::metrics::distribution::named_columns;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "transfers",
+    about: "Copies and fills: how much, how fast, how much of it kernels hide",
+    examples: &[
+        ("stepscope transfers trace.json.gz", "those with the most time first"),
+        ("stepscope transfers trace.json.gz --group-by stream", "each with its stream"),
+        ("stepscope transfers run/ --group-by rank -f csv -o transfers.csv", "of each rank, for a spreadsheet"),
+    ],
+    groupings: &["rank", "step", "device", "stream"],
+    usual_rows: Some(20),
+    answer,
+};
+
+/// What rows are grouped by: name, rank, step, device and stream.
+type Group = (Option<String>, [Option<i64>; 4]);
+
+/// Time that some copies take together, and how much of it kernels of the same device run meanwhile.
+#[derive(Clone, Copy, Default)]
+struct Cover {
+    copy_ns: i64,
+    hidden_ns: i64,
+}
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let copies = asking.query(&format!(
+        "SELECT name, {}, {SUMS}, {} FROM device_events WHERE {{events}} AND kind IN ('memcpy', 'memset')
+         GROUP BY ALL ORDER BY total_ns DESC, name, rank, step, device_id, stream_id",
+        keys(asking),
+        named_columns("dur_ns", "true")
+    ))?;
+    let moved = Moved::of_rows(&copies)?;
+    let covers = covers(asking, "name", &keys(asking), "true")?;
+    let mut table = ReportTable::rows(columns(asking, &moved), rows(&copies, &moved, &covers)?);
+    let total_of = |column: &ReportColumn| match column.name.as_str() {
+        "name" => Cell::Text(words::counted(table.rows.len(), "kind")),
+        "count" | "total_ns" | "bytes" => Cell::Int(sum_of(&table, &column.name)),
+        _ => Cell::Text(String::new()),
+    };
+    table.total = Some(table.columns.iter().map(total_of).collect());
+    table.sorted_by = Some("-total_ns".to_owned());
+    table.notes = vec![asking.scope()];
+    let missing = [
+        missing_in(&table, "bytes", "bytes", &argument_not_recorded("bytes")),
+        missing_in(&table, "bandwidth_gb_per_s", "bandwidth", &bandwidth_reason(&moved)),
+        missing_in(
+            &table,
+            "bandwidth_recorded_gb_per_s",
+            "recorded bandwidth",
+            &argument_not_recorded("memory bandwidth (GB/s)"),
+        ),
+        missing_in(&table, "hidden_ratio", "hidden", ZERO_DURATION),
+    ];
+    let sentence = sentence(asking, &copies.required_i64("count")?, &moved)?;
+    let mut report = Report::new("transfers", vec![Part::Text(sentence), Part::Table(table)]);
+    report.missing.extend(missing.into_iter().flatten());
+    Ok(report)
+}
+
+fn keys(asking: &Asking<'_>) -> String {
+    let keys = [("rank", "rank"), ("step", "step"), ("device", "device_id"), ("stream", "stream_id")];
+    keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ")
+}
+
+fn groups(frame: &Frame) -> Result<Vec<Group>, AnalysisError> {
+    let columns = ["rank", "step", "device_id", "stream_id"].map(|name| frame.i64(name));
+    let [ranks, steps, devices, streams] = columns;
+    let (ranks, steps, devices, streams) = (ranks?, steps?, devices?, streams?);
+    let names = frame.text("name")?.into_iter().enumerate();
+    Ok(names.map(|(row, name)| (name, [ranks[row], steps[row], devices[row], streams[row]])).collect())
+}
+
+/// How much of each group's time kernels hide. Any kernel of the device can, whichever step it belongs to.
+fn covers(
+    asking: &Asking<'_>,
+    name: &str,
+    keys: &str,
+    condition: &str,
+) -> Result<HashMap<Group, Cover>, AnalysisError> {
+    let frame = asking.query(&format!(
+        "WITH copies AS (
+           SELECT {name} AS name, {keys}, rank AS on_rank, \"window\" AS on_window, device_id AS on_device, start_ns, end_ns
+           FROM device_events WHERE {{events}} AND kind IN ('memcpy', 'memset') AND {condition}
+         ),
+         places AS (SELECT DISTINCT name, rank, step, device_id, stream_id, on_rank, on_window, on_device FROM copies),
+         kernels AS (
+           SELECT rank AS kernel_rank, \"window\" AS kernel_window, device_id AS kernel_device,
+             start_ns AS kernel_start_ns, end_ns AS kernel_end_ns
+           FROM device_events WHERE {{source}} AND kind = 'kernel'
+         ),
+         intervals AS (
+           SELECT name, rank, step, device_id, stream_id, on_rank, on_window, on_device, start_ns, end_ns, true AS is_copy
+           FROM copies
+           UNION ALL
+           SELECT name, rank, step, device_id, stream_id, on_rank, on_window, on_device,
+             kernel_start_ns, kernel_end_ns, false
+           FROM places JOIN kernels
+             ON kernel_rank = on_rank AND kernel_window = on_window AND kernel_device IS NOT DISTINCT FROM on_device
+         ),
+         by_device AS (
+           SELECT name, rank, step, device_id, stream_id, on_rank, on_window, on_device,
+             union_length(start_ns, end_ns) FILTER (WHERE is_copy) AS copy_ns,
+             overlap_length(start_ns, end_ns, is_copy) AS hidden_ns
+           FROM intervals GROUP BY ALL
+         )
+         SELECT name, rank, step, device_id, stream_id, sum(copy_ns) AS copy_ns, sum(hidden_ns) AS hidden_ns
+         FROM by_device GROUP BY ALL"
+    ))?;
+    let (copy, hidden) = (frame.required_i64("copy_ns")?, frame.required_i64("hidden_ns")?);
+    let cover = |(row, group): (usize, Group)| (group, Cover { copy_ns: copy[row], hidden_ns: hidden[row] });
+    Ok(groups(&frame)?.into_iter().enumerate().map(cover).collect())
+}
+
+fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Result<Vec<Vec<Cell>>, AnalysisError> {
+    let column = |name: &str| copies.required_i64(name);
+    let (counts, totals) = (column("count")?, column("total_ns")?);
+    let (p50, p99, max) = (column("p50_ns")?, column("p99_ns")?, column("max_ns")?);
+    let row = |(row, (group, moved)): (usize, (Group, &Moved))| {
+        let cover = covers.get(&group).copied().unwrap_or_default();
+        let text = |text: &Option<String>| cell(text.clone(), Cell::Text);
+        let [rank, step, device, stream] = group.1.map(|key| cell(key, Cell::Int));
+        vec![
+            text(&group.0),
+            rank,
+            step,
+            device,
+            stream,
+            text(&moved.name.kind),
+            text(&moved.name.source),
+            text(&moved.name.target),
+            Cell::Bool(moved.name.is_pageable()),
+            Cell::Int(counts[row]),
+            cell(moved.bytes, Cell::Int),
+            Cell::Int(moved.bytes_missing),
+            Cell::Int(totals[row]),
+            Cell::Float(totals[row] as f64 / counts[row] as f64),
+            Cell::Int(p50[row]),
+            Cell::Int(p99[row]),
+            Cell::Int(max[row]),
+            cell(moved.gb_per_s, Cell::Float),
+            cell(moved.recorded_gb_per_s, Cell::Float),
+            cell(cover.hidden_ratio(), Cell::Float),
+            Cell::Int(cover.copy_ns),
+            Cell::Int(cover.hidden_ns),
+        ]
+    };
+    Ok(groups(copies)?.into_iter().zip(moved).enumerate().map(row).collect())
+}
+
+impl Cover {
+    fn hidden_ratio(self) -> Option<f64> {
+        (self.copy_ns > 0).then(|| self.hidden_ns as f64 / self.copy_ns as f64)
+    }
+
+    fn in_words(self) -> String {
+        match self.hidden_ratio() {
+            None => "they take no time".to_owned(),
+            Some(0.0) => "none of it is hidden behind kernels".to_owned(),
+            Some(_) if self.hidden_ns == self.copy_ns => "all of it is hidden behind kernels".to_owned(),
+            Some(ratio) => format!("{} of its time is hidden behind kernels", words::ratio(ratio)),
+        }
+    }
+}
+
+/// Copies from pageable memory are what can be helped most easily, so they are named first.
+fn sentence(asking: &Asking<'_>, counts: &[i64], moved: &[Moved]) -> Result<Text, AnalysisError> {
+    if moved.is_empty() {
+        return Ok(Text::from("No copies and no fills."));
+    }
+    let has_pageable = moved.iter().any(|moved| moved.name.is_pageable());
+    let told = || moved.iter().zip(counts).filter(|(moved, _)| moved.name.is_pageable() || !has_pageable);
+    let count: i64 = told().map(|(_, count)| count).sum();
+    let bytes: i64 = told().filter_map(|(moved, _)| moved.bytes).sum();
+    let bytes_ns: i64 = told().filter(|(moved, _)| moved.bytes.is_some()).filter_map(|(moved, _)| moved.bytes_ns).sum();
+    let condition = if has_pageable { "name LIKE '%Pageable%'" } else { "true" };
+    let no_keys = "CAST(NULL AS BIGINT) AS rank, CAST(NULL AS BIGINT) AS step, CAST(NULL AS BIGINT) AS device_id,
+                   CAST(NULL AS BIGINT) AS stream_id";
+    let cover = covers(asking, "'all'", no_keys, condition)?.into_values().next().unwrap_or_default();
+    let is_told = |place: fn(&Moved) -> &Option<String>| {
+        told().all(|(moved, _)| place(moved).as_deref().is_some_and(|place| place.starts_with("Pageable")))
+    };
+    let (noun, direction) = match has_pageable {
+        false => ("copy or fill", ""),
+        true if is_told(|moved| &moved.name.source) => ("copy", " from pageable memory"),
+        true if is_told(|moved| &moved.name.target) => ("copy", " to pageable memory"),
+        true => ("copy", " from or to pageable memory"),
+    };
+    let what = match (count, noun) {
+        (1, _) => format!("1 {noun}{direction} moves"),
+        (_, "copy") => format!("{} copies{direction} move", words::count(count)),
+        _ => format!("{} copies and fills move", words::count(count)),
+    };
+    let how_much = match (bytes_ns, told().all(|(moved, _)| moved.bytes.is_none())) {
+        (_, true) => "an unknown number of bytes".to_owned(),
+        (0, _) => words::moved(bytes as f64),
+        _ => format!("{} at {}", words::moved(bytes as f64), words::gb_per_s(bytes as f64 / bytes_ns as f64)),
+    };
+    Ok(Text::strong(format!("{what} {how_much}; {}.", cover.in_words())))
+}
+
+fn bandwidth_reason(moved: &[Moved]) -> String {
+    let without = |moved: &&Moved| moved.gb_per_s.is_none();
+    let is_recorded = moved.iter().filter(without).any(|moved| moved.bytes.is_some());
+    if is_recorded { ZERO_DURATION.to_owned() } else { argument_not_recorded("bytes") }
+}
+
+fn columns(asking: &Asking<'_>, moved: &[Moved]) -> Vec<ReportColumn> {
+    let named = ReportColumn::named;
+    // On a clock of microseconds a short copy has no exact length; there the bandwidth that was recorded is better.
+    let is_coarse = asking.sources.iter().all(|source| source.clock_resolution_ns >= 1000);
+    let shows_recorded = is_coarse && moved.iter().any(|moved| moved.recorded_gb_per_s.is_some());
+    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
+    vec![
+        named("name").label("copy").look(Look::Operator),
+        asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("step", "step", Look::Value),
+        asking.key_column("device", "device_id", Look::Value).label("device"),
+        asking.key_column("stream", "stream_id", Look::Value).label("stream"),
+        named("kind").look(Look::Hidden),
+        named("source").look(Look::Hidden),
+        named("target").look(Look::Hidden),
+        named("is_pageable").look(Look::Hidden),
+        named("count"),
+        named("bytes").unit(Unit::MovedBytes).label("moved"),
+        named("bytes_missing").look(Look::Hidden),
+        named("total_ns").look(Look::Bar(Some(Class::Memcpy))),
+        named("mean_ns"),
+        named("p50_ns").from_width(140),
+        named("p99_ns").from_width(120),
+        named("max_ns").look(Look::Hidden),
+        named("bandwidth_gb_per_s").label("bandwidth").look(only_if(!shows_recorded)),
+        named("bandwidth_recorded_gb_per_s").label("recorded bandwidth").look(only_if(shows_recorded)),
+        named("hidden_ratio").label("hidden"),
+        named("union_ns").look(Look::Hidden),
+        named("hidden_ns").look(Look::Hidden),
+    ]
+}

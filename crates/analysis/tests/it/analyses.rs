@@ -1,0 +1,123 @@
+//! The analyses: hand-made traces whose answers were worked out by hand, and real ones beside their metrics.
+
+mod kernels;
+mod launches;
+mod memory;
+mod modules;
+mod ops;
+mod ranks;
+mod regions;
+mod transfers;
+
+use serde_json::{Map, Value as Json};
+use stepscope_analysis::{ANALYSES, Question, StepRange, Workspace};
+use stepscope_model::{Cell, Part, Report, ReportTable};
+use stepscope_testkit::{TraceBuilder, corpus};
+
+use crate::harness::{cell, lines, open, open_text};
+
+/// Asks an analysis.
+pub(crate) fn ask(workspace: &Workspace, analysis: &str, question: &Question) -> Report {
+    let analysis = ANALYSES.iter().find(|known| known.name == analysis).unwrap();
+    workspace.analyse(analysis, question).unwrap()
+}
+
+/// A question about everything, with rows grouped so.
+pub(crate) fn by(groupings: &[&str]) -> Question {
+    Question { group_by: groupings.iter().map(|&grouping| grouping.to_owned()).collect(), ..Question::default() }
+}
+
+/// A question about one step.
+pub(crate) fn in_step(step: u32) -> Question {
+    Question { steps: Some(StepRange { first: step, last: step }), ..Question::default() }
+}
+
+/// A question about a stretch of time, in microseconds from the first event.
+pub(crate) fn between(from_us: i64, to_us: i64) -> Question {
+    Question { from_ns: Some(from_us * 1000), to_ns: Some(to_us * 1000), ..Question::default() }
+}
+
+/// A table of a report.
+pub(crate) fn table<'a>(report: &'a Report, name: &str) -> &'a ReportTable {
+    let tables = report.parts.iter().filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None });
+    tables.into_iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
+}
+
+/// Some columns of a table: cells divided by a space, missing ones as `-`, rows by newlines.
+pub(crate) fn cells(table: &ReportTable, columns: &str) -> String {
+    let places: Vec<usize> = columns
+        .split_whitespace()
+        .map(|name| table.columns.iter().position(|column| column.name == name).unwrap_or_else(|| panic!("{name}")))
+        .collect();
+    let line = |row: &Vec<Cell>| places.iter().map(|&place| cell(&row[place])).collect::<Vec<_>>().join(" ");
+    table.rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Checks some columns of the main table.
+#[track_caller]
+pub(crate) fn check(trace: &TraceBuilder, analysis: &str, question: &Question, columns: &str, want: &str) {
+    let report = ask(&open_text(&trace.finish()), analysis, question);
+    assert_eq!(cells(table(&report, "rows"), columns), lines(want), "{columns}");
+}
+
+/// The first sentence of a report.
+pub(crate) fn sentence(report: &Report) -> &str {
+    let texts =
+        report.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(&text.text) } else { None });
+    texts.into_iter().next().map_or("", String::as_str)
+}
+
+/// Why a value is missing.
+pub(crate) fn reason<'a>(report: &'a Report, path: &str) -> Option<&'a str> {
+    report.missing.iter().find(|missing| missing.path == path).map(|missing| missing.reason.as_str())
+}
+
+/// The rows of a table as JSON objects.
+pub(crate) fn objects(table: &ReportTable) -> Vec<Json> {
+    let value = |cell: &Cell| match cell {
+        Cell::Bool(value) => Json::from(*value),
+        Cell::Int(value) => Json::from(*value),
+        Cell::Float(value) => Json::from(*value),
+        Cell::Text(value) => Json::from(value.as_str()),
+        _ => Json::Null,
+    };
+    let object = |row: &Vec<Cell>| {
+        let names = table.columns.iter().map(|column| column.name.clone());
+        Json::Object(names.zip(row.iter().map(value)).collect::<Map<_, _>>())
+    };
+    table.rows.iter().map(object).collect()
+}
+
+/// Opens real traces, and gives each with its metrics.
+pub(crate) fn each_real(traces: &[&str], mut look: impl FnMut(&str, &Workspace, &Json)) {
+    let Some(corpus) = corpus() else { return };
+    for trace in traces {
+        let workspace = open(&[corpus.trace(trace)]).unwrap();
+        let metrics = workspace.metrics(Some(0), Some(0)).or_else(|_| workspace.metrics(None, None)).unwrap();
+        look(trace, &workspace, &metrics);
+    }
+}
+
+/// Checks that figures of two objects are the same, numbers to one part in a billion.
+#[track_caller]
+pub(crate) fn same(got: &Json, want: &Json, figures: &[&str], context: &str) {
+    for figure in figures {
+        let (got, want) = (&got[figure], &want[figure]);
+        let is_close = match (got.as_f64(), want.as_f64()) {
+            (Some(got), Some(want)) => (got - want).abs() <= 1e-9 * want.abs(),
+            _ => got == want,
+        };
+        assert!(is_close, "{context}: {figure} is {got}, metrics say {want}");
+    }
+}
+
+/// The sum of a figure.
+pub(crate) fn sum(rows: &[Json], figure: &str) -> i64 {
+    rows.iter().filter_map(|row| row[figure].as_i64()).sum()
+}
+
+/// The object of that name.
+#[track_caller]
+pub(crate) fn named<'a>(rows: &'a [Json], name: &Json) -> &'a Json {
+    rows.iter().find(|row| row["name"] == *name).unwrap_or_else(|| panic!("no row {name}"))
+}

@@ -1,0 +1,107 @@
+//! Regions.
+
+use stepscope_analysis::Question;
+use stepscope_testkit::TraceBuilder;
+
+use super::{ask, between, by, cells, check, each_real, in_step, objects, reason, sentence, sum, table};
+use crate::harness::open_text;
+
+const HOST: &str = "name count host_total_ns host_self_ns mean_ns p50_ns max_ns";
+const DEVICE: &str = "name device_events device_total_ns device_self_ns";
+
+fn work(trace: TraceBuilder, thread: i64, ts: &str, correlation: i64, dur: &str) -> TraceBuilder {
+    trace.runtime("cudaLaunchKernel", thread, ts, "1", correlation).kernel("k", 0, 7, "500", dur, correlation)
+}
+
+#[test]
+fn a_region_inside_another_of_its_name_counts_once() {
+    // outer 0–100 holds block 10–60, which holds block 20–30; an operator takes 40–50 of the first block.
+    let trace = TraceBuilder::new()
+        .annotation("outer", 1, "0", "100")
+        .annotation("block", 1, "10", "50")
+        .annotation("block", 1, "20", "10")
+        .op("mm", 1, "40", "10");
+    let trace = work(work(work(trace, 1, "25", 1, "3"), 1, "45", 2, "5"), 1, "70", 3, "7");
+    check(
+        &trace,
+        "regions",
+        &Question::default(),
+        HOST,
+        // The block has 50 − 10 (inner block) − 10 (operator) of its own, the inner one 10 − 1 (call).
+        "outer 1 100000 49000 100000 100000 100000
+         block 2 50000 39000 30000 10000 50000",
+    );
+    check(&trace, "regions", &Question::default(), DEVICE, "outer 3 15000 7000\nblock 2 8000 8000");
+}
+
+#[test]
+fn a_launch_belongs_to_the_regions_of_its_thread_that_are_open_when_it_starts() {
+    let trace = TraceBuilder::new().annotation("a", 1, "10", "20").annotation("b", 1, "30", "10");
+    // At the start of a; at the end of a, which is the start of b; behind both; on another thread.
+    let trace = work(work(work(work(trace, 1, "10", 1, "1"), 1, "30", 2, "2"), 1, "40", 3, "4"), 2, "15", 4, "8");
+    check(&trace, "regions", &Question::default(), DEVICE, "a 1 1000 1000\nb 1 2000 2000");
+}
+
+#[test]
+fn regions_that_cross_both_hold_what_is_in_both() {
+    let trace = TraceBuilder::new().annotation("a", 1, "0", "20").annotation("b", 1, "10", "20");
+    let trace = work(work(trace, 1, "15", 1, "1"), 1, "25", 2, "2");
+    check(&trace, "regions", &Question::default(), DEVICE, "a 1 1000 0\nb 2 3000 3000");
+}
+
+#[test]
+fn steps_are_no_regions_but_what_they_are_compared_with() {
+    let trace = TraceBuilder::new()
+        .annotation("ProfilerStep#1", 1, "0", "50")
+        .annotation("ProfilerStep#2", 1, "50", "150")
+        .annotation("forward", 1, "10", "20")
+        .annotation("forward", 1, "60", "40")
+        // Outside the steps: in its total, not in its share.
+        .annotation("forward", 1, "300", "10");
+    let columns = "name step count host_total_ns share_ratio";
+    check(&trace, "regions", &Question::default(), columns, "forward - 3 70000 0.3");
+    check(&trace, "regions", &in_step(1), columns, "forward - 1 40000 0.26666666666666666");
+    check(
+        &trace,
+        "regions",
+        &by(&["step"]),
+        columns,
+        "forward 1 1 40000 0.26666666666666666\nforward 0 1 20000 0.4\nforward - 1 10000 -",
+    );
+    // Of the stretch from 55 to 155 µs, all lies in the second step.
+    check(&trace, "regions", &between(55, 155), columns, "forward - 1 40000 0.4");
+}
+
+#[test]
+fn without_regions_or_devices_there_is_a_reason() {
+    let report = ask(&open_text(&TraceBuilder::new().op("a", 1, "0", "5").finish()), "regions", &Question::default());
+    assert_eq!(sentence(&report), "No regions; torch.profiler.record_function marks them.");
+    let trace = TraceBuilder::new().annotation("a", 1, "0", "5");
+    let report = ask(&open_text(&trace.finish()), "regions", &Question::default());
+    assert_eq!(cells(table(&report, "rows"), "device_events device_total_ns"), "- -");
+    assert_eq!(reason(&report, "rows[].device_total_ns"), Some("no device events"));
+}
+
+#[test]
+fn real_traces_have_no_more_device_time_in_regions_than_in_all() {
+    let traces =
+        ["kineto/resnet50_num_workers_0", "hta/ns_resolution_trace", "tracelens/mi300/resnet_act_checkpoint.json.gz"];
+    each_real(&traces, |trace, workspace, metrics| {
+        let question = Question { window: Some(0), ..Question::default() };
+        let rows = objects(table(&ask(workspace, "regions", &question), "rows"));
+        assert!(!rows.is_empty(), "{trace}");
+        let all =
+            metrics["kernels"]["total_ns"].as_i64().unwrap() + sum(metrics["copies"].as_array().unwrap(), "total_ns");
+        let own = sum(&rows, "device_self_ns");
+        assert!(own <= all, "{trace}: {own} of {all}");
+        for row in &rows {
+            assert!(row["device_total_ns"].as_i64() >= row["device_self_ns"].as_i64(), "{trace}: {row}");
+            assert!(!row["name"].as_str().unwrap().starts_with("ProfilerStep#"), "{trace}");
+        }
+        let by_step =
+            objects(table(&ask(workspace, "regions", &Question { window: Some(0), ..by(&["step"]) }), "rows"));
+        for figure in ["count", "host_total_ns", "host_self_ns", "device_events", "device_total_ns"] {
+            assert_eq!(sum(&by_step, figure), sum(&rows, figure), "{trace}: {figure}");
+        }
+    });
+}

@@ -1,0 +1,58 @@
+-- One row an allocation or a free, with the level of its device's memory after it and what happened to its block.
+-- rank: Rank of the process that recorded it.
+-- window: Which of the rank's recordings this is, from 0.
+-- device: cpu, gpu0 and so on, or the number of its type and its own.
+-- track_id: Thread that allocated or freed.
+-- ts_ns: When.
+-- event_index: The profiler's own number of the event; -1 when it has none.
+-- position: Place of the event in the file, from 0.
+-- size_bytes: Bytes: positive for an allocation, negative for a free; 0 when they were not recorded.
+-- level_bytes: Sum of the bytes of the device since the recording began.
+-- total_allocated_bytes: Bytes in use on the device after it; null in old recordings.
+-- total_reserved_bytes: Bytes held by the allocator after it; null in old recordings.
+-- address: Address of the block; null in old recordings.
+-- size_before_bytes: Bytes of the event before it at this address; null when there is none.
+-- size_after_bytes: Bytes of the event after it at this address; null when there is none.
+-- operator_id: Innermost operator of the thread at that time.
+WITH events AS (
+  SELECT
+    rank,
+    window,
+    CASE
+      WHEN device_type = 0 THEN 'cpu'
+      WHEN device_type IN (1, 6) THEN concat('gpu', coalesce(CAST(device_id AS varchar), 'None'))
+      ELSE concat('type', coalesce(CAST(device_type AS varchar), 'None'), ':', coalesce(CAST(device_id AS varchar), 'None'))
+    END AS device,
+    track_id,
+    ts_ns,
+    coalesce(event_index, -1) AS event_index,
+    position,
+    coalesce(size_bytes, 0) AS size_bytes,
+    total_allocated_bytes,
+    total_reserved_bytes,
+    address,
+    operator_id
+  FROM memory_events
+)
+SELECT
+  rank,
+  window,
+  device,
+  track_id,
+  ts_ns,
+  event_index,
+  position,
+  size_bytes,
+  sum(size_bytes) OVER (PARTITION BY rank, window, device ORDER BY ts_ns, event_index, position) AS level_bytes,
+  total_allocated_bytes,
+  total_reserved_bytes,
+  address,
+  lag(size_bytes) OVER (
+    -- Events that change nothing are apart, so that they do not come between.
+    PARTITION BY rank, window, device, address, size_bytes = 0 ORDER BY ts_ns, event_index, position
+  ) AS size_before_bytes,
+  lead(size_bytes) OVER (
+    PARTITION BY rank, window, device, address, size_bytes = 0 ORDER BY ts_ns, event_index, position
+  ) AS size_after_bytes,
+  operator_id
+FROM events
