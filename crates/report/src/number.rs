@@ -97,7 +97,7 @@ impl Format {
             Self::Scaled { symbol, .. } | Self::Figure { symbol, .. } if value == 0 => with_symbol("0", symbol),
             Self::Scaled { unit, symbol, decimals } => {
                 let scaled = divide_rounded(i128::from(value) * power_of_ten(decimals), unit);
-                with_symbol(&grouped(scaled, decimals), symbol)
+                with_symbol(&not_nothing(scaled, decimals), symbol)
             }
             Self::Figure { unit, symbol, decimals } => {
                 let decimals = figure_decimals(value as f64 / unit as f64, decimals);
@@ -122,7 +122,7 @@ impl Format {
             Self::Scaled { symbol, .. } | Self::Figure { symbol, .. } if value == 0.0 => with_symbol("0", symbol),
             Self::Scaled { unit, symbol, decimals } => {
                 let scaled = (value * 10f64.powi(decimals as i32) / unit as f64).round() as i128;
-                with_symbol(&grouped(scaled, decimals), symbol)
+                with_symbol(&not_nothing(scaled, decimals), symbol)
             }
             Self::Figure { unit, symbol, decimals } => {
                 let decimals = figure_decimals(value / unit as f64, decimals);
@@ -210,6 +210,11 @@ fn minutes(ns: i128) -> String {
     format!("{sign}{} min {:02} s", grouped(seconds.abs() / 60, 0), seconds.abs() % 60)
 }
 
+/// Digits of something that is not zero: what rounds to zero is less than the last digit.
+fn not_nothing(scaled: i128, decimals: usize) -> String {
+    if scaled == 0 { format!("< {}", grouped(1, decimals)) } else { grouped(scaled, decimals) }
+}
+
 /// Half away from zero, from the integer: 34,245,000 ns is 34.25 ms.
 fn divide_rounded(value: i128, unit: i128) -> i128 {
     let half = unit / 2;
@@ -256,7 +261,7 @@ mod tests {
         check(Unit::Nanoseconds, &[999, 0], &["999 ns", "0 ns"]);
         check(Unit::Nanoseconds, &[604_000, 9_000], &["604 µs", "9 µs"]); // A clock of whole microseconds.
         check(Unit::Nanoseconds, &[604_000, 12_940], &["604.0 µs", "12.9 µs"]);
-        check(Unit::Nanoseconds, &[142_460_000, 34_245_000, 1], &["142.46 ms", "34.25 ms", "0.00 ms"]);
+        check(Unit::Nanoseconds, &[142_460_000, 34_245_000, 1], &["142.46 ms", "34.25 ms", "< 0.01 ms"]);
         check(Unit::Nanoseconds, &[1_533_540_000], &["1,533.54 ms"]);
         check(Unit::Nanoseconds, &[12_000_500_000], &["12.001 s"]); // Half away from zero.
         check(Unit::Nanoseconds, &[724_000_000_000, 1_000_000_000], &["12 min 04 s", "0 min 01 s"]);

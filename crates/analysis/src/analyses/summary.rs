@@ -176,7 +176,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         named("est_sm_efficiency_ratio").label("est. SM eff."),
         named("est_achieved_occupancy_ratio").label("est. occup."),
         named("tensor_core_lower_bound_ratio").label("tensor cores ≥"),
-        named("memory_growth_bytes").label("memory growth"),
+        named("memory_growth_bytes").label("memory growth").from_width(if several { 100 } else { 0 }),
         named("memory_peak_bytes").label("memory peak").from_width(100),
     ];
     let mut rows = Vec::new();

@@ -1,5 +1,7 @@
 //! The analyses: hand-made traces whose answers were worked out by hand, and real ones beside their metrics.
 
+mod comms;
+mod findings;
 mod kernels;
 mod launches;
 mod memory;
@@ -7,7 +9,9 @@ mod modules;
 mod ops;
 mod ranks;
 mod regions;
+mod steps;
 mod transfers;
+mod trim;
 
 use serde_json::{Map, Value as Json};
 use stepscope_analysis::{ANALYSES, Question, StepRange, Workspace};

@@ -12,12 +12,26 @@ fn the_first_screen() {
     Usage: stepscope [OPTIONS] <COMMAND>
 
     Commands:
+      summary      The answer on one screen: steps, devices, operators, kernels, findings, health
+      diagnose     Findings: what is slow, why, and the code to change
+      steps        Steps: how long each takes, and what its time goes to
+      ops          Operators: calls, time on the host and on devices, memory, FLOPs
+      kernels      Kernels: how many, how long, how full they keep the device
+      memory       Memory: peaks, what operators allocate, what is never freed
+      transfers    Copies and fills: how much, how fast, how much of it kernels hide
+      comms        Communication: collectives, bandwidth, and who makes the others wait
+      modules      Modules of the model: calls, time on the host and on devices, backward too
+      regions      Regions marked with record_function: time on the host, work they launch
+      launches     Launches: time in runtime calls, how long work waits for the device, queues
       ingest       Read traces into a store, once, to ask often
+      trim         Cuts a smaller trace by step, time or rank, that chrome://tracing and Perfetto open
       sql          Ask with SQL: one statement, or a shell without one
       metrics      Every figure of one source
       health       What could be read, what could not, and what was linked
       tracks       The threads, streams and lanes of a trace
       schema       The tables, views and columns that SQL knows
+      demo         Writes the traces of a small job with known faults, to try everything without a GPU
+      doctor       Checks what this machine has, as far as it matters to Stepscope
       cache        List, check and clear what is kept of traces
       completions  Print a completion script for a shell
 
@@ -28,10 +42,11 @@ fn the_first_screen() {
       -V, --version       Print version
 
     Examples:
-      stepscope health trace.json.gz                       what could be read, and what could not
-      stepscope metrics trace.json.gz -f json              every figure
+      stepscope trace.json.gz                              the answer on one screen
+      stepscope diagnose trace.json.gz                     what is slow, and the code to change
+      stepscope comms runs/                                who makes the other ranks wait
       stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
-      stepscope ingest runs/ --store runs.stepscope        once, to ask often
+      stepscope demo && stepscope demo-run                 no trace at hand
 
     Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 70 a bug in Stepscope, 130 interrupted.
     ");
@@ -53,8 +68,8 @@ fn one_command() {
       -h, --help          Print help
 
     Output:
-      -f, --format <FORMAT>    How to write the data [default: table] [possible values: table, json,
-                               csv]
+      -f, --format <FORMAT>    How to write the data: table, json, csv, md, arrow or parquet [default:
+                               table]
       -o, --output <FILE>      Write to FILE instead of standard output
           --sort <COLUMN>      Sort by a column; a leading - reverses
           --limit <N>          Show at most N rows; 0 shows all

@@ -1,0 +1,80 @@
+//! Findings: what the demo is known to suffer from is found, and a healthy trace has none.
+
+use stepscope_analysis::{Question, RULES, Workspace};
+use stepscope_model::{Cell, Report};
+use stepscope_simulate::{Job, write_traces};
+use stepscope_testkit::TraceBuilder;
+
+use super::{ask, cells, table};
+use crate::harness::{open, open_text};
+
+fn demo() -> (Job, Workspace) {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::demo();
+    let paths = write_traces(&job, folder.path()).unwrap();
+    (job, open(&paths).unwrap())
+}
+
+fn rules(report: &Report) -> Vec<String> {
+    cells(table(report, "rows"), "rule").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_faults_of_the_demo_are_found() {
+    let (job, workspace) = demo();
+    let found = rules(&ask(&workspace, "diagnose", &Question::default()));
+    for rule in ["data_loading", "straggler", "tensor_cores_idle", "many_small_kernels", "pageable_copies"] {
+        assert!(found.contains(&rule.to_owned()), "{rule} is not among {found:?}");
+    }
+    let comms = ask(&workspace, "comms", &Question::default());
+    let rows = &table(&comms, "rows").rows;
+    assert_eq!(rows[0][0], Cell::Int(job.truth().slow_rank.unwrap().into()), "the slow rank comes first");
+}
+
+#[test]
+fn the_summary_agrees_with_what_is_known() {
+    let (job, workspace) = demo();
+    let report = ask(&workspace, "summary", &Question::default());
+    let breakdown = table(&report, "breakdown");
+    let share = |class: &str| {
+        let row = breakdown.rows.iter().find(|row| row[0] == Cell::Text(class.to_owned())).unwrap();
+        if let Cell::Float(share) = row[3] { share } else { f64::NAN }
+    };
+    let truth = job.truth();
+    let ranks = 0..job.ranks;
+    let known = ranks.clone().map(|rank| truth.dataloader_ratio(rank)).sum::<f64>() / f64::from(job.ranks);
+    assert!((share("dataloader") - known).abs() < 1e-3, "{} is not {known}", share("dataloader"));
+}
+
+#[test]
+fn a_busy_device_has_no_findings() {
+    let mut trace = TraceBuilder::new();
+    for step in 0..3_i64 {
+        let start = step * 1000;
+        trace = trace
+            .annotation(&format!("ProfilerStep#{step}"), 1, &start.to_string(), "1000")
+            .op("aten::mm", 1, &start.to_string(), "20")
+            .runtime("cudaLaunchKernel", 1, &(start + 5).to_string(), "5", step + 1)
+            .kernel("ampere_bf16_s16816gemm", 0, 7, &(start + 10).to_string(), "980", step + 1);
+    }
+    let workspace = open_text(&trace.finish());
+    assert_eq!(rules(&ask(&workspace, "diagnose", &Question::default())), Vec::<String>::new());
+}
+
+#[test]
+fn an_empty_trace_is_no_trouble() {
+    let workspace = open_text(r#"{"traceEvents": []}"#);
+    assert_eq!(rules(&ask(&workspace, "diagnose", &Question::default())), Vec::<String>::new());
+    let summary = ask(&workspace, "summary", &Question::default());
+    assert_eq!(summary.missing[0].reason, "no complete step");
+}
+
+#[test]
+fn every_rule_is_documented_in_four_parts() {
+    for rule in RULES {
+        for text in [rule.what, rule.why, rule.fix, rule.not_this, rule.show] {
+            assert!(!text.is_empty(), "{}", rule.name);
+        }
+        assert!(rule.show.starts_with("stepscope "), "{}", rule.name);
+    }
+}

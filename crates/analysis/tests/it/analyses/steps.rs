@@ -1,0 +1,89 @@
+//! Steps: their times, what they go to, percentiles and throughput.
+
+use stepscope_analysis::Question;
+use stepscope_model::{Cell, Part};
+use stepscope_testkit::TraceBuilder;
+
+use super::{ask, between, by, cells, in_step, table};
+use crate::harness::{open, open_text, write};
+
+/// Three steps of 100 µs; a kernel of 10, 20 and 30 µs in each.
+fn three_steps() -> TraceBuilder {
+    let mut trace = TraceBuilder::new();
+    for step in 0..3_i64 {
+        let start = 1000 + step * 100;
+        trace = trace
+            .annotation(&format!("ProfilerStep#{}", 5 + step), 1, &start.to_string(), "100")
+            .op("f", 1, &(start + 10).to_string(), "40")
+            .runtime("cudaLaunchKernel", 1, &(start + 20).to_string(), "5", 1 + step)
+            .kernel("k", 0, 7, &(start + 30).to_string(), &((step + 1) * 10).to_string(), 1 + step);
+    }
+    trace
+}
+
+#[test]
+fn each_step_adds_up() {
+    let workspace = open_text(&three_steps().finish());
+    let report = ask(&workspace, "steps", &Question::default());
+    let rows = cells(table(&report, "rows"), "step name dur_ns kernel_ns runtime_ns cpu_exec_ns other_ns is_complete");
+    assert_eq!(
+        rows,
+        "0 ProfilerStep#5 100000 10000 5000 25000 60000 true\n\
+         1 ProfilerStep#6 100000 20000 5000 15000 60000 true\n\
+         2 ProfilerStep#7 100000 30000 5000 15000 50000 true"
+    );
+    let percentiles = cells(table(&report, "percentiles"), "steps p50_ns p99_ns mean_ns min_ns max_ns");
+    assert_eq!(percentiles, "3 100000 100000 100000 100000 100000");
+}
+
+#[test]
+fn parts_are_asked_for() {
+    let workspace = open_text(&three_steps().finish());
+    let rows = |question: &Question| cells(table(&ask(&workspace, "steps", question), "rows"), "step kernel_ns");
+    assert_eq!(rows(&in_step(1)), "1 20000");
+    // A step belongs to a stretch of time if it starts there.
+    assert_eq!(rows(&between(50, 200)), "1 20000");
+    assert_eq!(rows(&between(400, 500)), "");
+}
+
+#[test]
+fn throughput_follows_from_samples() {
+    let workspace = open_text(&three_steps().finish());
+    let question = Question { samples_per_step: Some(32.0), ..Question::default() };
+    let report = ask(&workspace, "steps", &question);
+    let value = report.parts.iter().find_map(|part| match part {
+        Part::Metric(metric) if metric.name == "samples_per_s" => Some(metric.value.clone()),
+        _ => None,
+    });
+    assert_eq!(value, Some(Cell::Float(320_000.0)));
+}
+
+#[test]
+fn ranks_are_compared_step_by_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let rank = |number: u32, dur: &str| {
+        let trace = TraceBuilder::new()
+            .header("distributedInfo", &format!("{{\"rank\": {number}}}"))
+            .annotation("ProfilerStep#1", 1, "0", dur)
+            .op("f", 1, "0", "10")
+            .finish();
+        write(folder.path(), &format!("rank{number}.json"), &trace)
+    };
+    let workspace = open(&[rank(0, "100"), rank(1, "140"), rank(2, "120")]).unwrap();
+    let rows = |question: &Question, columns: &str| cells(table(&ask(&workspace, "steps", question), "rows"), columns);
+    assert_eq!(
+        rows(&Question::default(), "rank step steps dur_ns min_ns max_ns slowest_rank"),
+        "- 0 3 120000 100000 140000 1"
+    );
+    assert_eq!(rows(&by(&["rank"]), "rank dur_ns"), "0 100000\n1 140000\n2 120000");
+}
+
+#[test]
+fn a_recording_without_steps_is_one() {
+    let workspace = open_text(&TraceBuilder::new().op("f", 1, "0", "10").finish());
+    let report = ask(&workspace, "steps", &Question::default());
+    assert_eq!(cells(table(&report, "rows"), "name dur_ns cpu_exec_ns"), "whole trace 10000 10000");
+    let empty = open_text(r#"{"traceEvents": []}"#);
+    let report = ask(&empty, "steps", &Question::default());
+    assert_eq!(report.missing[0].reason, "no complete step");
+}
