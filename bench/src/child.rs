@@ -27,16 +27,30 @@ pub(crate) fn run<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     serde_json::from_str(line).with_context(|| format!("{program} printed {line:?}"))
 }
 
-/// Ingests a trace into a store that is gone afterwards.
+/// Ingests a trace, without the sums that views read, into a store that is gone afterwards.
 pub(crate) fn ingest(
     scratch: &Scratch,
     trace: &Path,
     memory_limit: Option<u64>,
     with_hashes: bool,
 ) -> Result<IngestReport> {
+    ingest_with(scratch, trace, memory_limit, with_hashes, false)
+}
+
+/// The same, with or without those sums.
+pub(crate) fn ingest_with(
+    scratch: &Scratch,
+    trace: &Path,
+    memory_limit: Option<u64>,
+    with_hashes: bool,
+    with_rollups: bool,
+) -> Result<IngestReport> {
     let store = scratch.store()?;
     let mut command = this()?;
     command.arg("ingest-once").arg(trace).arg(store.path().join("store"));
+    if with_rollups {
+        command.arg("--with-rollups");
+    }
     if let Some(bytes) = memory_limit {
         command.arg("--memory-limit").arg(bytes.to_string());
     }

@@ -23,6 +23,7 @@ mod scratch;
 mod series;
 mod size;
 mod speed;
+mod views;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -58,6 +59,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Memory => memory::memory(plan, &scratch()?)?,
         Task::Size => (size::size(plan, &scratch()?)?, Vec::new()),
         Task::Reopen => reopen::reopen(plan, &scratch()?)?,
+        Task::Views => views::views(plan, &scratch()?)?,
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;
@@ -72,8 +74,11 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
             println!("{}", serde_json::to_string_pretty(&fingerprint::read(&store, hashes)?.fingerprint)?);
             return Ok(ExitCode::SUCCESS);
         }
-        Task::IngestOnce { trace, store, memory_limit, hashes } => {
-            println!("{}", serde_json::to_string(&once::ingest_once(&trace, &store, memory_limit, hashes)?)?);
+        Task::IngestOnce { trace, store, memory_limit, hashes, with_rollups } => {
+            println!(
+                "{}",
+                serde_json::to_string(&once::ingest_once(&trace, &store, memory_limit, hashes, with_rollups)?)?
+            );
             return Ok(ExitCode::SUCCESS);
         }
         Task::LimitOnce { which, path } => {
@@ -86,7 +91,9 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
 
 fn all(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     let (mut rows, mut series) = speed::speed(plan, scratch)?;
-    for (more_rows, more_series) in [reopen::reopen(plan, scratch)?, memory::memory(plan, scratch)?] {
+    for (more_rows, more_series) in
+        [reopen::reopen(plan, scratch)?, views::views(plan, scratch)?, memory::memory(plan, scratch)?]
+    {
         rows.extend(more_rows);
         series.extend(more_series);
     }

@@ -52,8 +52,14 @@ pub(crate) enum Limit {
 }
 
 /// Ingests one trace into a new store and says what it took.
-pub(crate) fn ingest_once(trace: &Path, root: &Path, limit: Option<u64>, with_hashes: bool) -> Result<IngestReport> {
-    let mut options = Options::default();
+pub(crate) fn ingest_once(
+    trace: &Path,
+    root: &Path,
+    limit: Option<u64>,
+    with_hashes: bool,
+    with_rollups: bool,
+) -> Result<IngestReport> {
+    let mut options = Options { with_rollups, ..Options::default() };
     options.memory_limit_bytes = limit.unwrap_or(options.memory_limit_bytes);
     let begin = Instant::now();
     let store = Store::create(root)?;

@@ -73,6 +73,8 @@ pub(crate) enum Task {
     Size,
     /// The second question about a trace, by the command.
     Reopen,
+    /// Every view on a large recording and on many ranks, and what its sums cost at ingest.
+    Views,
     /// Make a trace and print where it is.
     Amplify {
         /// `control`, `xdit`, `distinct`, or the path of any Chrome trace.
@@ -115,6 +117,9 @@ pub(crate) enum Task {
         /// With a hash of every column.
         #[arg(long)]
         hashes: bool,
+        /// With the sums that views read.
+        #[arg(long)]
+        with_rollups: bool,
     },
     /// One bare limit in this process.
     #[command(hide = true)]

@@ -229,7 +229,9 @@ impl Collective {
     fn write(&self, ordinal: Option<i64>, rows: &mut Rows<'_>) -> Result<(), IngestError> {
         let Self { kernel, metadata, .. } = self;
         let text = |figure: fn(&Metadata) -> Option<&str>| metadata.as_ref().and_then(figure);
+        let ranks = text(|metadata| metadata.process_group_ranks.as_deref());
         rows.new_text(self.process_group())
+            .i64(layout::process_group_id(self.process_group(), ranks))
             .i64(ordinal)
             .i64(kernel.seq)
             .i32(kernel.step.map(|step| step as i32))
@@ -242,7 +244,7 @@ impl Collective {
             .i64(kernel.device_id)
             .i64(kernel.stream_id)
             .new_text(kernel.name.as_str())
-            .new_text(text(|metadata| metadata.process_group_ranks.as_deref()))
+            .new_text(ranks)
             .i64(metadata.as_ref().and_then(|metadata| metadata.group_size))
             .new_text(text(|metadata| metadata.dtype.as_deref()))
             .i64(self.volume.as_ref().ok().copied())

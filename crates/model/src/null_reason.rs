@@ -22,6 +22,8 @@ pub const ADDRESSES_NOT_RECORDED: &str = "addresses not recorded";
 pub const COLLECTIVE_METADATA_NOT_RECORDED: &str = "collective metadata not recorded";
 /// The size of an element is not known.
 pub const UNKNOWN_DTYPE: &str = "unknown dtype";
+/// What the device can do at most is not known.
+pub const UNKNOWN_DEVICE_PEAK: &str = "unknown device peak";
 /// The profiler was not asked to record shapes.
 pub const SHAPES_NOT_RECORDED: &str = "shapes not recorded";
 /// The recording has none of the events that the figure is made of.
@@ -36,3 +38,25 @@ pub const FILE_TRUNCATED: &str = "file truncated";
 pub fn argument_not_recorded(argument: &str) -> String {
     format!("argument not recorded: {argument}")
 }
+
+/// Every reason, and what it means.
+pub static NULL_REASONS: [(&str, &str); 18] = [
+    (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
+    (NO_COMPLETE_STEP, "every step is cut off, so there is no window to measure in"),
+    (NO_COMMUNICATION, "the recording has no communication kernel"),
+    (NO_LAUNCH_CALLS, "no runtime call that launched device work was recorded"),
+    (ZERO_DURATION, "everything that was measured took no time, so there is no rate and no weight"),
+    (NOT_ON_THIS_VENDOR, "the hardware does not have the thing that is measured"),
+    (NO_MEMORY_EVENTS, "the framework was not asked to record memory"),
+    (MEMORY_TOTALS_NOT_RECORDED, "the recording tells how memory changed, but not how much of it was in use"),
+    (ADDRESSES_NOT_RECORDED, "blocks of memory cannot be told apart"),
+    (COLLECTIVE_METADATA_NOT_RECORDED, "nothing says what a communication kernel transfers"),
+    (UNKNOWN_DTYPE, "the size of an element is not known"),
+    (UNKNOWN_DEVICE_PEAK, "the device is not in the table of peaks"),
+    ("ranks do not match: <detail>", "the ranks of a process group did not record the same collectives"),
+    (SHAPES_NOT_RECORDED, "the profiler was not asked to record shapes"),
+    (UNSUPPORTED_EVENT_KIND, "the recording has none of the events that the figure is made of"),
+    (NO_ROLLUPS, "the trace was read without the sums that the figure needs"),
+    (FILE_TRUNCATED, "the file broke off before the value"),
+    ("argument not recorded: <name>", "the profiler did not record an argument that the figure needs"),
+];

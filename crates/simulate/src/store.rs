@@ -125,6 +125,7 @@ fn write_collective(
     let ordinal = Value::Int(collective.ordinal as i64);
     rows.push(&[
         Value::Text(PROCESS_GROUP),
+        Value::Int(layout::process_group_id(Some(PROCESS_GROUP), Some(group_ranks))),
         ordinal,
         ordinal,
         Value::Int(step.number.into()),

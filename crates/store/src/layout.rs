@@ -73,6 +73,13 @@ pub fn collectives_partition(process_group: &str) -> u32 {
     (stable_hash(process_group.as_bytes()) % COLLECTIVE_GROUPS) as u32
 }
 
+/// The number of a process group: the same on every host, from its name and its ranks as recorded.
+#[must_use]
+pub fn process_group_id(name: Option<&str>, ranks: Option<&str>) -> i64 {
+    let text = format!("{}\0{}", name.unwrap_or_default(), ranks.unwrap_or_default());
+    stable_hash(text.as_bytes()).cast_signed()
+}
+
 /// The folder name of a run: ASCII letters, digits, `.`, `_` and `-` stay, everything else becomes `_`. Never empty,
 /// never beginning with a dot (so never `.` or `..`, and never taken for a temporary).
 #[must_use]

@@ -1,7 +1,7 @@
 //! The answer on one screen: devices, steps, where their time goes, top operators and kernels, findings, health.
 
 use serde_json::Value as Json;
-use stepscope_model::null_reason::{MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP};
+use stepscope_model::null_reason::{MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, UNKNOWN_DEVICE_PEAK};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
 
 use super::gather::steps_and_facts;
@@ -248,7 +248,7 @@ fn flops_line(
             None => missing.push(Missing {
                 path: "mfu_ratio".to_owned(),
                 label: "MFU".to_owned(),
-                reason: "unknown device peak".to_owned(),
+                reason: UNKNOWN_DEVICE_PEAK.to_owned(),
             }),
         }
         pieces.push(format!("shapes cover {} of device time", words::ratio(covered)));

@@ -5,4 +5,6 @@ mod answers;
 mod cache;
 mod command;
 mod help;
+mod reference;
+mod screens;
 mod usage;

@@ -12,8 +12,13 @@ pub static COLLECTIVES: Table = Table {
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 20] = [
+static COLUMNS: [Column; 21] = [
     Column::optional("process_group", Text, "Name of the process group; null when it was not recorded."),
+    Column::required(
+        "group_id",
+        I64,
+        "Number of the process group, from its name and ranks: equal on all of its ranks.",
+    ),
     Column::optional(
         "ordinal",
         I64,

@@ -54,59 +54,75 @@ struct Found {
     uneven: bool,
     different: i64,
     matched: Matched,
-    group_size: Option<i64>,
 }
 
-/// What makes a group: windows of a rank are recordings of their own, but of the same group.
-type Key = (Option<String>, Option<String>);
+/// Ranks and collectives that a clock offset is worked out from, at most; of more, every n-th is taken.
+const CLOCK_ROWS: i64 = 20_000_000;
 
 const LAUNCHED: &str = "
-    SELECT process_group, process_group_ranks, rank, \"window\", ordinal, collective, dur_ns, start_ns, group_size
+    SELECT group_id, rank, \"window\", ordinal, collective, dur_ns, start_ns
     FROM collectives WHERE {events} AND launch_ns IS NOT NULL";
 
 /// Matches every group. Collectives that were launched before the recording are left out.
 pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisError> {
-    let mut found: BTreeMap<Key, Found> = BTreeMap::new();
+    let mut found: BTreeMap<i64, Found> = BTreeMap::new();
     read_ranks(asking, &mut found)?;
-    read_collectives(asking, &mut found)?;
-    read_clock_offsets(asking, &mut found)?;
-    let names: Vec<Option<String>> = found.keys().map(|(name, _)| name.clone()).collect();
-    let is_shared = |name: &Option<String>| names.iter().filter(|other| *other == name).count() > 1;
-    Ok(found
+    if found.values().any(|group| group.by_rank.len() > 1) {
+        read_collectives(asking, &mut found)?;
+        read_clock_offsets(asking, &mut found)?;
+    }
+    let names = read_names(asking)?;
+    let name_of = |id: &i64| names.get(id).cloned().unwrap_or_default();
+    let is_shared = |name: &Option<String>| names.values().filter(|(other, _)| other == name).count() > 1;
+    let mut groups: Vec<Group> = found
         .into_iter()
-        .map(|((name, members), found)| Group {
-            members: members.filter(|_| is_shared(&name)),
-            name,
-            collectives: found.by_rank.values().map(|rank| rank.collectives).max().unwrap_or(0),
-            outcome: found.outcome(),
+        .map(|(id, found)| {
+            let (name, members) = name_of(&id);
+            Group {
+                members: members.filter(|_| is_shared(&name)),
+                name,
+                collectives: found.by_rank.values().map(|rank| rank.collectives).max().unwrap_or(0),
+                outcome: found.outcome(),
+            }
         })
-        .collect())
+        .collect();
+    groups.sort_by(|a, b| (&a.name, &a.members).cmp(&(&b.name, &b.members)));
+    Ok(groups)
+}
+
+/// The name of a group and its ranks, as recorded.
+type Name = (Option<String>, Option<String>);
+
+/// The name and the ranks of each group. Asked of one rank's rows of each: lists of ranks are long.
+fn read_names(asking: &Asking<'_>) -> Result<BTreeMap<i64, Name>, AnalysisError> {
+    let rows = asking.query(
+        "SELECT group_id, min(process_group) AS name, min(process_group_ranks) AS ranks
+         FROM collectives WHERE {source} AND ordinal = 0 GROUP BY group_id",
+    )?;
+    let named = rows.text("name")?.into_iter().zip(rows.text("ranks")?);
+    Ok(rows.required_i64("group_id")?.into_iter().zip(named).collect())
 }
 
 /// How many collectives each rank has, and how long they take.
-fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<Key, Found>) -> Result<(), AnalysisError> {
+fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT process_group, process_group_ranks, rank, \"window\", count(*) AS collectives, sum(dur_ns) AS dur_ns,
-           max(group_size) AS group_size
-         FROM ({LAUNCHED}) GROUP BY ALL"
+        "SELECT group_id, rank, \"window\", count(*) AS collectives, sum(dur_ns) AS dur_ns FROM ({LAUNCHED})
+         GROUP BY group_id, rank, \"window\""
     ))?;
-    let keys = keys(&rows)?;
-    let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
+    let (groups, ranks, windows) =
+        (rows.required_i64("group_id")?, rows.required_i64("rank")?, rows.required_i64("window")?);
     let (counts, durations) = (rows.required_i64("collectives")?, rows.required_i64("dur_ns")?);
-    let sizes = rows.i64("group_size")?;
-    let mut by_window: BTreeMap<(Key, i64), (i64, i64)> = BTreeMap::new();
-    for (row, key) in keys.into_iter().enumerate() {
-        let range = by_window.entry((key.clone(), windows[row])).or_insert((counts[row], counts[row]));
+    let mut by_window: BTreeMap<(i64, i64), (i64, i64)> = BTreeMap::new();
+    for (row, group) in groups.into_iter().enumerate() {
+        let range = by_window.entry((group, windows[row])).or_insert((counts[row], counts[row]));
         *range = (range.0.min(counts[row]), range.1.max(counts[row]));
-        let group = found.entry(key).or_default();
-        group.group_size = group.group_size.max(sizes[row]);
-        let rank = group.by_rank.entry(ranks[row]).or_default();
+        let rank = found.entry(group).or_default().by_rank.entry(ranks[row]).or_default();
         rank.rank = ranks[row];
         rank.collectives += counts[row];
         rank.communication_ns += durations[row];
     }
-    for ((key, _), (least, most)) in by_window {
-        if let Some(group) = found.get_mut(&key) {
+    for ((group, _), (least, most)) in by_window {
+        if let Some(group) = found.get_mut(&group) {
             group.uneven |= least != most;
         }
     }
@@ -119,29 +135,26 @@ fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<Key, Found>) -> Result<(
 }
 
 /// One row a collective: the shortest time is the transfer, and whoever has it arrived last.
-fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<Key, Found>) -> Result<(), AnalysisError> {
-    if found.values().all(|group| group.by_rank.len() < 2) {
-        return Ok(());
-    }
+fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
+    // The rank of the shortest time in one number with it: ranks are below 2^20, and no collective takes two hours.
     let statement = format!(
-        "SELECT process_group, process_group_ranks, min(collective) AS collective, max(collective) AS other,
-           count(*) AS ranks, sum(dur_ns) AS dur_ns, min(dur_ns) AS transfer_ns,
-           first_value(rank ORDER BY dur_ns, rank) AS last_rank
-         FROM ({LAUNCHED}) GROUP BY process_group, process_group_ranks, \"window\", ordinal"
+        "SELECT group_id, min(collective) AS collective, max(collective) AS other, count(*) AS ranks,
+           sum(dur_ns) AS dur_ns, min(dur_ns) AS transfer_ns, min(least(dur_ns, 8000000000000) * 1048576 + rank) AS last
+         FROM ({LAUNCHED}) GROUP BY group_id, \"window\", ordinal"
     );
     asking.walk(&statement, |rows| {
         let names = rows.text("collective")?.into_iter().zip(rows.text("other")?);
         let (ranks, durations) = (rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);
-        let (transfers, last) = (rows.required_i64("transfer_ns")?, rows.required_i64("last_rank")?);
-        for (row, (key, (name, other))) in keys(rows)?.into_iter().zip(names).enumerate() {
-            let Some(group) = found.get_mut(&key) else { continue };
+        let (transfers, last) = (rows.required_i64("transfer_ns")?, rows.required_i64("last")?);
+        for (row, (group, (name, other))) in rows.required_i64("group_id")?.into_iter().zip(names).enumerate() {
+            let Some(group) = found.get_mut(&group) else { continue };
             group.different += i64::from(name != other);
             let matched = &mut group.matched;
             matched.collectives += 1;
             matched.transfer_ns += transfers[row];
             let kind = matched.transfer_by_kind.entry(name.unwrap_or_default()).or_default();
             *kind = (kind.0 + transfers[row], kind.1 + 1);
-            if let Some(rank) = group.by_rank.get_mut(&last[row]) {
+            if let Some(rank) = group.by_rank.get_mut(&(last[row] % 1_048_576)) {
                 rank.last_arrivals += 1;
                 rank.caused_ns += durations[row] - ranks[row] * transfers[row];
             }
@@ -151,41 +164,28 @@ fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<Key, Found>) -> Re
 }
 
 /// How far the clock of each rank is from that of the first: collectives end together.
-fn read_clock_offsets(asking: &Asking<'_>, found: &mut BTreeMap<Key, Found>) -> Result<(), AnalysisError> {
-    if found.values().all(|group| group.by_rank.len() < 2) {
-        return Ok(());
-    }
+fn read_clock_offsets(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
+    let all: i64 = found.values().flat_map(|group| group.by_rank.values()).map(|rank| rank.collectives).sum();
+    let every = all / CLOCK_ROWS + 1;
     let rows = asking.query(&format!(
-        "WITH launched AS ({LAUNCHED}),
-           first_ranks AS (
-             SELECT process_group AS first_group, process_group_ranks AS first_members, min(rank) AS first_rank
-             FROM launched GROUP BY ALL
-           ),
+        "WITH launched AS (SELECT * FROM ({LAUNCHED}) WHERE ordinal % {every} = 0),
+           first_ranks AS (SELECT group_id AS first_group, min(rank) AS first_rank FROM launched GROUP BY group_id),
            firsts AS (
-             SELECT first_group, first_members, \"window\" AS first_window, ordinal AS first_ordinal,
-               start_ns + dur_ns AS first_end_ns
-             FROM launched JOIN first_ranks
-               ON coalesce(process_group, '') = coalesce(first_group, '')
-               AND coalesce(process_group_ranks, '') = coalesce(first_members, '') AND rank = first_rank
+             SELECT first_group, \"window\" AS first_window, ordinal AS first_ordinal, start_ns + dur_ns AS first_end_ns
+             FROM launched JOIN first_ranks ON group_id = first_group AND rank = first_rank
            )
-         SELECT process_group, process_group_ranks, rank, nearest_rank(start_ns + dur_ns - first_end_ns, 50) AS offset_ns
+         SELECT group_id, rank, nearest_rank(start_ns + dur_ns - first_end_ns, 50) AS offset_ns
          FROM launched JOIN firsts
-           ON coalesce(process_group, '') = coalesce(first_group, '')
-           AND coalesce(process_group_ranks, '') = coalesce(first_members, '')
-           AND \"window\" = first_window AND ordinal = first_ordinal
-         GROUP BY process_group, process_group_ranks, rank"
+           ON group_id = first_group AND \"window\" = first_window AND ordinal = first_ordinal
+         GROUP BY group_id, rank"
     ))?;
     let (ranks, offsets) = (rows.required_i64("rank")?, rows.i64("offset_ns")?);
-    for (row, key) in keys(&rows)?.into_iter().enumerate() {
-        if let Some(rank) = found.get_mut(&key).and_then(|group| group.by_rank.get_mut(&ranks[row])) {
+    for (row, group) in rows.required_i64("group_id")?.into_iter().enumerate() {
+        if let Some(rank) = found.get_mut(&group).and_then(|group| group.by_rank.get_mut(&ranks[row])) {
             rank.clock_offset_ns = offsets[row];
         }
     }
     Ok(())
-}
-
-fn keys(rows: &crate::frame::Frame) -> Result<Vec<Key>, AnalysisError> {
-    Ok(rows.text("process_group")?.into_iter().zip(rows.text("process_group_ranks")?).collect())
 }
 
 impl Found {

@@ -1,0 +1,137 @@
+//! How long a view takes: the whole process of a command, on one large recording and on a run of many ranks; and what the
+//! sums that views read cost at ingest.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use stepscope_simulate::{Job, write_store};
+use stepscope_store::Store;
+
+use crate::child;
+use crate::options::Plan;
+use crate::rows::{Bar, Row};
+use crate::scratch::{CONTROL, Scratch, warm};
+use crate::series::{Run, Series};
+
+/// Commands and the seconds that each may take on a recording of ten million events.
+const COMMANDS: [(&str, f64); 11] = [
+    ("summary", 1.5),
+    ("diagnose", 1.5),
+    ("steps", 1.0),
+    ("ops", 1.0),
+    ("kernels", 1.0),
+    ("memory", 1.0),
+    ("transfers", 1.0),
+    ("comms", 1.0),
+    ("modules", 1.0),
+    ("regions", 1.0),
+    ("launches", 1.0),
+];
+
+/// Copies of the control trace that have ten million events.
+const LARGE_COPIES: u32 = 96;
+
+const MAX_RSS_BYTES: f64 = 1e9;
+
+pub(crate) fn views(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
+    let (mut rows, mut series) = rollups(plan, scratch)?;
+    let Some(program) = &plan.stepscope else {
+        let absent = Series::absent("commands", "no stepscope command: build it, or give --stepscope");
+        rows.push(Row::of_series("commands", &[&absent], || None));
+        return Ok((rows, series));
+    };
+    for (more_rows, more_series) in [large(plan, scratch, program)?, ranks(plan, scratch, program)?] {
+        rows.extend(more_rows);
+        series.extend(more_series);
+    }
+    Ok((rows, series))
+}
+
+/// Ingest with sums beside ingest without them.
+fn rollups(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
+    let copies = plan.control_copies;
+    let trace = scratch.amplified(CONTROL, copies)?;
+    warm(&trace.path)?;
+    let mut with = Series::new(&format!("control × {copies}: ingest with sums"));
+    let mut without = Series::new(&format!("control × {copies}: ingest without sums"));
+    for _ in 0..plan.repetitions {
+        for (series, has_rollups) in [(&mut with, true), (&mut without, false)] {
+            series.repeat(|| {
+                let report = child::ingest_with(scratch, &trace.path, None, false, has_rollups)?;
+                Ok(Run { seconds: report.wall_s, cpu_seconds: None, peak_rss_bytes: None, problems: Vec::new() })
+            });
+        }
+    }
+    let figure = || Some((with.shortest()? / without.shortest()?, "×", "with sums ÷ without".to_owned()));
+    let row = Row::of_series(&format!("control × {copies}: sums at ingest"), &[&with, &without], figure);
+    Ok((vec![row.with_bar(plan.bar(Bar::AtMost(1.2)))], vec![with, without]))
+}
+
+/// Every command on one large recording.
+fn large(plan: &Plan, scratch: &Scratch, program: &Path) -> Result<(Vec<Row>, Vec<Series>)> {
+    let copies = if plan.is_quick { plan.control_copies } else { LARGE_COPIES };
+    let trace = scratch.amplified(CONTROL, copies)?;
+    let folder = tempfile::TempDir::with_prefix_in("views-", scratch.folder())?;
+    let store = folder.path().join("store");
+    let made = Command::new(program).arg("ingest").arg(&trace.path).arg("--store").arg(&store).arg("-q").output()?;
+    ensure!(made.status.success(), "ingest failed: {}", String::from_utf8_lossy(&made.stderr));
+    let what = |command: &str| format!("control × {copies}: {command}");
+    commands(plan, program, &store, &COMMANDS, &what)
+}
+
+/// The questions across ranks on a run of a thousand.
+fn ranks(plan: &Plan, scratch: &Scratch, program: &Path) -> Result<(Vec<Row>, Vec<Series>)> {
+    let job = if plan.is_quick { Job { ranks: 8, ..Job::scale() } } else { Job::scale() };
+    let folder = tempfile::TempDir::with_prefix_in("ranks-", scratch.folder())?;
+    let store = Store::create(folder.path())?;
+    write_store(&job, &store, "scale").context("cannot simulate the job")?;
+    let what = |command: &str| format!("{} ranks: {command}", job.ranks);
+    let (mut rows, series) = commands(plan, program, folder.path(), &[("steps", 3.0), ("comms", 3.0)], &what)?;
+    let output = Command::new(program).arg("comms").arg(folder.path()).args(["-f", "csv"]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().nth(1).and_then(|line| line.split(',').next()).unwrap_or_default().to_owned();
+    let slow = job.truth().slow_rank.map_or_else(String::new, |rank| rank.to_string());
+    ensure!(first == slow, "comms names rank {first} first, but rank {slow} is slow");
+    if let Some(row) = rows.pop() {
+        rows.push(row.with_note(&format!("names rank {slow} first")));
+    }
+    Ok((rows, series))
+}
+
+fn commands(
+    plan: &Plan,
+    program: &Path,
+    store: &Path,
+    commands: &[(&str, f64)],
+    what: &dyn Fn(&str) -> String,
+) -> Result<(Vec<Row>, Vec<Series>)> {
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for (command, most) in commands {
+        let mut series = Series::new(&what(command));
+        run(program, &[OsStr::new(command), store.as_os_str()])?;
+        for _ in 0..plan.repetitions.min(3) {
+            series.repeat(|| run(program, &[OsStr::new(command), store.as_os_str()]));
+        }
+        let peak = series.most_memory().unwrap_or(0) as f64;
+        let figure = || Some((series.shortest()?, "s", format!("peak {:.0} MB", peak / 1e6)));
+        let row = Row::of_series(&what(command), &[&series], figure).with_bar(plan.bar(Bar::AtMost(*most)));
+        rows.push(if peak > MAX_RSS_BYTES { row.with_note("above 1 GB") } else { row });
+        all.push(series);
+    }
+    Ok((rows, all))
+}
+
+/// Runs a command with GNU time's help for its peak of memory.
+fn run(program: &Path, arguments: &[&OsStr]) -> Result<Run> {
+    let begin = Instant::now();
+    let output = Command::new("/usr/bin/time").args(["-f", "%M"]).arg(program).args(arguments).arg("-q").output()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "stepscope ended with {}: {said}", output.status);
+    let kilobytes: Option<u64> = said.lines().last().and_then(|line| line.trim().parse().ok());
+    let problems = if output.stdout.is_empty() { vec!["no answer".to_owned()] } else { Vec::new() };
+    Ok(Run { seconds, cpu_seconds: None, peak_rss_bytes: kilobytes.map(|kilobytes| kilobytes * 1024), problems })
+}

@@ -1,0 +1,82 @@
+//! `docs/reference.md` says what the code says. `STEPSCOPE_UPDATE=1` writes it anew.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use stepscope_analysis::{ANALYSES, RULES, Workspace};
+use stepscope_model::health::HEALTH_FIGURES;
+use stepscope_model::null_reason::NULL_REASONS;
+use stepscope_model::tables::TABLES;
+use stepscope_model::warning::WARNING_CODES;
+use stepscope_model::{Cell, Part};
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference.md");
+    let want = reference();
+    if std::env::var_os("STEPSCOPE_UPDATE").is_some() {
+        std::fs::write(&path, &want).unwrap();
+    }
+    let is = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(is == want, "docs/reference.md is old: run this test with STEPSCOPE_UPDATE=1");
+}
+
+fn reference() -> String {
+    let mut text = String::from(
+        "# Reference\n\nGenerated from the code. Tables and views are what `stepscope sql` knows; names carry their unit: \
+         `_ns` nanoseconds, `_bytes`, `_ratio` from 0 to 1, `_gb_per_s` 10⁹ bytes a second.\n",
+    );
+    text.push_str("\n## Analyses\n\n| command | answers | `--group-by` |\n|---|---|---|\n");
+    for analysis in ANALYSES {
+        let groupings = analysis.groupings.join(", ");
+        writeln!(text, "| [`{0}`](commands/{0}.md) | {1} | {groupings} |", analysis.name, analysis.about).unwrap();
+    }
+    text.push_str("\n## Findings\n\n| rule | sees | is a false alarm |\n|---|---|---|\n");
+    for rule in RULES {
+        writeln!(text, "| `{}` | {} | {} |", rule.name, rule.what, rule.not_this).unwrap();
+    }
+    text.push_str("\n## Tables\n");
+    for table in TABLES {
+        write!(text, "\n### `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc).unwrap();
+        for column in table.columns() {
+            let kind = column.column_type.as_text();
+            let null = if column.nullable { ", may be null" } else { "" };
+            writeln!(text, "| `{}` | {kind}{null} | {} |", column.name, column.doc).unwrap();
+        }
+    }
+    views(&mut text);
+    text.push_str("\n## Trace health\n\n| figure | meaning |\n|---|---|\n");
+    for (name, meaning) in HEALTH_FIGURES {
+        writeln!(text, "| `{name}` | {meaning} |").unwrap();
+    }
+    text.push_str("\n## Warnings at ingest\n\n| code | lost | meaning |\n|---|---|---|\n");
+    for code in WARNING_CODES {
+        let lost = if code.is_loss { "yes" } else { "no" };
+        writeln!(text, "| `{}` | {lost} | {} |", code.code, code.doc).unwrap();
+    }
+    text.push_str("\n## Why a value is null\n\n| reason | meaning |\n|---|---|\n");
+    for (reason, meaning) in NULL_REASONS {
+        writeln!(text, "| {} | {meaning} |", reason.replace('<', "&lt;")).unwrap();
+    }
+    text
+}
+
+/// Views and functions, as `stepscope schema` lists them.
+fn views(text: &mut String) {
+    let report = Workspace::schema().unwrap();
+    let tables = report.parts.iter().filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None });
+    text.push_str("\n## Views and functions\n\n| view or function | column | meaning |\n|---|---|---|\n");
+    for table in tables {
+        let place = |name: &str| table.columns.iter().position(|column| column.name == name);
+        let show = |row: &[Cell], name: &str| match place(name).map(|place| &row[place]) {
+            Some(Cell::Text(text)) => text.replace('|', "\\|"),
+            _ => String::new(),
+        };
+        for row in &table.rows {
+            let of = show(row, "table");
+            if !TABLES.iter().any(|known| known.name == of) {
+                writeln!(text, "| `{of}` | `{}` | {} |", show(row, "column"), show(row, "meaning")).unwrap();
+            }
+        }
+    }
+}
