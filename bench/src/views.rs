@@ -66,7 +66,7 @@ fn rollups(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
         }
     }
     let figure = || Some((with.shortest()? / without.shortest()?, "×", "with sums ÷ without".to_owned()));
-    let row = Row::of_series(&format!("control × {copies}: sums at ingest"), &[&with, &without], figure);
+    let row = Row::of_series(format!("control × {copies}: sums at ingest"), &[&with, &without], figure);
     Ok((vec![row.with_bar(plan.bar(Bar::AtMost(1.2)))], vec![with, without]))
 }
 
@@ -117,7 +117,7 @@ fn commands(
         }
         let peak = series.most_memory().unwrap_or(0) as f64;
         let figure = || Some((series.shortest()?, "s", format!("peak {:.0} MB", peak / 1e6)));
-        let row = Row::of_series(&what(command), &[&series], figure).with_bar(plan.bar(Bar::AtMost(*most)));
+        let row = Row::of_series(what(command), &[&series], figure).with_bar(plan.bar(Bar::AtMost(*most)));
         rows.push(if peak > MAX_RSS_BYTES { row.with_note("above 1 GB") } else { row });
         all.push(series);
     }

@@ -43,7 +43,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let shares = sum(&complete);
     let mut missing = Vec::new();
     let grades = views::health::grades(asking.engine)?;
-    let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len()))];
+    let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len())?)];
     if let Some(times) = &times {
         parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
         parts.push(Part::Table(step_time(asking, times, &complete)));
@@ -89,7 +89,7 @@ fn sum(steps: &[&StepTime]) -> Option<Shares> {
 
 type Grades = std::collections::BTreeMap<stepscope_model::SourceId, (String, i64, i64)>;
 
-fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Text {
+fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<Text, AnalysisError> {
     let asked = || asking.sources.iter().filter_map(|source| grades.get(&source.id));
     let right = match &asking.sources[..] {
         [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |(grade, ..)| grade)),
@@ -102,13 +102,13 @@ fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Text {
     let length = |source: &&SourceRecord| Some(source.last_event_ns? - source.first_event_ns?);
     let longest = asking.sources.iter().filter_map(length).max().unwrap_or(0);
     let second = [
-        device_words(asking),
+        device_words(asking)?,
         Some(words::counted(complete, "complete step")),
         Some(words::ns(longest as f64)),
         Some(format!("{} events", words::count(events as i64))),
     ];
     let second = second.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    Text { text: format!("{}\n{second}", name_of(asking)), right: Some(right), ..Text::default() }
+    Ok(Text { text: format!("{}\n{second}", name_of(asking)), right: Some(right), ..Text::default() })
 }
 
 /// The run, and which of its recordings.
@@ -127,18 +127,18 @@ fn name_of(asking: &Asking<'_>) -> String {
     }
 }
 
-fn device_words(asking: &Asking<'_>) -> Option<String> {
-    let first = asking.sources.first()?;
-    let devices = first.devices.as_ref()?;
-    let name = devices.iter().filter_map(|device| device.name.as_deref()).find(|name| !name.is_empty())?;
+/// The devices by name, and how many of them the recording has work of.
+fn device_words(asking: &Asking<'_>) -> Result<Option<String>, AnalysisError> {
+    let Some(devices) = asking.sources.first().and_then(|source| source.devices.as_ref()) else { return Ok(None) };
+    let name = devices.iter().filter_map(|device| device.name.as_deref()).find(|name| !name.is_empty());
+    let Some(name) = name else { return Ok(None) };
     let ranks = asking.sources.len();
-    Some(if ranks > 1 {
-        format!("{name} × {}", words::count(ranks as i64))
-    } else if devices.len() > 1 {
-        format!("{name}, {} in the host", devices.len())
-    } else {
-        name.to_owned()
-    })
+    if ranks > 1 {
+        return Ok(Some(format!("{name} × {}", words::count(ranks as i64))));
+    }
+    let used = asking.query("SELECT DISTINCT device_id FROM tracks WHERE {source} AND device_id IS NOT NULL")?.rows();
+    let of_them = if devices.len() > 1 { format!(", {used} of {} used", devices.len()) } else { String::new() };
+    Ok(Some(format!("{name}{of_them}")))
 }
 
 fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
@@ -358,6 +358,12 @@ fn health_line(asking: &Asking<'_>, grades: &Grades) -> String {
     let device: i64 = asked().map(|(_, device, _)| device).sum();
     let unlinked: i64 = asked().map(|(.., unlinked)| unlinked).sum();
     let mut pieces = vec![format!("{} events, {} lost", words::count(events as i64), words::count(lost as i64))];
+    let is_cut = |source: &&SourceRecord| source.notes.iter().any(|note| note.ends_with("_truncated"));
+    match asking.sources.iter().filter(|source| is_cut(source)).count() {
+        0 => {}
+        1 if asking.sources.len() == 1 => pieces.push("the file was cut short".to_owned()),
+        cut => pieces.push(format!("{} cut short", words::counted(cut, "file"))),
+    }
     if device > 0 {
         pieces.push(format!("{} of {} launches linked", words::count(device - unlinked), words::count(device)));
     }

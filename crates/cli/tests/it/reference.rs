@@ -37,7 +37,8 @@ fn reference() -> String {
     }
     text.push_str("\n## Tables\n");
     for table in TABLES {
-        write!(text, "\n### `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc).unwrap();
+        write!(text, "\n### `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc)
+            .unwrap();
         for column in table.columns() {
             let kind = column.column_type.as_text();
             let null = if column.nullable { ", may be null" } else { "" };

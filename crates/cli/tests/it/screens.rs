@@ -42,13 +42,7 @@ fn check(name: &str, workspace: &Workspace) {
     }
 }
 
-fn screen(
-    workspace: &Workspace,
-    limit: Option<usize>,
-    command: &str,
-    options: TextOptions,
-    place: &str,
-) -> String {
+fn screen(workspace: &Workspace, limit: Option<usize>, command: &str, options: TextOptions, place: &str) -> String {
     let analysis = ANALYSES.iter().find(|analysis| analysis.name == command).unwrap();
     let mut report = workspace.analyse(analysis, &Question::default()).unwrap();
     shape::apply(&mut report, &Shape { limit, ..Shape::default() }).unwrap();

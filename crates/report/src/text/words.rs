@@ -19,7 +19,8 @@ const LAST_LABEL: &str = "next";
 pub(super) fn sentence(text: &Text, options: TextOptions) -> Vec<Line> {
     let style = style_of(text.tone);
     let spelled = options.spell(&safe_text::lines(&text.text));
-    let mut lines: Vec<Line> = spelled.split('\n').map(|line| Line::new(line, style)).collect();
+    let wrapped = spelled.split('\n').flat_map(|line| wrap(line, options.width));
+    let mut lines: Vec<Line> = wrapped.map(|line| Line::new(line, style)).collect();
     if let (Some(right), Some(first)) = (&text.right, lines.first_mut()) {
         let right = status(&options.spell(&safe_text::one_line(right)));
         if first.width() + 2 + right.width() <= options.width {
