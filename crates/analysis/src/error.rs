@@ -67,6 +67,14 @@ pub enum AnalysisError {
         /// What there is.
         names: String,
     },
+    /// No recording has these steps.
+    #[error("there is no step {asked}")]
+    NoSuchStep {
+        /// What was asked for.
+        asked: String,
+        /// The last step that there is.
+        last: Option<i64>,
+    },
     /// A file cannot be written.
     #[error("cannot write the file: {source}")]
     Write {
@@ -168,6 +176,7 @@ impl AnalysisError {
             | Self::SeveralSources { .. }
             | Self::NoSuchSource { .. }
             | Self::NoSuchGrouping { .. }
+            | Self::NoSuchStep { .. }
             | Self::Write { .. } => Exit::Usage,
         }
     }
@@ -223,6 +232,8 @@ impl Hint for AnalysisError {
             }
             Self::EmptyStore { .. } => "fill it with `stepscope ingest PATH --store DIR`".into(),
             Self::SeveralRuns { .. } => "give the folder of one run, in a store `STORE/runs/NAME`".into(),
+            Self::NoSuchStep { last: Some(last), .. } => format!("steps are counted from 0; the last one is {last}").into(),
+            Self::NoSuchStep { last: None, .. } => "the recording has no steps".into(),
             Self::Write { .. } => "name a file in a folder that can be written".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),

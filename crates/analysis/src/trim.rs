@@ -35,6 +35,12 @@ pub(crate) fn trim(asking: &Asking<'_>, output: &Path) -> Result<Vec<Trimmed>, A
         let events = write_file(asking, source, output).map_err(|error| error.at(fail(output)))?;
         return Ok(vec![Trimmed { path: output.to_owned(), events }]);
     }
+    if output.extension().is_some_and(|extension| extension == "json" || extension == "gz") {
+        return Err(AnalysisError::SeveralSources {
+            count: asking.sources.len(),
+            names: "a folder can take them all".to_owned(),
+        });
+    }
     std::fs::create_dir_all(output).map_err(fail(output))?;
     let mut written = Vec::new();
     for source in &asking.sources {
@@ -179,7 +185,8 @@ impl Part {
         if table != "spans" {
             return format!("{source} AND ts_ns >= {from} AND ts_ns < {to}");
         }
-        let in_time = format!("start_ns < {to} AND start_ns + dur_ns >= {from}");
+        // The window of the profiler is as long as the whole recording.
+        let in_time = format!("kind <> 'window' AND start_ns < {to} AND start_ns + dur_ns >= {from}");
         match steps {
             Some(steps) => format!("{source} AND ({steps} OR step IS NULL AND {in_time})"),
             None => format!("{source} AND {in_time}"),

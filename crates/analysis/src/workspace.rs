@@ -112,7 +112,16 @@ impl Workspace {
                 names: source_names(&self.sources.iter().collect::<Vec<_>>()),
             });
         }
-        Ok(Asking { engine: &self.engine, run: &self.run, sources, all_sources: self.sources.len(), question })
+        let asking =
+            Asking { engine: &self.engine, run: &self.run, sources, all_sources: self.sources.len(), question };
+        if let Some(range) = question.steps {
+            let last = asking.query("SELECT max(step) AS last FROM steps WHERE {source}")?.i64("last")?;
+            let last = last.first().copied().flatten();
+            if last.is_none_or(|last| i64::from(range.first) > last) {
+                return Err(AnalysisError::NoSuchStep { asked: range.first.to_string(), last });
+            }
+        }
+        Ok(asking)
     }
 
     /// Threads, streams and lanes.

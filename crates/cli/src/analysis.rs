@@ -40,7 +40,7 @@ pub(crate) struct PartOptions {
     /// Only this step, or steps such as 2-5, counted from 0 in each recording
     #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
     step: Option<StepRange>,
-    /// Only what starts from this time on, for example 150ms, counted from the first event
+    /// Only what starts from this time on, such as 150ms or 1.5s (a bare number is nanoseconds), from the first event
     #[arg(long, value_name = "TIME", value_parser = parse_nanoseconds)]
     from: Option<i64>,
     /// Only what starts before this time

@@ -105,6 +105,10 @@ pub fn read_trace(
 
 /// The format that is surest of `head`; the first one of several.
 fn recognise(head: &[u8]) -> Result<&'static dyn Format, FormatError> {
+    // The files in an archive would be taken for one broken trace.
+    if head.iter().take(257).any(|byte| *byte == 0) && LooksLike::of(head) == LooksLike::Tar {
+        return Err(FormatError::Unrecognised(LooksLike::Tar));
+    }
     let mut best: Option<(&'static dyn Format, Confidence)> = None;
     for &format in FORMATS {
         let confidence = format.sniff(head);

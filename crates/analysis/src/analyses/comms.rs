@@ -215,7 +215,7 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
         cells.push(vec![
             Cell::Text(name.clone()),
             group_names[row].clone().map_or(Cell::Null, Cell::Text),
-            transfers.map_or_else(|| Cell::Float(per_rank(events[row])), |(_, count)| Cell::Int(count)),
+            transfers.map_or_else(|| whole(events[row], ranks[row]), |(_, count)| Cell::Int(count)),
             float(moved[row].map(per_rank)),
             Cell::Int(missing[row]),
             transfers.map_or(Cell::Null, |(transfer, _)| Cell::Int(transfer)),
@@ -243,6 +243,11 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
         named("busbw_gb_per_s").label("bus bw"),
     ];
     Ok(ReportTable::named("collectives", columns, cells))
+}
+
+/// A number for each rank: whole where it is.
+fn whole(total: i64, ranks: i64) -> Cell {
+    if total % ranks.max(1) == 0 { Cell::Int(total / ranks.max(1)) } else { Cell::Float(total as f64 / ranks as f64) }
 }
 
 fn ranks_table(waiting: &Waiting) -> ReportTable {

@@ -7,6 +7,7 @@ use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
+use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "kernels",
@@ -65,7 +66,10 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut table = asking.table(&statement, columns(asking))?;
     let (count, total) = (sum_of(&table, "count"), sum_of(&table, "total_ns"));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(format!("{} kernels", table.rows.len())),
+        "name" => Cell::Text(words::counted(
+            table.rows.len(),
+            if asking.question.group_by.is_empty() { "kernel" } else { "row" },
+        )),
         "count" => Cell::Int(count),
         "total_ns" => Cell::Int(total),
         "share_ratio" if !table.rows.is_empty() => Cell::Float(1.0),

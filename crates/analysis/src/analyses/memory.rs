@@ -19,7 +19,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     about: "Memory: peaks, what operators allocate, what is never freed",
     examples: &[
         ("stepscope memory trace.json.gz", "operators that make memory grow most first"),
-        ("stepscope memory trace.json.gz --sort -allocated", "by how much they allocate, freed or not"),
+        ("stepscope memory trace.json.gz --sort -self_allocated", "by how much they allocate, freed or not"),
         ("stepscope memory trace.json.gz --step 2 -f json", "of one step, with the curve"),
     ],
     groupings: &["rank"],

@@ -217,7 +217,9 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
     };
     let mut table = ReportTable::rows(columns(asking, has_device, has_memory), rows.iter().map(row).collect());
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(format!("{} operators", rows.len())),
+        "name" => {
+            Cell::Text(words::counted(rows.len(), if asking.question.group_by.is_empty() { "operator" } else { "row" }))
+        }
         "calls" => Cell::Int(sum(|sums| sums.calls)),
         "device_self_ns" => of_device(device_ns - rest_ns),
         "device_self_ratio" => share(device_ns - rest_ns, device_ns),

@@ -1,7 +1,9 @@
 //! The answer on one screen: devices, steps, where their time goes, top operators and kernels, findings, health.
 
 use serde_json::Value as Json;
-use stepscope_model::null_reason::{MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, UNKNOWN_DEVICE_PEAK};
+use stepscope_model::null_reason::{
+    MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK,
+};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
 
 use super::gather::steps_and_facts;
@@ -54,7 +56,9 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             reason: NO_COMPLETE_STEP.to_owned(),
         });
     }
-    if facts.device_events > 0 && asking.sources.len() <= SHOWN_DEVICES {
+    // Utilisation is that of all complete steps.
+    let is_whole = asking.question.steps.is_none() && !asking.question.has_time_range();
+    if is_whole && facts.device_events > 0 && asking.sources.len() <= SHOWN_DEVICES {
         parts.extend(devices(asking, &mut missing)?.map(Part::Table));
     }
     parts.extend(flops_line(asking, times.as_ref(), &mut missing)?.map(Part::Text));
@@ -132,7 +136,8 @@ fn device_words(asking: &Asking<'_>) -> Result<Option<String>, AnalysisError> {
     let Some(devices) = asking.sources.first().and_then(|source| source.devices.as_ref()) else { return Ok(None) };
     let name = devices.iter().filter_map(|device| device.name.as_deref()).find(|name| !name.is_empty());
     let Some(name) = name else { return Ok(None) };
-    let ranks = asking.sources.len();
+    let ranks: std::collections::BTreeSet<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
+    let ranks = ranks.len();
     if ranks > 1 {
         return Ok(Some(format!("{name} × {}", words::count(ranks as i64))));
     }
@@ -207,7 +212,9 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         for (path, reason) in nulls {
             let label = labels.iter().find(|(name, _)| path.ends_with(name)).map(|(_, label)| *label);
             if let Some(label) = label.filter(|label| !missing.iter().any(|known| known.label == *label)) {
-                missing.push(Missing { path: "devices[]".to_owned() + &path, label: label.to_owned(), reason });
+                let name = path.rsplit('.').next().unwrap_or(&path);
+                let path = format!("devices[].{name}");
+                missing.push(Missing { path, label: label.to_owned(), reason });
             }
         }
     }
@@ -237,8 +244,11 @@ fn flops_line(
     let device = asking.sources.first().and_then(|source| source.devices.as_ref()?.first()?.name.clone());
     let covered = count.covered_ns as f64 / count.device_ns.max(1) as f64;
     if count.device_ns > 0 && covered < LEAST_COVERED {
-        pieces.push(format!("shapes cover {} of device time, too little for MFU", words::ratio(covered)));
-    } else if count.device_ns > 0 {
+        let reason = format!("{SHAPES_NOT_RECORDED} for {} of device time", words::ratio(1.0 - covered));
+        missing.push(Missing { path: "flops".to_owned(), label: "FLOPs".to_owned(), reason });
+        return Ok(None);
+    }
+    if count.device_ns > 0 {
         match device.as_deref().and_then(peak_of) {
             Some((peak, dtype)) => pieces.push(format!(
                 "MFU ≥ {} of {} ({dtype} dense)",

@@ -30,7 +30,7 @@ fn find(facts: &Facts) -> Option<Found> {
     let is_single = facts.loaders.keys().any(|name| name.contains("_SingleProcessDataLoaderIter"));
     let workers = if is_single { "num_workers=0; " } else { "" };
     evidence.push(format!("{workers}loading is {} of every step", words::ratio(share)));
-    if let Some((least, most)) = facts.loading_range_ns {
+    if let Some((least, most)) = facts.loading_range_ns.filter(|(least, most)| least < most) {
         evidence.push(format!("{} – {} a step", words::ns(least as f64), words::ns(most as f64)));
     }
     for (name, calls) in facts.loaders.iter().take(2) {

@@ -36,10 +36,9 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let Options { output } = parsed(matches)?;
     let columns = ["check", "state", "finding"].map(ReportColumn::named).to_vec();
-    let rows = checks().into_iter().map(|check| {
-        let state = if check.is_good { "good" } else { "look" };
-        [check.name, state, &check.finding].map(|text| Cell::Text(text.to_owned())).to_vec()
-    });
+    let rows = checks()
+        .into_iter()
+        .map(|check| [check.name, check.state, &check.finding].map(|text| Cell::Text(text.to_owned())).to_vec());
     let report = Report::new("doctor", vec![Part::Table(ReportTable::rows(columns, rows.collect()))]);
     output::write(Answer::new(report), &output, context)?;
     Ok(Exit::Done)
@@ -47,13 +46,18 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
 
 struct Check {
     name: &'static str,
-    is_good: bool,
+    /// `good`, `look` where something is in the way, `none` where something is not there and need not be.
+    state: &'static str,
     finding: String,
+}
+
+fn good_if(is_good: bool) -> &'static str {
+    if is_good { "good" } else { "look" }
 }
 
 fn checks() -> Vec<Check> {
     vec![
-        Check { name: "stepscope", is_good: true, finding: format!("{VERSION}, {}", std::env::consts::ARCH) },
+        Check { name: "stepscope", state: "good", finding: format!("{VERSION}, {}", std::env::consts::ARCH) },
         processors(),
         memory(),
         cache(),
@@ -70,14 +74,14 @@ fn checks() -> Vec<Check> {
 
 fn processors() -> Check {
     let count = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    Check { name: "processors", is_good: count >= 2, finding: format!("{count}; --threads chooses fewer") }
+    Check { name: "processors", state: good_if(count >= 2), finding: format!("{count}; --threads chooses fewer") }
 }
 
 /// What ingest and queries may use unless told otherwise.
 fn memory() -> Check {
     let limit = stepscope_analysis::default_memory_limit_bytes();
     let finding = format!("{} MiB for reading and queries; --memory-limit chooses", limit >> 20);
-    Check { name: "memory", is_good: limit >= 512 << 20, finding }
+    Check { name: "memory", state: good_if(limit >= 512 << 20), finding }
 }
 
 fn cache() -> Check {
@@ -87,11 +91,11 @@ fn cache() -> Check {
             let can_write =
                 std::fs::create_dir_all(&root).is_ok() && tempfile_in(&root).map_err(|error| error.to_string()).is_ok();
             let state = if can_write { "can be written" } else { "cannot be written: STEPSCOPE_CACHE names another" };
-            return Check { name: "cache", is_good: can_write, finding: format!("{}, {state}", root.display()) };
+            return Check { name: "cache", state: good_if(can_write), finding: format!("{}, {state}", root.display()) };
         }
         Err(error) => error.to_string(),
     };
-    Check { name: "cache", is_good: false, finding }
+    Check { name: "cache", state: "look", finding }
 }
 
 /// Whether a file can be made there.
@@ -110,12 +114,12 @@ fn terminal() -> Check {
         }
         None => "output goes to a pipe or a file: 120 columns, no colour".to_owned(),
     };
-    Check { name: "terminal", is_good: columns.is_none_or(|columns| columns >= 80), finding }
+    Check { name: "terminal", state: good_if(columns.is_none_or(|columns| columns >= 80)), finding }
 }
 
 fn command(name: &'static str, arguments: &[&str], otherwise: &str) -> Check {
     let ran = std::process::Command::new(name).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
     let said = ran.ok().filter(|ran| ran.status.success()).map(|ran| String::from_utf8_lossy(&ran.stdout).into_owned());
     let first = said.as_deref().and_then(|said| said.lines().next()).map(str::trim).filter(|line| !line.is_empty());
-    Check { name, is_good: true, finding: first.unwrap_or(otherwise).to_owned() }
+    Check { name, state: if first.is_some() { "good" } else { "none" }, finding: first.unwrap_or(otherwise).to_owned() }
 }

@@ -20,6 +20,11 @@ fn messages() {
     check(b" \n\t", "empty: there is no trace in it");
     check(b"\x80\x04\x95", "not a trace that Stepscope reads: it looks like a Python pickle");
     check(b"\x0a\x00\x01XPlane", "not a trace that Stepscope reads: it looks like binary data");
+    // The traces in an archive are not taken for one.
+    let mut archive = vec![0; 512];
+    archive[257..262].copy_from_slice(b"ustar");
+    archive.extend_from_slice(br#"{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}"#);
+    check(&archive, "not a trace that Stepscope reads: it looks like a tar archive");
     check(b"hello", "not a trace that Stepscope reads: it looks like text");
     check(
         b"[[1, 2], [3]]",

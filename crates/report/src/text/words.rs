@@ -141,6 +141,10 @@ pub(crate) fn with_reasons(report: &Report, options: TextOptions) -> Vec<Part> {
 /// Whether a column or figure of that name or label is for people to see. A column that only this screen is too narrow
 /// for counts too. A figure that gives its reason itself does not.
 fn is_shown(report: &Report, path: &str, label: &str, options: TextOptions) -> bool {
+    // A whole part of the answer is missing.
+    if !path.contains('.') {
+        return true;
+    }
     let name = path.rsplit('.').next().unwrap_or(path);
     report.parts.iter().any(|part| match part {
         Part::Metric(metric) => metric.name == name && metric.reason.is_none(),
