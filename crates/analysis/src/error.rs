@@ -234,7 +234,7 @@ impl Hint for AnalysisError {
             Self::SeveralRuns { .. } => "give the folder of one run, in a store `STORE/runs/NAME`".into(),
             Self::NoSuchStep { last: Some(last), .. } => format!("steps are counted from 0; the last one is {last}").into(),
             Self::NoSuchStep { last: None, .. } => "the recording has no steps".into(),
-            Self::Write { .. } => "name a file in a folder that can be written".into(),
+            Self::Write { .. } => "name a file in a folder that can be written; for several recordings name a folder: `-o parts/`".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),

@@ -36,10 +36,8 @@ pub(crate) fn trim(asking: &Asking<'_>, output: &Path) -> Result<Vec<Trimmed>, A
         return Ok(vec![Trimmed { path: output.to_owned(), events }]);
     }
     if output.extension().is_some_and(|extension| extension == "json" || extension == "gz") {
-        return Err(AnalysisError::SeveralSources {
-            count: asking.sources.len(),
-            names: "a folder can take them all".to_owned(),
-        });
+        let source = std::io::Error::other(format!("{} recordings do not fit into one file", asking.sources.len()));
+        return Err(fail(output)(source));
     }
     std::fs::create_dir_all(output).map_err(fail(output))?;
     let mut written = Vec::new();

@@ -83,10 +83,11 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> Exit {
 fn with_command(arguments: &[OsString]) -> Vec<OsString> {
     let mut arguments = arguments.to_vec();
     let is_value = |place: usize| arguments[place - 1] == "--color";
-    let is_first = |place: &usize| !arguments[*place].to_string_lossy().starts_with('-') && !is_value(*place);
+    let is_path = |place: usize| arguments[place] == "-" || !arguments[place].to_string_lossy().starts_with('-');
+    let is_first = |place: &usize| is_path(*place) && !is_value(*place);
     if let Some(place) = (1..arguments.len()).find(is_first)
         && !commands::is_command(&arguments[place].to_string_lossy())
-        && Path::new(&arguments[place]).exists()
+        && (arguments[place] == "-" || Path::new(&arguments[place]).exists())
     {
         arguments.insert(place, "summary".into());
     }

@@ -7,6 +7,7 @@ use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
+use crate::tensor_cores::TensorCoreNames;
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -64,6 +65,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         named_columns("dur_ns", "true")
     );
     let mut table = asking.table(&statement, columns(asking))?;
+    let tensor_cores = TensorCoreNames::new()?;
+    table.columns.push(ReportColumn::named("uses_tensor_cores").label("tensor cores").from_width(140));
+    for row in &mut table.rows {
+        let uses = matches!(&row[0], Cell::Text(name) if tensor_cores.are_used(name));
+        row.push(Cell::Bool(uses));
+    }
     let (count, total) = (sum_of(&table, "count"), sum_of(&table, "total_ns"));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => Cell::Text(words::counted(

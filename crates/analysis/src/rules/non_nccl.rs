@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     why: "Data is copied to the host, sent by its processor, and copied back, instead of going from device to device.",
     fix: "torch.distributed.init_process_group(backend=\"nccl\")",
     not_this: "if the devices have no NCCL or RCCL, or only small control messages take this way",
-    show: "stepscope comms",
+    show: "stepscope regions",
     find,
 };
 

@@ -10,7 +10,7 @@ const SHARE: f64 = 0.02;
 
 pub(super) static RULE: Rule = Rule {
     name: "straggler",
-    title: "One rank makes the others wait",
+    title: "Ranks wait for a slow one",
     what: "A rank arrives last at collectives and causes clearly more waiting than its share.",
     why: "A collective ends when the last rank has arrived; until then every other rank idles inside it.",
     fix: "# compare that rank with the others: its input, its GPU clocks, its host\nstepscope steps RUN --group-by rank",
