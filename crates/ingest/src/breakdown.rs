@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stepscope_model::{Class, Kind, Phase};
 
-pub use self::sweep::{Shares, Sweep};
+use self::sweep::{Shares, Sweep};
 use crate::error::IngestError;
 use crate::names::NameFacts;
 use crate::record::TrackId;
@@ -20,11 +20,11 @@ use crate::strings::Strings;
 
 /// What is active in an interval: a class, and whether it is a device that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Activity {
+struct Activity {
     /// The class that its time may go to.
-    pub class: Class,
+    class: Class,
     /// Whether a device does it; gloo and its like communicate on the host.
-    pub is_device: bool,
+    is_device: bool,
 }
 
 impl Activity {

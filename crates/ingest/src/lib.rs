@@ -52,7 +52,6 @@ mod tracks;
 mod watch;
 mod write;
 
-pub use breakdown::{Activity, Shares, Sweep};
 pub use collectives::bus_factor;
 pub use error::IngestError;
 pub use memory::default_memory_limit_bytes;

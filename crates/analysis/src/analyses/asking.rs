@@ -1,5 +1,7 @@
 //! One question on its way through an analysis: which recordings it is about, and how SQL is asked.
 
+use std::collections::BTreeSet;
+
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
@@ -121,6 +123,11 @@ impl Asking<'_> {
         ReportColumn::named(name).look(if self.groups_by(grouping) { look } else { Look::Hidden })
     }
 
+    /// The ranks that are asked about.
+    pub(crate) fn ranks(&self) -> BTreeSet<u32> {
+        self.sources.iter().map(|source| source.id.rank).collect()
+    }
+
     /// Whether rows are to be grouped by that.
     pub(crate) fn groups_by(&self, grouping: &str) -> bool {
         self.question.group_by.iter().any(|asked| asked == grouping)
@@ -155,10 +162,7 @@ impl Asking<'_> {
         if self.sources.len() == self.all_sources {
             return "true".to_owned();
         }
-        let mut ranks: Vec<u32> = self.sources.iter().map(|source| source.id.rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+        let ranks: Vec<String> = self.ranks().iter().map(u32::to_string).collect();
         let window = self.question.window.map(|window| format!(" AND \"window\" = {window}"));
         format!("rank IN ({}){}", ranks.join(", "), window.unwrap_or_default())
     }

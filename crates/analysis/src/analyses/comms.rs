@@ -135,9 +135,7 @@ fn waiting(groups: &[Group]) -> Waiting {
 }
 
 fn head_line(asking: &Asking<'_>, waiting: &Waiting) -> Text {
-    let mut ranks: Vec<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
+    let ranks = asking.ranks();
     let matched = if ranks.len() > 1 {
         format!(" · {} of {} collectives matched", words::count(waiting.matched), words::count(waiting.collectives))
     } else {
@@ -153,8 +151,7 @@ fn head_line(asking: &Asking<'_>, waiting: &Waiting) -> Text {
 
 fn sentence(asking: &Asking<'_>, waiting: &Waiting) -> Option<String> {
     if waiting.ranks.len() < 2 {
-        let ranks: std::collections::BTreeSet<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
-        return (ranks.len() == 1).then(|| {
+        return (asking.ranks().len() == 1).then(|| {
             "One rank: a collective's time includes waiting for the others, so bandwidth is apparent.".to_owned()
         });
     }
@@ -314,9 +311,7 @@ fn unmatched(groups: &[Group]) -> Vec<String> {
 
 /// The member `metrics` of JSON, as the reference prints it.
 fn metrics(asking: &Asking<'_>, groups: &[Group]) -> Json {
-    let mut ranks: Vec<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
+    let ranks = asking.ranks();
     let mut members = Map::new();
     for group in groups {
         let name = group.key();

@@ -175,9 +175,7 @@ fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisErro
 }
 
 fn add_ranks(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let mut ranks: Vec<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
+    let ranks = asking.ranks();
     facts.ranks = ranks.len();
     if ranks.len() > 1 && asking.has_rows(COLLECTIVES.name) {
         let waiting = comms::waiting_of(asking)?;

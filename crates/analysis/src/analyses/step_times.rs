@@ -1,6 +1,6 @@
 //! Steps and what their time goes to, as several analyses need them (metrics, sections 5 and 6).
 
-use stepscope_model::Class;
+use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable};
 
 use super::Asking;
 use crate::error::AnalysisError;
@@ -91,6 +91,38 @@ pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, AnalysisError> 
         Ok(())
     })?;
     Ok(steps)
+}
+
+/// Sums over steps; none over nothing, or if any is not known.
+pub(super) fn sum(steps: &[&StepTime]) -> Option<Shares> {
+    let mut sum = Shares::default();
+    for step in steps {
+        sum.add(step.shares.as_ref()?);
+    }
+    (!steps.is_empty()).then_some(sum)
+}
+
+/// The times of complete steps in one row, with a picture of each where they are of one recording.
+pub(super) fn table(name: &str, asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
+    let is_one = asking.sources.len() == 1;
+    let figures = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "mean_ns", "min_ns", "max_ns"];
+    let mut columns = vec![
+        ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden }),
+        ReportColumn::named("steps").look(Look::Hidden),
+    ];
+    columns.extend(figures.map(|name| ReportColumn::named(name).look(Look::Figure)));
+    let row = vec![
+        Cell::Numbers(complete.iter().map(|step| step.dur_ns as f64).collect()),
+        Cell::Int(times.count() as i64),
+        Cell::Int(times.percentile(50)),
+        Cell::Int(times.percentile(90)),
+        Cell::Int(times.percentile(95)),
+        Cell::Int(times.percentile(99)),
+        Cell::Float(times.mean()),
+        Cell::Int(times.min()),
+        Cell::Int(times.max()),
+    ];
+    ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named(name, columns, vec![row]) }
 }
 
 /// Times of some steps.

@@ -33,9 +33,9 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
     let mut parts = Vec::new();
     if let Some(times) = &times {
-        let shares = sum(&complete);
+        let shares = step_times::sum(&complete);
         parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
-        parts.push(Part::Table(percentiles(asking, times, &complete)));
+        parts.push(Part::Table(step_times::table("percentiles", asking, times, &complete)));
         parts.extend(throughput(asking, times));
     }
     parts.push(Part::Table(rows(asking, &steps)));
@@ -50,39 +50,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         missing("rows[].kernel_ns", "breakdown", NO_ROLLUPS);
     }
     Ok(report)
-}
-
-/// Sums over steps; none if any is not known.
-fn sum(steps: &[&StepTime]) -> Option<Shares> {
-    let mut sum = Shares::default();
-    for step in steps {
-        sum.add(step.shares.as_ref()?);
-    }
-    Some(sum)
-}
-
-fn percentiles(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
-    let spark: Vec<f64> = complete.iter().map(|step| step.dur_ns as f64).collect();
-    let is_one = asking.sources.len() == 1;
-    let columns = vec![
-        ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden }),
-        ReportColumn::named("steps").look(Look::Hidden),
-    ];
-    let figures = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "mean_ns", "min_ns", "max_ns"];
-    let figures = figures.map(|name| ReportColumn::named(name).look(Look::Figure));
-    let columns = columns.into_iter().chain(figures).collect();
-    let row = vec![
-        Cell::Numbers(spark),
-        Cell::Int(times.count() as i64),
-        Cell::Int(times.percentile(50)),
-        Cell::Int(times.percentile(90)),
-        Cell::Int(times.percentile(95)),
-        Cell::Int(times.percentile(99)),
-        Cell::Float(times.mean()),
-        Cell::Int(times.min()),
-        Cell::Int(times.max()),
-    ];
-    ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named("percentiles", columns, vec![row]) }
 }
 
 fn throughput(asking: &Asking<'_>, times: &Distribution) -> Option<Part> {
@@ -177,7 +144,7 @@ fn row((rank, window, number): Key, members: &[&StepTime]) -> Vec<Cell> {
     let dur_ns = total(|step| step.dur_ns);
     let slowest = members.iter().max_by_key(|step| (step.dur_ns, -step.rank));
     let first = members.first();
-    let shares = sum(members);
+    let shares = step_times::sum(members);
     let mut row = vec![
         int(rank),
         int(window),

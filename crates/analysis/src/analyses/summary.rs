@@ -42,7 +42,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let (steps, facts) = steps_and_facts(asking)?;
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
-    let shares = sum(&complete);
+    let shares = step_times::sum(&complete);
     let mut missing = Vec::new();
     let grades = views::health::grades(asking.engine)?;
     let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len())?)];
@@ -83,14 +83,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     Ok(report)
 }
 
-fn sum(steps: &[&StepTime]) -> Option<Shares> {
-    let mut sum = Shares::default();
-    for step in steps {
-        sum.add(step.shares.as_ref()?);
-    }
-    (!steps.is_empty()).then_some(sum)
-}
-
 type Grades = std::collections::BTreeMap<stepscope_model::SourceId, (String, i64, i64)>;
 
 fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<Text, AnalysisError> {
@@ -123,7 +115,7 @@ fn name_of(asking: &Asking<'_>) -> String {
         }
         [_] => asking.run.to_owned(),
         sources => {
-            let ranks: std::collections::BTreeSet<u32> = sources.iter().map(|source| source.id.rank).collect();
+            let ranks = asking.ranks();
             let recordings =
                 if ranks.len() == sources.len() { String::new() } else { format!(", {} recordings", sources.len()) };
             format!("{} · {}{recordings}", asking.run, words::counted(ranks.len(), "rank"))
@@ -136,8 +128,7 @@ fn device_words(asking: &Asking<'_>) -> Result<Option<String>, AnalysisError> {
     let Some(devices) = asking.sources.first().and_then(|source| source.devices.as_ref()) else { return Ok(None) };
     let name = devices.iter().filter_map(|device| device.name.as_deref()).find(|name| !name.is_empty());
     let Some(name) = name else { return Ok(None) };
-    let ranks: std::collections::BTreeSet<u32> = asking.sources.iter().map(|source| source.id.rank).collect();
-    let ranks = ranks.len();
+    let ranks = asking.ranks().len();
     if ranks > 1 {
         return Ok(Some(format!("{name} × {}", words::count(ranks as i64))));
     }
@@ -147,26 +138,12 @@ fn device_words(asking: &Asking<'_>) -> Result<Option<String>, AnalysisError> {
 }
 
 fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
-    let spark: Vec<f64> = complete.iter().map(|step| step.dur_ns as f64).collect();
-    let is_one = asking.sources.len() == 1;
-    let names = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "mean_ns", "min_ns", "max_ns"];
-    let mut columns = vec![ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden })];
-    columns.extend(names.map(|name| ReportColumn::named(name).look(Look::Figure)));
-    let mut row = vec![
-        Cell::Numbers(spark),
-        Cell::Int(times.percentile(50)),
-        Cell::Int(times.percentile(90)),
-        Cell::Int(times.percentile(95)),
-        Cell::Int(times.percentile(99)),
-        Cell::Float(times.mean()),
-        Cell::Int(times.min()),
-        Cell::Int(times.max()),
-    ];
+    let mut table = step_times::table("step_time", asking, times, complete);
     if let Some(samples) = asking.question.samples_per_step {
-        columns.push(ReportColumn::named("samples_per_s").label("samples/s"));
-        row.push(Cell::Float(samples / times.mean() * 1e9));
+        table.columns.push(ReportColumn::named("samples_per_s").label("samples/s"));
+        table.rows[0].push(Cell::Float(samples / times.mean() * 1e9));
     }
-    ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named("step_time", columns, vec![row]) }
+    table
 }
 
 /// Devices and how busy they are.

@@ -8,29 +8,22 @@ const ACTIVITIES: usize = Activity::ALL.len();
 
 /// How a stretch of time is shared between the classes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shares {
+pub(super) struct Shares {
     by_class: [i64; Class::ALL.len()],
     /// Time in which anything communicates, whether or not a kernel runs.
-    pub communication_ns: i64,
+    pub(super) communication_ns: i64,
     /// The part of it in which a kernel computes.
-    pub overlap_ns: i64,
+    pub(super) overlap_ns: i64,
     /// Time in which a kernel of any kind runs.
-    pub kernel_busy_ns: i64,
+    pub(super) kernel_busy_ns: i64,
     /// Time in which a device does anything.
-    pub device_busy_ns: i64,
+    pub(super) device_busy_ns: i64,
 }
 
 impl Shares {
     /// The time that goes to a class.
-    #[must_use]
-    pub fn of(&self, class: Class) -> i64 {
+    pub(super) fn of(&self, class: Class) -> i64 {
         self.by_class[class as usize]
-    }
-
-    /// All of it.
-    #[must_use]
-    pub fn total_ns(&self) -> i64 {
-        self.by_class.iter().sum()
     }
 
     fn add(&mut self, is_active: [bool; ACTIVITIES], length_ns: i64) {
@@ -63,7 +56,7 @@ struct Window {
 
 /// Intervals come in the order of their starts, so for each activity only the latest end must be known.
 #[derive(Debug)]
-pub struct Sweep {
+pub(super) struct Sweep {
     /// Everything before is shared out; none before the first interval.
     now_ns: Option<i64>,
     /// End of the latest interval, of whatever kind.
@@ -81,7 +74,7 @@ pub struct Sweep {
 
 impl Sweep {
     /// `windows` must come in the order of their starts.
-    pub fn new(windows: impl Iterator<Item = (i64, i64)>) -> Self {
+    pub(super) fn new(windows: impl Iterator<Item = (i64, i64)>) -> Self {
         let windows = windows.map(|(start_ns, end_ns)| Window { start_ns, end_ns, shares: Shares::default() });
         Self {
             now_ns: None,
@@ -95,7 +88,7 @@ impl Sweep {
     }
 
     /// Takes the next interval. One without an activity is no work, but still part of the trace.
-    pub fn take(&mut self, start_ns: i64, end_ns: i64, activity: Option<Activity>) {
+    pub(super) fn take(&mut self, start_ns: i64, end_ns: i64, activity: Option<Activity>) {
         self.advance(start_ns);
         self.last_end_ns = self.last_end_ns.max(end_ns);
         if let Some(index) = activity.and_then(Activity::index) {
@@ -104,8 +97,7 @@ impl Sweep {
     }
 
     /// What every window got, in the order they came in, and the whole if there was anything.
-    #[must_use]
-    pub fn finish(mut self) -> (Vec<Shares>, Option<Shares>) {
+    pub(super) fn finish(mut self) -> (Vec<Shares>, Option<Shares>) {
         self.advance(self.last_end_ns);
         let whole = self.now_ns.map(|_| self.whole);
         (self.windows.into_iter().map(|window| window.shares).collect(), whole)
@@ -156,7 +148,7 @@ mod tests {
         let (steps, _) = sweep.finish();
         assert_eq!(steps.iter().map(|shares| shares.by_class).collect::<Vec<_>>(), want);
         for (shares, (start, end)) in steps.iter().zip(windows) {
-            assert_eq!(shares.total_ns(), end - start, "the classes fill the window");
+            assert_eq!(shares.by_class.iter().sum::<i64>(), end - start, "the classes fill the window");
         }
     }
 
