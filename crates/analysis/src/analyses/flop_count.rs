@@ -1,6 +1,7 @@
 //! FLOPs of steps from recorded shapes, and how much of the device time they explain (metrics, section 15).
 
 use super::Asking;
+use super::step_times::{StepTime, in_complete};
 use crate::error::AnalysisError;
 
 /// What the operators of complete steps compute.
@@ -18,7 +19,7 @@ const OPERATORS: &str = "
     SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, coalesce(device_ns, 0) AS device_ns
     FROM (
       SELECT rank, \"window\", span_id, parent_op_id, op_flops(name, input_dims, concrete_inputs) AS flops FROM spans
-      WHERE {events} AND kind = 'op' AND phase = 'X' AND step IS NOT NULL
+      WHERE {events} AND kind = 'op' AND phase = 'X' AND {complete}
     ) AS op
     LEFT JOIN (
       SELECT rank, \"window\", operator_id, sum(dur_ns) AS device_ns
@@ -28,7 +29,7 @@ const OPERATORS: &str = "
     ORDER BY op.rank, op.\"window\", span_id";
 
 /// Counts; none when no operator has shapes to count by.
-pub(super) fn count(asking: &Asking<'_>) -> Result<Option<FlopCount>, AnalysisError> {
+pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
     if asking.query("SELECT 1 FROM ops_with_flops WHERE {events} LIMIT 1")?.rows() == 0 {
         return Ok(None);
     }
@@ -36,7 +37,8 @@ pub(super) fn count(asking: &Asking<'_>) -> Result<Option<FlopCount>, AnalysisEr
     // The operators around the current one, and whether one of them was counted.
     let mut path: Vec<(i64, bool)> = Vec::new();
     let mut source = None;
-    asking.walk(OPERATORS, |rows| {
+    let complete = in_complete(steps);
+    asking.walk(&OPERATORS.replace("{complete}", &complete), |rows| {
         let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
         let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
         let (flops, device) = (rows.i64("flops")?, rows.required_i64("device_ns")?);
@@ -56,9 +58,9 @@ pub(super) fn count(asking: &Asking<'_>) -> Result<Option<FlopCount>, AnalysisEr
         }
         Ok(())
     })?;
-    let all = asking.query(
-        "SELECT CAST(coalesce(sum(dur_ns), 0) AS BIGINT) AS device_ns FROM device_events WHERE {events} AND step IS NOT NULL",
-    )?;
+    let all = asking.query(&format!(
+        "SELECT CAST(coalesce(sum(dur_ns), 0) AS BIGINT) AS device_ns FROM device_events WHERE {{events}} AND {complete}"
+    ))?;
     count.device_ns = all.required_i64("device_ns")?.first().copied().unwrap_or(0);
     Ok(Some(count))
 }

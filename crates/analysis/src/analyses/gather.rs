@@ -3,7 +3,7 @@
 use stepscope_model::Class;
 use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS};
 
-use super::step_times::{self, StepTime};
+use super::step_times::{self, StepTime, in_complete};
 use super::{Asking, comms};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
@@ -28,12 +28,13 @@ const ELIGIBLE: [&str; 10] = [
 pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, AnalysisError> {
     let mut facts = Facts::default();
     add_steps(&mut facts, steps);
-    add_annotations(asking, &mut facts)?;
-    add_operators(asking, &mut facts)?;
+    let complete = in_complete(steps);
+    add_annotations(asking, &complete, &mut facts)?;
+    add_operators(asking, &complete, &mut facts)?;
     if facts.device_events > 0 {
-        add_kernels(asking, &mut facts)?;
-        add_launches(asking, &mut facts)?;
-        add_copies(asking, &mut facts)?;
+        add_kernels(asking, &complete, &mut facts)?;
+        add_launches(asking, &complete, &mut facts)?;
+        add_copies(asking, &complete, &mut facts)?;
     }
     if asking.has_rows(MEMORY_EVENTS.name) {
         add_memory(asking, &mut facts)?;
@@ -56,14 +57,14 @@ fn add_steps(facts: &mut Facts, steps: &[StepTime]) {
     }
 }
 
-fn add_annotations(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let rows = asking.query(
+fn add_annotations(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let rows = asking.query(&format!(
         "SELECT name, count(*) AS calls, sum(dur_ns) AS dur_ns FROM spans
-         WHERE {events} AND kind = 'ann' AND phase = 'X' AND (
+         WHERE {{events}} AND {complete} AND kind = 'ann' AND phase = 'X' AND (
            name LIKE 'enumerate(Data%' OR name IN ('DataParallel.forward', 'DistributedDataParallel.forward')
            OR name LIKE 'gloo:%' OR name LIKE 'mpi:%' OR name LIKE 'ucc:%')
          GROUP BY name ORDER BY name",
-    )?;
+    ))?;
     let (calls, durations) = (rows.required_i64("calls")?, rows.required_i64("dur_ns")?);
     for (row, name) in rows.text("name")?.into_iter().flatten().enumerate() {
         if name.starts_with("enumerate(") {
@@ -79,11 +80,11 @@ fn add_annotations(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), Analysi
     Ok(())
 }
 
-fn add_operators(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let rows = asking.query(
+fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let rows = asking.query(&format!(
         "SELECT name, sum(calls) AS calls, sum(device_self_ns) AS device_ns FROM op_rollup
-         WHERE {steps} AND name IS NOT NULL GROUP BY name ORDER BY device_ns DESC, name",
-    )?;
+         WHERE {{steps}} AND {complete} AND name IS NOT NULL GROUP BY name ORDER BY device_ns DESC, name",
+    ))?;
     let (calls, device) = (rows.required_i64("calls")?, rows.required_i64("device_ns")?);
     for (row, name) in rows.text("name")?.into_iter().flatten().enumerate() {
         if ELIGIBLE.iter().any(|part| name.contains(part)) && device[row] > 0 {
@@ -98,10 +99,10 @@ fn add_operators(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisE
     Ok(())
 }
 
-fn add_kernels(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let rows = asking.query(
-        "SELECT name, sum(dur_ns) AS dur_ns FROM device_events WHERE {events} AND kind = 'kernel' GROUP BY name",
-    )?;
+fn add_kernels(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let rows = asking.query(&format!(
+        "SELECT name, sum(dur_ns) AS dur_ns FROM device_events WHERE {{events}} AND {complete} AND kind = 'kernel' GROUP BY name",
+    ))?;
     let names = TensorCoreNames::new()?;
     for (name, dur_ns) in rows.text("name")?.into_iter().zip(rows.required_i64("dur_ns")?) {
         facts.kernel_ns += dur_ns;
@@ -115,40 +116,40 @@ fn add_kernels(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisErr
     Ok(())
 }
 
-fn add_launches(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let rows = asking.query(
+fn add_launches(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let rows = asking.query(&format!(
         "SELECT count(*) AS launches, coalesce(sum(dur_ns), 0) AS call_ns, nearest_rank(dur_ns, 50) AS median_ns,
            count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter
-         FROM launches WHERE {events}",
-    )?;
+         FROM launches WHERE {{events}} AND {complete}",
+    ))?;
     facts.launches = first(&rows, "launches")?;
     facts.launch_call_ns = first(&rows, "call_ns")?;
     facts.median_call_ns = first(&rows, "median_ns")?;
     facts.shorter_than_call = first(&rows, "shorter")?;
-    let rows = asking.query(
+    let rows = asking.query(&format!(
         "SELECT count(*) AS calls, coalesce(sum(dur_ns), 0) AS dur_ns FROM runtime_calls
-         WHERE {events} AND step IS NOT NULL AND name LIKE '%Synchronize%'",
-    )?;
+         WHERE {{events}} AND {complete} AND name LIKE '%Synchronize%'",
+    ))?;
     facts.synchronizations = first(&rows, "calls")?;
     facts.synchronization_ns = first(&rows, "dur_ns")?;
     Ok(())
 }
 
-fn add_copies(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let rows = asking.query(
+fn add_copies(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let rows = asking.query(&format!(
         "SELECT count(*) AS copies, coalesce(sum(size_bytes), 0) AS size_bytes, coalesce(sum(dur_ns), 0) AS dur_ns
-         FROM device_events WHERE {events} AND kind = 'memcpy' AND name LIKE '%Pageable%'",
-    )?;
+         FROM device_events WHERE {{events}} AND {complete} AND kind = 'memcpy' AND name LIKE '%Pageable%'",
+    ))?;
     facts.pageable.count = first(&rows, "copies")?;
     facts.pageable.size_bytes = first(&rows, "size_bytes")?;
     facts.pageable.time_ns = first(&rows, "dur_ns")?;
     if facts.pageable.count > 0 {
-        let rows = asking.query(
+        let rows = asking.query(&format!(
             "SELECT CAST(coalesce(sum(hidden_ns), 0) AS BIGINT) AS hidden_ns FROM (
                SELECT overlap_length(start_ns, end_ns, kind = 'kernel') AS hidden_ns FROM device_events
-               WHERE {events} AND (kind = 'kernel' OR kind = 'memcpy' AND name LIKE '%Pageable%')
+               WHERE {{events}} AND {complete} AND (kind = 'kernel' OR kind = 'memcpy' AND name LIKE '%Pageable%')
                GROUP BY rank, \"window\", device_id)",
-        )?;
+        ))?;
         facts.pageable.hidden_ns = first(&rows, "hidden_ns")?;
     }
     Ok(())

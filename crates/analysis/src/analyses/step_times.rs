@@ -125,6 +125,15 @@ pub(super) fn table(name: &str, asking: &Asking<'_>, times: &Distribution, compl
     ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named(name, columns, vec![row]) }
 }
 
+/// The condition on what belongs to a complete step, as averages over steps need it.
+pub(super) fn in_complete(steps: &[StepTime]) -> String {
+    let not = |StepTime { rank, window, step, .. }: &StepTime| {
+        format!(" AND NOT (rank = {rank} AND \"window\" = {window} AND step = {step})")
+    };
+    let incomplete: String = steps.iter().filter(|step| !step.is_complete).map(not).collect();
+    format!("step IS NOT NULL{incomplete}")
+}
+
 /// Times of some steps.
 #[derive(Clone, Debug)]
 pub(super) struct Distribution {

@@ -61,7 +61,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if is_whole && facts.device_events > 0 && asking.sources.len() <= SHOWN_DEVICES {
         parts.extend(devices(asking, &mut missing)?.map(Part::Table));
     }
-    parts.extend(flops_line(asking, times.as_ref(), &mut missing)?.map(Part::Text));
+    parts.extend(flops_line(asking, &steps, times.as_ref(), &mut missing)?.map(Part::Text));
     if let (Some(shares), Some(times)) = (&shares, &times) {
         parts.push(Part::Table(where_it_goes(shares, times)));
         parts.extend(each_step(asking, &complete).map(Part::Table));
@@ -209,11 +209,12 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
 /// What was computed, and how near to the peak of the device that is.
 fn flops_line(
     asking: &Asking<'_>,
+    steps: &[StepTime],
     times: Option<&Distribution>,
     missing: &mut Vec<Missing>,
 ) -> Result<Option<Text>, AnalysisError> {
     let Some(times) = times else { return Ok(None) };
-    let Some(count) = flop_count::count(asking)? else { return Ok(None) };
+    let Some(count) = flop_count::count(asking, steps)? else { return Ok(None) };
     let per_step = count.flops as f64 / times.count() as f64;
     let achieved = count.flops as f64 / times.total() as f64 * 1e9;
     let mut pieces =

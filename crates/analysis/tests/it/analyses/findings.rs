@@ -62,6 +62,30 @@ fn a_busy_device_has_no_findings() {
 }
 
 #[test]
+fn an_incomplete_step_is_left_out_of_what_a_step_takes() {
+    let mut trace = TraceBuilder::new();
+    // Two steps with five copies each, and one that was cut off behind its first.
+    for (step, copies) in [(0, 5), (1, 5), (2, 1)] {
+        let start = step * 1000;
+        trace = trace.annotation(&format!("ProfilerStep#{step}"), 1, &start.to_string(), "1000");
+        for copy in 0..copies {
+            let (id, at) = (step * 10 + copy + 1, start + copy * 150 + 10);
+            trace = trace.runtime("cudaMemcpyAsync", 1, &at.to_string(), "5", id).memcpy(
+                "Memcpy HtoD (Pageable -> Device)",
+                0,
+                7,
+                &(at + 10).to_string(),
+                "100",
+                id,
+            );
+        }
+    }
+    let report = ask(&open_text(&trace.finish()), "diagnose", &Question::default());
+    let found = cells(table(&report, "rows"), "rule at_stake_ns");
+    assert!(found.lines().any(|line| line == "pageable_copies 500000"), "{found}");
+}
+
+#[test]
 fn an_empty_trace_is_no_trouble() {
     let workspace = open_text(r#"{"traceEvents": []}"#);
     assert_eq!(rules(&ask(&workspace, "diagnose", &Question::default())), Vec::<String>::new());
