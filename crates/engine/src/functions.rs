@@ -5,6 +5,7 @@ mod interval_set;
 mod nearest_rank;
 mod op_flops;
 mod overlap_length;
+mod sketch_percentile;
 mod union_length;
 mod value_counts;
 
@@ -20,11 +21,12 @@ pub struct FunctionDoc {
 }
 
 /// Every function, in alphabetical order.
-pub static FUNCTIONS: [FunctionDoc; 4] = [nearest_rank::DOC, op_flops::DOC, overlap_length::DOC, union_length::DOC];
+pub static FUNCTIONS: [FunctionDoc; 5] =
+    [nearest_rank::DOC, op_flops::DOC, overlap_length::DOC, sketch_percentile::DOC, union_length::DOC];
 
 /// The functions over many rows, as the engine takes them.
-pub(crate) fn aggregates() -> [AggregateUDF; 3] {
-    [nearest_rank::function(), overlap_length::function(), union_length::function()]
+pub(crate) fn aggregates() -> [AggregateUDF; 4] {
+    [nearest_rank::function(), overlap_length::function(), sketch_percentile::function(), union_length::function()]
 }
 
 /// The functions of one row, as the engine takes them.

@@ -26,13 +26,12 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 11] = sql_files![
+const FILES: [(&str, &str); 10] = sql_files![
     "breakdown_spans",
     "device_events",
     "device_launches",
     "host_ops",
     "runtime_calls",
-    "launches",
     "memory_curve",
     "thread_spans",
     "kernels_by_name",

@@ -10,6 +10,7 @@ use stepscope_model::args::SpanArgColumn;
 
 use crate::error::IngestError;
 use crate::graph::{GraphEvent, GraphPlace, number_launches};
+use crate::launches::{Launch, LaunchCall, LaunchedEvent, Launches};
 use crate::names::NameFacts;
 use crate::nest::Nested;
 use crate::record::{SpanId, TrackId};
@@ -53,6 +54,8 @@ row! {
         position: u64,
         /// 0 for none.
         external_id: i64,
+        device: Option<i64>,
+        stream: Option<i64>,
         graph_node: Option<i64>,
         signs: CommSigns,
     }
@@ -115,6 +118,7 @@ pub(crate) struct LinkCounts {
 pub(crate) struct Links {
     pub rows: Sorted<LinkRow>,
     pub operator_times: Sorted<OperatorTime>,
+    pub launches: Sorted<Launch>,
     pub graph_places: Sorted<GraphPlace>,
     pub counts: LinkCounts,
 }
@@ -175,6 +179,8 @@ impl LinkInputs {
                 end: key.end(),
                 position: key.position,
                 external_id,
+                device: record.integer(SpanArgColumn::device_id),
+                stream: record.integer(SpanArgColumn::stream_id),
                 graph_node: record.integer(SpanArgColumn::graph_node_id),
                 signs: CommSigns {
                     is_kernel: kind == Kind::Kernel,
@@ -193,6 +199,7 @@ impl LinkInputs {
             operator_times: Sorter::new(&self.scratch),
             lookups: Sorter::new(&self.scratch),
             graph_events: Sorter::new(&self.scratch),
+            launches: Launches::new(&self.scratch),
             counts: LinkCounts::default(),
         };
         let (calls, events) = both(|| self.calls.finish(), || self.events.finish());
@@ -202,7 +209,9 @@ impl LinkInputs {
         linker.join_owners(self.owners, &self.scratch)?;
         let graph_places = number_launches(linker.graph_events, &self.scratch)?;
         let (rows, operator_times) = both(|| linker.rows.finish(), || linker.operator_times.finish());
-        Ok(Links { rows: rows?, operator_times: operator_times?, graph_places, counts: linker.counts })
+        let counts = LinkCounts { device_before_launch: linker.launches.device_before_launch, ..linker.counts };
+        let launches = linker.launches.finish()?;
+        Ok(Links { rows: rows?, operator_times: operator_times?, launches, graph_places, counts })
     }
 }
 
@@ -211,6 +220,7 @@ struct Linker {
     operator_times: Sorter<OperatorTime>,
     lookups: Sorter<Lookup>,
     graph_events: Sorter<GraphEvent>,
+    launches: Launches,
     counts: LinkCounts,
 }
 
@@ -218,19 +228,28 @@ impl Linker {
     fn join_calls(&mut self, calls: &Sorted<Call>, events: &Sorted<DeviceEvent>) -> Result<(), IngestError> {
         let mut groups = CallGroups::new(calls)?;
         let mut events = events.reader()?;
-        let mut earliest = Earliest::default();
         while let Some(event) = events.next_key()? {
             if event.correlation != 0 && groups.correlation() != Some(event.correlation) {
-                self.counts.device_before_launch += earliest.finish();
+                self.launches.end_correlation()?;
                 self.counts.shared_correlations += groups.advance_to(event.correlation)?;
             }
             let launch = groups.launch_of(&event);
             if let Some(launch) = launch {
-                earliest.0.push((launch.id, launch.start, event.start));
+                let call = LaunchCall { id: launch.id, start: launch.start, is_graph: launch.launches_graph };
+                self.launches.push(
+                    call,
+                    LaunchedEvent {
+                        start: event.start,
+                        position: event.position,
+                        dur: event.end - event.start,
+                        device: event.device,
+                        stream: event.stream,
+                    },
+                );
             }
             self.take(&event, launch)?;
         }
-        self.counts.device_before_launch += earliest.finish();
+        self.launches.end_correlation()?;
         self.counts.shared_correlations += groups.advance_to(i64::MAX)?;
         Ok(())
     }
@@ -376,21 +395,5 @@ impl<'a> CallGroups<'a> {
         }
         let not_later = self.group.partition_point(|call| call.start <= event.start);
         not_later.checked_sub(1).map_or(self.group.last(), |index| self.group.get(index))
-    }
-}
-
-/// Device events of one correlation, by launch: launch, its start, start of the event.
-#[derive(Default)]
-struct Earliest(Vec<(SpanId, i64, i64)>);
-
-impl Earliest {
-    /// Empties itself and gives how many launches come after their first event.
-    fn finish(&mut self) -> u64 {
-        self.0.sort_unstable();
-        // Sorted by start, the first event of a launch comes first.
-        let launches = self.0.chunk_by(|a, b| a.0 == b.0);
-        let late = launches.filter(|events| events[0].2 < events[0].1).count();
-        self.0.clear();
-        late as u64
     }
 }

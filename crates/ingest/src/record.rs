@@ -161,6 +161,24 @@ impl<'a> SpanRecord<'a> {
         std::iter::from_fn(move || (!left.is_empty()).then(|| Cell::take(&mut left)))
     }
 
+    /// The text in a typed column.
+    #[inline]
+    pub(crate) fn text(&self, column: SpanArgColumn) -> Option<Text> {
+        self.cells().find(|cell| cell.column == column).and_then(|cell| match cell.value {
+            CellValue::Text(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    /// The number in a typed column.
+    #[inline]
+    pub(crate) fn float(&self, column: SpanArgColumn) -> Option<f64> {
+        self.cells().find(|cell| cell.column == column).and_then(|cell| match cell.value {
+            CellValue::Float(value) => Some(value),
+            _ => None,
+        })
+    }
+
     /// The integer in a typed column.
     #[inline]
     pub(crate) fn integer(&self, column: SpanArgColumn) -> Option<i64> {

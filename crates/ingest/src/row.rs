@@ -40,6 +40,20 @@ macro_rules! integer_fields {
 
 integer_fields!(u8, u32, u64, i64);
 
+impl Field for f64 {
+    const BYTES: usize = u64::BYTES;
+
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        self.to_bits().put(out);
+    }
+
+    #[inline]
+    fn take(bytes: &mut &[u8]) -> Self {
+        Self::from_bits(u64::take(bytes))
+    }
+}
+
 impl Field for bool {
     const BYTES: usize = 1;
 

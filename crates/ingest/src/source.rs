@@ -174,7 +174,8 @@ impl Recording {
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
-        let rollups = with_rollups.then(|| Rollups::new(&self.scratch));
+        let rollups =
+            with_rollups.then(|| Rollups::new(&self.scratch, tables.writer, id, &self.strings)).transpose()?;
         tables.spans(stream, &self.strings, &derivation, rollups, &mut watch)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;

@@ -39,7 +39,7 @@ impl Tables<'_> {
         mut stream: SpanStream<'_>,
         strings: &Strings,
         derivation: &Derivation,
-        mut rollups: Option<Rollups>,
+        mut rollups: Option<Rollups<'_>>,
         watch: &mut Watch<'_>,
     ) -> Result<(), IngestError> {
         let mut rows = self.rows(&SPANS, strings)?;
@@ -49,6 +49,7 @@ impl Tables<'_> {
         let mut graph_places = derivation.links.graph_places.reader()?;
         let mut forwards = derivation.forwards.reader()?;
         let mut operator_times = derivation.links.operator_times.reader()?;
+        let mut launches = derivation.links.launches.reader()?;
         let mut issuers = derivation.communication_issuers.reader()?;
         while let Some(span) = stream.next()? {
             let (key, head) = (&span.key, &span.record.head);
@@ -75,8 +76,13 @@ impl Tables<'_> {
                     issued_communication = true;
                     issuers.next_key()?;
                 }
-                let derived = Derived { span: &span, nested, step, self_ns, link, device, issued_communication };
-                rollups.push(&derived, strings)?;
+                let launch = match launches.peek()? {
+                    Some(launch) if launch.call == span.id => launches.next_key()?,
+                    _ => None,
+                };
+                let derived =
+                    Derived { span: &span, nested, step, self_ns, link, device, launch, issued_communication };
+                rollups.push(&derived)?;
             }
             let module = if is_device { link.and_then(|link| link.module) } else { nested.module };
             rows.i64(span.id.index() as i64)
@@ -119,7 +125,7 @@ impl Tables<'_> {
         }
         rows.finish()?;
         match rollups {
-            Some(rollups) => rollups.finish(&derivation.steps, self.writer, self.id, strings),
+            Some(rollups) => rollups.finish(&derivation.steps, self.writer),
             None => Ok(()),
         }
     }

@@ -5,10 +5,13 @@ mod counters;
 mod flows;
 mod health;
 mod ingest_warnings;
+mod kernel_rollup;
+mod launches;
 mod memory_events;
 mod op_rollup;
 mod spans;
 mod step_breakdown;
+mod step_devices;
 mod steps;
 mod tracks;
 
@@ -17,17 +20,20 @@ pub use counters::COUNTERS;
 pub use flows::FLOWS;
 pub use health::HEALTH;
 pub use ingest_warnings::INGEST_WARNINGS;
+pub use kernel_rollup::KERNEL_ROLLUP;
+pub use launches::LAUNCHES;
 pub use memory_events::MEMORY_EVENTS;
 pub use op_rollup::OP_ROLLUP;
 pub use spans::SPANS;
 pub use step_breakdown::STEP_BREAKDOWN;
+pub use step_devices::STEP_DEVICES;
 pub use steps::STEPS;
 pub use tracks::TRACKS;
 
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 11] = [
+pub static TABLES: [&Table; 14] = [
     &SPANS,
     &TRACKS,
     &COUNTERS,
@@ -35,7 +41,10 @@ pub static TABLES: [&Table; 11] = [
     &FLOWS,
     &STEPS,
     &STEP_BREAKDOWN,
+    &STEP_DEVICES,
     &OP_ROLLUP,
+    &KERNEL_ROLLUP,
+    &LAUNCHES,
     &COLLECTIVES,
     &INGEST_WARNINGS,
     &HEALTH,
@@ -43,6 +52,9 @@ pub static TABLES: [&Table; 11] = [
 
 /// The tables whose rows stand for elements of the input: `events_in` = their rows + what was dropped.
 pub static EVENT_TABLES: [&Table; 4] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS];
+
+/// The tables that ingest adds up from the others, and leaves out with `--without rollups`.
+pub static ROLLUPS: [&Table; 6] = [&STEP_BREAKDOWN, &STEP_DEVICES, &OP_ROLLUP, &KERNEL_ROLLUP, &LAUNCHES, &COLLECTIVES];
 
 /// The table of that name.
 #[must_use]

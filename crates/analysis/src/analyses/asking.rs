@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
+use stepscope_model::tables::STEP_BREAKDOWN;
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
 
 use super::Question;
@@ -73,6 +74,12 @@ impl Asking<'_> {
     /// Whether rows of a table were written for any of the recordings.
     pub(crate) fn has_rows(&self, table: &str) -> bool {
         self.sources.iter().any(|source| source.rows.get(table).is_some_and(|rows| *rows > 0))
+    }
+
+    /// Whether the sums of whole steps that ingest made can answer.
+    pub(crate) fn has_sums(&self) -> bool {
+        let made = |source: &&SourceRecord| source.rows.get(STEP_BREAKDOWN.name).is_some_and(|rows| *rows > 0);
+        !self.question.has_time_range() && self.sources.iter().all(made)
     }
 
     /// Whether any device event was recorded.

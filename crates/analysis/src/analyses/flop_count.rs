@@ -30,6 +30,22 @@ const OPERATORS: &str = "
 
 /// Counts; none when no operator has shapes to count by.
 pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
+    if asking.has_sums() { from_sums(asking, steps) } else { from_spans(asking, steps) }
+}
+
+fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
+    let rows = asking.query(&format!(
+        "SELECT sum(flops) AS flops, sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns
+         FROM op_rollup WHERE {{steps}} AND {}",
+        in_complete(steps)
+    ))?;
+    let first = |name: &str| Ok::<_, AnalysisError>(rows.i64(name)?.first().copied().flatten());
+    let Some(flops) = first("flops")? else { return Ok(None) };
+    let (covered_ns, device_ns) = (first("covered_ns")?.unwrap_or(0), first("device_ns")?.unwrap_or(0));
+    Ok(Some(FlopCount { flops, covered_ns, device_ns }))
+}
+
+fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
     if asking.query("SELECT 1 FROM ops_with_flops WHERE {events} LIMIT 1")?.rows() == 0 {
         return Ok(None);
     }
@@ -50,7 +66,7 @@ pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<Fl
                 path.pop();
             }
             let is_inside = path.last().is_some_and(|(_, is_counted)| *is_counted);
-            let own = flops[row].filter(|flops| *flops > 0 && !is_inside);
+            let own = flops[row].filter(|_| !is_inside);
             count.flops += own.unwrap_or(0);
             let is_counted = is_inside || own.is_some();
             count.covered_ns += if is_counted { device[row] } else { 0 };

@@ -100,9 +100,12 @@ fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Resu
 }
 
 fn add_kernels(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let rows = asking.query(&format!(
-        "SELECT name, sum(dur_ns) AS dur_ns FROM device_events WHERE {{events}} AND {complete} AND kind = 'kernel' GROUP BY name",
-    ))?;
+    let kernels = if asking.has_sums() {
+        format!("SELECT name, total_ns AS dur_ns FROM kernel_rollup WHERE {{steps}} AND {complete}")
+    } else {
+        format!("SELECT name, dur_ns FROM device_events WHERE {{events}} AND {complete} AND kind = 'kernel'")
+    };
+    let rows = asking.query(&format!("SELECT name, sum(dur_ns) AS dur_ns FROM ({kernels}) GROUP BY name"))?;
     let names = TensorCoreNames::new()?;
     for (name, dur_ns) in rows.text("name")?.into_iter().zip(rows.required_i64("dur_ns")?) {
         facts.kernel_ns += dur_ns;

@@ -39,30 +39,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         asking.key("properties", "registers_per_thread", "BIGINT"),
         asking.key("properties", "shared_memory_bytes", "BIGINT"),
     ];
-    let events = "SELECT * FROM spans WHERE {events} AND kind = 'kernel' AND phase = 'X'";
-    let events = if asking.groups_by("operator") {
-        format!(
-            "SELECT kernel.*, op.name AS operator FROM ({events}) AS kernel
-             LEFT JOIN (SELECT rank, \"window\", span_id, name FROM spans WHERE {{source}} AND kind = 'op') AS op
-               ON op.rank = kernel.rank AND op.\"window\" = kernel.\"window\" AND op.span_id = kernel.operator_id"
-        )
-    } else {
-        events.to_owned()
-    };
+    let are_added_up = are_added_up(asking);
+    let grouped = if are_added_up { sums_of_ranks(&keys) } else { sums_of_spans(asking, &keys) };
     let statement = format!(
-        "WITH grouped AS (
-           SELECT name, {}, {},
-             sum(blocks_per_sm * dur_ns) / nullif(sum(dur_ns) FILTER (WHERE blocks_per_sm IS NOT NULL), 0) AS blocks_per_sm,
-             sum(est_achieved_occupancy_percent / 100 * dur_ns)
-               / nullif(sum(dur_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL), 0) AS occupancy_ratio,
-             count(comm_rule) > 0 AS is_communication, count(operator_id) AS with_operator
-           FROM ({events}) GROUP BY ALL
-         )
+        "WITH grouped AS ({grouped})
          SELECT *, total_ns / nullif(CAST(sum(total_ns) OVER () AS DOUBLE), 0) AS share_ratio
          FROM grouped ORDER BY total_ns DESC, name, operator, rank, step, device_id, stream_id, grid, block,
-           registers_per_thread, shared_memory_bytes",
-        keys.join(", "),
-        named_columns("dur_ns", "true")
+           registers_per_thread, shared_memory_bytes"
     );
     let mut table = asking.table(&statement, columns(asking))?;
     let tensor_cores = TensorCoreNames::new()?;
@@ -85,12 +68,58 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     table.total = Some(table.columns.iter().map(total_of).collect());
     table.sorted_by = Some("-total_ns".to_owned());
     table.notes = vec![asking.scope()];
+    if are_added_up {
+        table.notes.push("percentiles within 1 %".to_owned());
+    }
     let blocks = missing_in(&table, "blocks_per_sm", "blocks per SM", &argument_not_recorded("blocks per SM"));
     let occupancy =
         missing_in(&table, "occupancy_ratio", "est. occupancy", &argument_not_recorded("est. achieved occupancy %"));
     let mut report = Report::new("kernels", vec![Part::Table(table)]);
     report.missing.extend(blocks.into_iter().chain(occupancy));
     Ok(report)
+}
+
+/// Whether the sums of each rank answer: percentiles across ranks come from sketches, those of one rank are exact.
+fn are_added_up(asking: &Asking<'_>) -> bool {
+    let are_summed = |grouping: &String| grouping == "step" || grouping == "device";
+    asking.ranks().len() > 1 && asking.has_sums() && asking.question.group_by.iter().all(are_summed)
+}
+
+fn sums_of_ranks(keys: &[String]) -> String {
+    format!(
+        "SELECT name, {}, sum(count) AS count, sum(total_ns) AS total_ns,
+           sum(total_ns) / CAST(sum(count) AS DOUBLE) AS mean_ns, min(min_ns) AS min_ns,
+           sketch_percentile(durations, 50) AS p50_ns, sketch_percentile(durations, 90) AS p90_ns,
+           sketch_percentile(durations, 99) AS p99_ns, max(max_ns) AS max_ns,
+           sum(blocks_per_sm_ns) / nullif(sum(with_blocks_per_sm_ns), 0) AS blocks_per_sm,
+           sum(occupancy_ns) / nullif(sum(with_occupancy_ns), 0) AS occupancy_ratio,
+           bool_or(is_communication) AS is_communication, sum(with_operator) AS with_operator
+         FROM kernel_rollup WHERE {{steps}} GROUP BY ALL",
+        keys.join(", ")
+    )
+}
+
+fn sums_of_spans(asking: &Asking<'_>, keys: &[String]) -> String {
+    let events = "SELECT * FROM spans WHERE {events} AND kind = 'kernel' AND phase = 'X'";
+    let events = if asking.groups_by("operator") {
+        format!(
+            "SELECT kernel.*, op.name AS operator FROM ({events}) AS kernel
+             LEFT JOIN (SELECT rank, \"window\", span_id, name FROM spans WHERE {{source}} AND kind = 'op') AS op
+               ON op.rank = kernel.rank AND op.\"window\" = kernel.\"window\" AND op.span_id = kernel.operator_id"
+        )
+    } else {
+        events.to_owned()
+    };
+    format!(
+        "SELECT name, {}, {},
+           sum(blocks_per_sm * dur_ns) / nullif(sum(dur_ns) FILTER (WHERE blocks_per_sm IS NOT NULL), 0) AS blocks_per_sm,
+           sum(est_achieved_occupancy_percent / 100 * dur_ns)
+             / nullif(sum(dur_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL), 0) AS occupancy_ratio,
+           count(comm_rule) > 0 AS is_communication, count(operator_id) AS with_operator
+         FROM ({events}) GROUP BY ALL",
+        keys.join(", "),
+        named_columns("dur_ns", "true")
+    )
 }
 
 fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {

@@ -1,6 +1,6 @@
 //! Regions that people marked in their code, and what was launched from inside them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
@@ -66,66 +66,111 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     Ok(report)
 }
 
-/// A region that has not ended.
-struct Open {
+/// A region on its thread.
+struct Region {
     group: Group,
+    start_ns: i64,
     end_ns: i64,
+    is_in_step: bool,
 }
+
+/// A launch on its thread.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Launch {
+    start_ns: i64,
+    device_events: i64,
+    device_ns: i64,
+}
+
+/// Rank, window and track.
+type Thread = (i64, i64, i64);
 
 /// Follows each thread: a launch belongs to the regions that are open when its call starts.
 fn walk(asking: &Asking<'_>) -> Result<HashMap<Group, Sums>, AnalysisError> {
-    let statement = format!(
-        "SELECT rank, \"window\", track_id, start_ns, start_ns + dur_ns AS end_ns, name, step,
-           false AS is_launch, 0 AS device_events, 0 AS device_ns
-         FROM ({REGIONS})
-         UNION ALL
-         SELECT rank, \"window\", track_id, start_ns, end_ns, name, step, true, device_events, device_total_ns
-         FROM launches WHERE {{source}}
-         ORDER BY rank, \"window\", track_id, start_ns, is_launch, end_ns DESC"
-    );
+    let regions = read_regions(asking)?;
+    let mut launches = if regions.is_empty() { HashMap::new() } else { read_launches(asking)? };
     let mut sums: HashMap<Group, Sums> = HashMap::new();
-    let mut open: Vec<Open> = Vec::new();
-    let mut thread = (0, 0, 0);
+    for (thread, regions) in regions {
+        let mut launches = launches.remove(&thread).unwrap_or_default();
+        launches.sort_unstable();
+        follow(&regions, &launches, &mut sums);
+    }
+    Ok(sums)
+}
+
+/// The regions of each thread by start; of those that start together the longest first.
+fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, AnalysisError> {
+    let mut regions: BTreeMap<Thread, Vec<Region>> = BTreeMap::new();
+    let statement = format!(
+        "SELECT rank, \"window\", track_id, start_ns, start_ns + dur_ns AS end_ns, name, step FROM ({REGIONS})
+         ORDER BY start_ns, end_ns DESC, position"
+    );
     asking.walk(&statement, |frame| {
         let column = |name: &str| frame.required_i64(name);
         let (ranks, windows, tracks) = (column("rank")?, column("window")?, column("track_id")?);
         let (starts, ends, steps) = (column("start_ns")?, column("end_ns")?, frame.i64("step")?);
-        let (events, device) = (column("device_events")?, column("device_ns")?);
-        let is_launch = frame.bool("is_launch")?;
         for (row, name) in frame.text("name")?.into_iter().enumerate() {
-            if thread != (ranks[row], windows[row], tracks[row]) {
-                thread = (ranks[row], windows[row], tracks[row]);
-                open.clear();
-            }
-            open.retain(|region| region.end_ns > starts[row]);
-            if is_launch[row] == Some(true) {
-                add_launch(&mut sums, &open, events[row], device[row]);
-                continue;
-            }
             let rank = asking.groups_by("rank").then_some(ranks[row]);
             let group = (name.unwrap_or_default(), rank, steps[row].filter(|_| asking.groups_by("step")));
-            let is_inside = open.iter().any(|outer| outer.group.0 == group.0 && outer.end_ns >= ends[row]);
-            let sums = sums.entry(group.clone()).or_default();
-            let host_ns = if is_inside { 0 } else { ends[row] - starts[row] };
-            sums.host_total_ns += host_ns;
-            sums.in_steps_ns += if steps[row].is_some() { host_ns } else { 0 };
-            open.push(Open { group, end_ns: ends[row] });
+            let is_in_step = steps[row].is_some();
+            let region = Region { group, start_ns: starts[row], end_ns: ends[row], is_in_step };
+            regions.entry((ranks[row], windows[row], tracks[row])).or_default().push(region);
         }
         Ok(())
     })?;
-    Ok(sums)
+    Ok(regions)
+}
+
+fn read_launches(asking: &Asking<'_>) -> Result<HashMap<Thread, Vec<Launch>>, AnalysisError> {
+    let mut launches: HashMap<Thread, Vec<Launch>> = HashMap::new();
+    let statement =
+        "SELECT rank, \"window\", track_id, start_ns, device_events, device_total_ns FROM launches WHERE {source}";
+    asking.walk(statement, |frame| {
+        let column = |name: &str| frame.required_i64(name);
+        let (ranks, windows, tracks) = (column("rank")?, column("window")?, column("track_id")?);
+        let (starts, events, device) = (column("start_ns")?, column("device_events")?, column("device_total_ns")?);
+        for row in 0..frame.rows() {
+            let launch = Launch { start_ns: starts[row], device_events: events[row], device_ns: device[row] };
+            launches.entry((ranks[row], windows[row], tracks[row])).or_default().push(launch);
+        }
+        Ok(())
+    })?;
+    Ok(launches)
+}
+
+/// Follows one thread. Both lists are in order; a region begins before what is launched at its start.
+fn follow(regions: &[Region], launches: &[Launch], sums: &mut HashMap<Group, Sums>) {
+    let mut open: Vec<&Region> = Vec::new();
+    let mut launches = launches.iter().peekable();
+    let mut launch_until = |until_ns: i64, open: &mut Vec<&Region>, sums: &mut HashMap<Group, Sums>| {
+        while let Some(launch) = launches.next_if(|launch| launch.start_ns < until_ns) {
+            open.retain(|region| region.end_ns > launch.start_ns);
+            add_launch(sums, open, launch);
+        }
+    };
+    for region in regions {
+        launch_until(region.start_ns, &mut open, sums);
+        open.retain(|outer| outer.end_ns > region.start_ns);
+        let is_inside = open.iter().any(|outer| outer.group.0 == region.group.0 && outer.end_ns >= region.end_ns);
+        let host_ns = if is_inside { 0 } else { region.end_ns - region.start_ns };
+        let sums = sums.entry(region.group.clone()).or_default();
+        sums.host_total_ns += host_ns;
+        sums.in_steps_ns += if region.is_in_step { host_ns } else { 0 };
+        open.push(region);
+    }
+    launch_until(i64::MAX, &mut open, sums);
 }
 
 /// Work counts once for each name around its launch, and as its own for the innermost.
-fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[Open], events: i64, device_ns: i64) {
+fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[&Region], launch: &Launch) {
     for (place, region) in open.iter().enumerate() {
         let Some(sums) = sums.get_mut(&region.group) else { continue };
         if !open[..place].iter().any(|outer| outer.group.0 == region.group.0) {
-            sums.device_events += events;
-            sums.device_total_ns += device_ns;
+            sums.device_events += launch.device_events;
+            sums.device_total_ns += launch.device_ns;
         }
         if place + 1 == open.len() {
-            sums.device_self_ns += device_ns;
+            sums.device_self_ns += launch.device_ns;
         }
     }
 }

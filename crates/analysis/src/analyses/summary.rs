@@ -319,12 +319,15 @@ fn top_operators(asking: &Asking<'_>, has_devices: bool) -> Result<ReportTable, 
 }
 
 fn top_kernels(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+    let kernels = if asking.has_sums() {
+        "SELECT name, count, total_ns FROM kernel_rollup WHERE {steps}"
+    } else {
+        "SELECT name, 1 AS count, dur_ns AS total_ns FROM device_events WHERE {events} AND kind = 'kernel'"
+    };
     let statement = format!(
         "SELECT name, count, total_ns, total_ns / CAST(count AS DOUBLE) AS mean_ns,
            total_ns / nullif(CAST(sum(total_ns) OVER () AS DOUBLE), 0) AS share_ratio
-         FROM (
-           SELECT name, count(*) AS count, sum(dur_ns) AS total_ns FROM device_events
-           WHERE {{events}} AND kind = 'kernel' GROUP BY name)
+         FROM (SELECT name, sum(count) AS count, sum(total_ns) AS total_ns FROM ({kernels}) GROUP BY name)
          ORDER BY total_ns DESC, name LIMIT {TOP}"
     );
     let columns = vec![

@@ -1,10 +1,13 @@
 //! Copies and fills by name: how much they move, how fast, and whether kernels hide them (metrics, section 12).
 
+mod cover;
+
 use std::collections::HashMap;
 
 use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
+use self::cover::{Cover, Covers};
 use super::asking::{cell, missing_in, sum_of};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
@@ -27,14 +30,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 };
 
 /// What rows are grouped by: name, rank, step, device and stream.
-type Group = (Option<String>, [Option<i64>; 4]);
-
-/// Time that some copies take together, and how much of it kernels of the same device run meanwhile.
-#[derive(Clone, Copy, Default)]
-struct Cover {
-    copy_ns: i64,
-    hidden_ns: i64,
-}
+pub(super) type Group = (Option<String>, [Option<i64>; 4]);
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let copies = asking.query(&format!(
@@ -44,8 +40,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         named_columns("dur_ns", "true")
     ))?;
     let moved = Moved::of_rows(&copies)?;
-    let covers = covers(asking, "name", &keys(asking), "true")?;
-    let mut table = ReportTable::rows(columns(asking, &moved), rows(&copies, &moved, &covers)?);
+    let covers = Covers::read(asking, &keys(asking))?;
+    let mut table = ReportTable::rows(columns(asking, &moved), rows(&copies, &moved, &covers.by_group)?);
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => Cell::Text(words::counted(table.rows.len(), "kind")),
         "count" | "total_ns" | "bytes" => Cell::Int(sum_of(&table, &column.name)),
@@ -65,7 +61,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         ),
         missing_in(&table, "hidden_ratio", "hidden", ZERO_DURATION),
     ];
-    let sentence = sentence(asking, &copies.required_i64("count")?, &moved)?;
+    let sentence = sentence(&copies.required_i64("count")?, &moved, &covers);
     let mut report = Report::new("transfers", vec![Part::Text(sentence), Part::Table(table)]);
     report.missing.extend(missing.into_iter().flatten());
     Ok(report)
@@ -76,53 +72,12 @@ fn keys(asking: &Asking<'_>) -> String {
     keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ")
 }
 
-fn groups(frame: &Frame) -> Result<Vec<Group>, AnalysisError> {
+pub(super) fn groups(frame: &Frame) -> Result<Vec<Group>, AnalysisError> {
     let columns = ["rank", "step", "device_id", "stream_id"].map(|name| frame.i64(name));
     let [ranks, steps, devices, streams] = columns;
     let (ranks, steps, devices, streams) = (ranks?, steps?, devices?, streams?);
     let names = frame.text("name")?.into_iter().enumerate();
     Ok(names.map(|(row, name)| (name, [ranks[row], steps[row], devices[row], streams[row]])).collect())
-}
-
-/// How much of each group's time kernels hide. Any kernel of the device can, whichever step it belongs to.
-fn covers(
-    asking: &Asking<'_>,
-    name: &str,
-    keys: &str,
-    condition: &str,
-) -> Result<HashMap<Group, Cover>, AnalysisError> {
-    let frame = asking.query(&format!(
-        "WITH copies AS (
-           SELECT {name} AS name, {keys}, rank AS on_rank, \"window\" AS on_window, device_id AS on_device, start_ns, end_ns
-           FROM device_events WHERE {{events}} AND kind IN ('memcpy', 'memset') AND {condition}
-         ),
-         places AS (SELECT DISTINCT name, rank, step, device_id, stream_id, on_rank, on_window, on_device FROM copies),
-         kernels AS (
-           SELECT rank AS kernel_rank, \"window\" AS kernel_window, device_id AS kernel_device,
-             start_ns AS kernel_start_ns, end_ns AS kernel_end_ns
-           FROM device_events WHERE {{source}} AND kind = 'kernel'
-         ),
-         intervals AS (
-           SELECT name, rank, step, device_id, stream_id, on_rank, on_window, on_device, start_ns, end_ns, true AS is_copy
-           FROM copies
-           UNION ALL
-           SELECT name, rank, step, device_id, stream_id, on_rank, on_window, on_device,
-             kernel_start_ns, kernel_end_ns, false
-           FROM places JOIN kernels
-             ON kernel_rank = on_rank AND kernel_window = on_window AND kernel_device IS NOT DISTINCT FROM on_device
-         ),
-         by_device AS (
-           SELECT name, rank, step, device_id, stream_id, on_rank, on_window, on_device,
-             union_length(start_ns, end_ns) FILTER (WHERE is_copy) AS copy_ns,
-             overlap_length(start_ns, end_ns, is_copy) AS hidden_ns
-           FROM intervals GROUP BY ALL
-         )
-         SELECT name, rank, step, device_id, stream_id, sum(copy_ns) AS copy_ns, sum(hidden_ns) AS hidden_ns
-         FROM by_device GROUP BY ALL"
-    ))?;
-    let (copy, hidden) = (frame.required_i64("copy_ns")?, frame.required_i64("hidden_ns")?);
-    let cover = |(row, group): (usize, Group)| (group, Cover { copy_ns: copy[row], hidden_ns: hidden[row] });
-    Ok(groups(&frame)?.into_iter().enumerate().map(cover).collect())
 }
 
 fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Result<Vec<Vec<Cell>>, AnalysisError> {
@@ -161,35 +116,17 @@ fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Resu
     Ok(groups(copies)?.into_iter().zip(moved).enumerate().map(row).collect())
 }
 
-impl Cover {
-    fn hidden_ratio(self) -> Option<f64> {
-        (self.copy_ns > 0).then(|| self.hidden_ns as f64 / self.copy_ns as f64)
-    }
-
-    fn in_words(self) -> String {
-        match self.hidden_ratio() {
-            None => "they take no time".to_owned(),
-            Some(0.0) => "none of it is hidden behind kernels".to_owned(),
-            Some(_) if self.hidden_ns == self.copy_ns => "all of it is hidden behind kernels".to_owned(),
-            Some(ratio) => format!("{} of its time is hidden behind kernels", words::ratio(ratio)),
-        }
-    }
-}
-
 /// Copies from pageable memory are what can be helped most easily, so they are named first.
-fn sentence(asking: &Asking<'_>, counts: &[i64], moved: &[Moved]) -> Result<Text, AnalysisError> {
+fn sentence(counts: &[i64], moved: &[Moved], covers: &Covers) -> Text {
     if moved.is_empty() {
-        return Ok(Text::from("No copies and no fills."));
+        return Text::from("No copies and no fills.");
     }
     let has_pageable = moved.iter().any(|moved| moved.name.is_pageable());
     let told = || moved.iter().zip(counts).filter(|(moved, _)| moved.name.is_pageable() || !has_pageable);
     let count: i64 = told().map(|(_, count)| count).sum();
     let bytes: i64 = told().filter_map(|(moved, _)| moved.bytes).sum();
     let bytes_ns: i64 = told().filter(|(moved, _)| moved.bytes.is_some()).filter_map(|(moved, _)| moved.bytes_ns).sum();
-    let condition = if has_pageable { "name LIKE '%Pageable%'" } else { "true" };
-    let no_keys = "CAST(NULL AS BIGINT) AS rank, CAST(NULL AS BIGINT) AS step, CAST(NULL AS BIGINT) AS device_id,
-                   CAST(NULL AS BIGINT) AS stream_id";
-    let cover = covers(asking, "'all'", no_keys, condition)?.into_values().next().unwrap_or_default();
+    let cover = if has_pageable { covers.pageable } else { covers.all };
     let is_told = |place: fn(&Moved) -> &Option<String>| {
         told().all(|(moved, _)| place(moved).as_deref().is_some_and(|place| place.starts_with("Pageable")))
     };
@@ -209,7 +146,7 @@ fn sentence(asking: &Asking<'_>, counts: &[i64], moved: &[Moved]) -> Result<Text
         (0, _) => words::moved(bytes as f64),
         _ => format!("{} at {}", words::moved(bytes as f64), words::gb_per_s(bytes as f64 / bytes_ns as f64)),
     };
-    Ok(Text::strong(format!("{what} {how_much}; {}.", cover.in_words())))
+    Text::strong(format!("{what} {how_much}; {}.", cover.in_words()))
 }
 
 fn bandwidth_reason(moved: &[Moved]) -> String {

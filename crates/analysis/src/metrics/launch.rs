@@ -12,7 +12,7 @@ pub(crate) const IN_ORDER: &str = "latency_ns >= 0";
 /// How many launches there are, and of what kinds.
 pub(crate) const COUNTS: &str = "
     count(*) AS launches,
-    count(graph_launch) AS graph_launches,
+    count(*) FILTER (WHERE is_graph) AS graph_launches,
     count(*) FILTER (WHERE latency_ns < 0) AS device_before_launch,
     count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter_than_call";
 

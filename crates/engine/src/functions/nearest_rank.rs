@@ -51,19 +51,22 @@ impl AggregateUDFImpl for NearestRank {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(NearestRankAccumulator { percent: percent(&args)?, counts: ValueCounts::default() }))
+        Ok(Box::new(NearestRankAccumulator {
+            percent: percent("nearest_rank", &args)?,
+            counts: ValueCounts::default(),
+        }))
     }
 }
 
-/// The percent, which must not change from row to row.
-fn percent(args: &AccumulatorArgs) -> Result<u8> {
+/// The percent that a function is asked for, which must not change from row to row.
+pub(super) fn percent(function: &str, args: &AccumulatorArgs) -> Result<u8> {
     let nothing = RecordBatch::new_empty(Arc::new(Schema::empty()));
     let percent = args.exprs.get(1).and_then(|percent| percent.evaluate(&nothing).ok());
     let number = match percent {
         Some(ColumnarValue::Scalar(ScalarValue::Int64(Some(number)))) => u8::try_from(number).ok(),
         _ => None,
     };
-    let wrong = || DataFusionError::Plan("percent of nearest_rank must be a whole number from 0 to 100".to_owned());
+    let wrong = || DataFusionError::Plan(format!("percent of {function} must be a whole number from 0 to 100"));
     number.filter(|percent| *percent <= 100).ok_or_else(wrong)
 }
 

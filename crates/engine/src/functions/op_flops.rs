@@ -1,8 +1,5 @@
 //! `op_flops(name, input_dims, concrete_inputs)`: what one call of an operator computes.
 
-mod formulas;
-mod inputs;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,8 +8,9 @@ use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
+use stepscope_figures::op_flops::op_flops;
+
 use super::FunctionDoc;
-use inputs::Inputs;
 
 pub(super) const DOC: FunctionDoc = FunctionDoc {
     call: "op_flops(name, input_dims, concrete_inputs)",
@@ -52,13 +50,20 @@ impl ScalarUDFImpl for OpFlops {
         let mut known = HashMap::new();
         let flops = (0..names.len()).map(|row| {
             let (name, dims, values) = (text(0, row)?, text(1, row)?, text(2, row));
-            *known.entry((name, dims, values)).or_insert_with(|| flops(name, dims, values))
+            *known.entry((name, dims, values)).or_insert_with(|| op_flops(name, dims, values))
         });
         Ok(ColumnarValue::Array(Arc::new(flops.collect::<Int64Array>())))
     }
 }
 
-fn flops(name: &str, input_dims: &str, concrete_inputs: Option<&str>) -> Option<i64> {
-    let formula = formulas::formula(name)?;
-    formula(&Inputs::read(input_dims, concrete_inputs)?)
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_view_selects_the_operators_that_have_a_formula() {
+        let sql = include_str!("../sql/ops_with_flops.sql");
+        for operator in stepscope_figures::op_flops::operators() {
+            assert!(sql.contains(&format!("'{operator}'")), "{operator} is not in the view");
+        }
+        assert_eq!(sql.matches("'aten::").count(), stepscope_figures::op_flops::operators().count());
+    }
 }

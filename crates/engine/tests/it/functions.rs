@@ -108,10 +108,21 @@ fn nearest_rank_by_hand() {
 }
 
 #[test]
+fn sketches_of_several_rows_are_one() {
+    let (_folder, engine) = small_engine();
+    let ask_percentiles = "SELECT sketch_percentile(s, 0), sketch_percentile(s, 50), sketch_percentile(s, 100)";
+    // 5, 100 twice and 7 are exact: small buckets hold one value.
+    check(&engine, &format!("{ask_percentiles} FROM (VALUES ('5:1 100:2'), (NULL), ('7:1')) AS t(s)"), &["5|7|100"]);
+    check(&engine, &format!("{ask_percentiles} FROM (VALUES ('5:1')) AS t(s) WHERE s = ''"), &["null|null|null"]);
+    let error = ask(&engine, "SELECT sketch_percentile(s, 50) FROM (VALUES ('five')) AS t(s)").unwrap_err();
+    assert!(error.to_string().contains("takes sketches"), "{error}");
+}
+
+#[test]
 fn functions_are_documented() {
     for function in FUNCTIONS {
         let name = function.call.split('(').next().unwrap();
-        assert!(["nearest_rank", "op_flops", "union_length", "overlap_length"].contains(&name));
+        assert!(["nearest_rank", "op_flops", "union_length", "overlap_length", "sketch_percentile"].contains(&name));
         assert!(function.doc.ends_with('.'));
     }
 }

@@ -112,22 +112,6 @@ fn runtime_calls_and_thread_spans() {
 }
 
 #[test]
-fn launches_have_the_earliest_of_their_device_events() {
-    let (_folder, engine) = small_engine();
-    check(
-        &engine,
-        "SELECT name, start_ns, end_ns, device_events, device_start_ns, device_dur_ns, latency_ns, delay_ns FROM launches
-         WHERE rank = 5 ORDER BY start_ns",
-        &[
-            "cudaLaunchKernel|2015|2025|1|2040|30|25|15",
-            "cudaMemcpyAsync|2050|2060|1|2060|20|10|0",
-            "cudaLaunchKernel|2210|2215|1|2070|50|-140|0",
-        ],
-    );
-    check(&engine, "SELECT count(*) FROM launches", &["9"]);
-}
-
-#[test]
 fn breakdown_spans() {
     let (_folder, engine) = small_engine();
     check(

@@ -3,6 +3,7 @@
 use stepscope_model::Class;
 
 use super::Activity;
+use crate::windows::Windows;
 
 const ACTIVITIES: usize = Activity::ALL.len();
 
@@ -46,14 +47,6 @@ impl Shares {
     }
 }
 
-/// A window that time is shared out to.
-#[derive(Debug)]
-struct Window {
-    start_ns: i64,
-    end_ns: i64,
-    shares: Shares,
-}
-
 /// Intervals come in the order of their starts, so for each activity only the latest end must be known.
 #[derive(Debug)]
 pub(super) struct Sweep {
@@ -64,26 +57,18 @@ pub(super) struct Sweep {
     /// Until when each activity goes on; not before `now_ns` if it does.
     active_until_ns: [i64; ACTIVITIES],
     whole: Shares,
-    /// By start; they may overlap.
-    windows: Vec<Window>,
-    /// Windows that began before `now_ns` and go on.
-    open: Vec<usize>,
-    /// First window that has not begun.
-    next: usize,
+    windows: Windows<Shares>,
 }
 
 impl Sweep {
     /// `windows` must come in the order of their starts.
     pub(super) fn new(windows: impl Iterator<Item = (i64, i64)>) -> Self {
-        let windows = windows.map(|(start_ns, end_ns)| Window { start_ns, end_ns, shares: Shares::default() });
         Self {
             now_ns: None,
             last_end_ns: i64::MIN,
             active_until_ns: [i64::MIN; ACTIVITIES],
             whole: Shares::default(),
-            windows: windows.collect(),
-            open: Vec::new(),
-            next: 0,
+            windows: Windows::new(windows),
         }
     }
 
@@ -100,7 +85,7 @@ impl Sweep {
     pub(super) fn finish(mut self) -> (Vec<Shares>, Option<Shares>) {
         self.advance(self.last_end_ns);
         let whole = self.now_ns.map(|_| self.whole);
-        (self.windows.into_iter().map(|window| window.shares).collect(), whole)
+        (self.windows.finish().into_iter().map(|window| window.got).collect(), whole)
     }
 
     fn advance(&mut self, to_ns: i64) {
@@ -121,16 +106,7 @@ impl Sweep {
 
     fn share_out(&mut self, start_ns: i64, end_ns: i64, is_active: [bool; ACTIVITIES]) {
         self.whole.add(is_active, end_ns - start_ns);
-        while self.windows.get(self.next).is_some_and(|window| window.start_ns < end_ns) {
-            self.open.push(self.next);
-            self.next += 1;
-        }
-        for &index in &self.open {
-            let window = &mut self.windows[index];
-            let (start_ns, end_ns) = (start_ns.max(window.start_ns), end_ns.min(window.end_ns));
-            window.shares.add(is_active, (end_ns - start_ns).max(0));
-        }
-        self.open.retain(|index| self.windows[*index].end_ns > end_ns);
+        self.windows.share_out(start_ns, end_ns, |shares, length_ns| shares.add(is_active, length_ns));
     }
 }
 
