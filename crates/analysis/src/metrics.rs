@@ -18,6 +18,7 @@ pub(crate) mod memory;
 mod nesting;
 mod operators;
 mod path;
+pub(crate) mod queue;
 mod steps;
 mod temporal;
 

@@ -28,6 +28,7 @@ row! {
         device_self_ns: i64,
         device_total_ns: i64,
         flops: Option<i64>,
+        outermost_flops: Option<i64>,
         flops_device_ns: i64,
     }
 }
@@ -41,7 +42,8 @@ impl Sums for OpSums {
         self.device_events += other.device_events;
         self.device_self_ns = self.device_self_ns.saturating_add(other.device_self_ns);
         self.device_total_ns = self.device_total_ns.saturating_add(other.device_total_ns);
-        self.flops = self.flops.zip(other.flops).map(|(a, b)| a.saturating_add(b)).or(self.flops).or(other.flops);
+        add_known(&mut self.flops, other.flops);
+        add_known(&mut self.outermost_flops, other.outermost_flops);
         self.flops_device_ns = self.flops_device_ns.saturating_add(other.flops_device_ns);
     }
 
@@ -51,6 +53,12 @@ impl Sums for OpSums {
 
     fn take(bytes: &mut &[u8]) -> Self {
         Field::take(bytes)
+    }
+}
+
+fn add_known(sum: &mut Option<i64>, more: Option<i64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
     }
 }
 
@@ -111,7 +119,7 @@ impl OpRollup {
         };
         let is_outermost = !self.open.iter().any(|open| open.name == name);
         let is_inside_flops = self.open.last().is_some_and(|parent| parent.has_flops);
-        let flops = if is_inside_flops { None } else { self.flops.of(span, strings) };
+        let flops = self.flops.of(span, strings);
         let has_flops = is_inside_flops || flops.is_some();
         if let Some(parent) = self.open.last_mut() {
             parent.child_ops += 1;
@@ -126,6 +134,7 @@ impl OpRollup {
             device_self_ns: device.time_ns,
             device_total_ns: 0,
             flops,
+            outermost_flops: flops.filter(|_| !is_inside_flops),
             flops_device_ns: if has_flops { device.time_ns } else { 0 },
         };
         self.open.push(Open {
@@ -165,6 +174,7 @@ impl OpRollup {
                 .i64(sums.device_self_ns)
                 .i64(sums.device_total_ns)
                 .i64(sums.flops)
+                .i64(sums.outermost_flops)
                 .i64(sums.flops_device_ns)
                 .end_row()
         })?;

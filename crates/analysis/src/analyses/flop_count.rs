@@ -35,7 +35,7 @@ pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<Fl
 
 fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT sum(flops) AS flops, sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns
+        "SELECT sum(outermost_flops) AS flops, sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns
          FROM op_rollup WHERE {{steps}} AND {}",
         in_complete(steps)
     ))?;

@@ -1,5 +1,7 @@
 //! Launches: how long the calls take, how long their work waits, and how many wait at once (metrics, section 13).
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
@@ -9,7 +11,8 @@ use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::metrics::distribution::{self, named_columns};
-use crate::metrics::launch::{COUNTS, IN_ORDER, queues};
+use crate::metrics::launch::{COUNTS, IN_ORDER};
+use crate::metrics::queue::{self, Queue, Queues};
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -156,13 +159,23 @@ fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
 
 /// Recordings are followed one by one; the mean over several is weighted by their time.
 fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
-    let statement = format!(
-        "SELECT {}, device_id, stream_id, max(longest) AS max,
-           sum(area) / nullif(CAST(sum(length_ns) AS DOUBLE), 0) AS time_weighted_mean
-         FROM ({}) GROUP BY ALL ORDER BY rank, device_id, stream_id",
-        asking.key("rank", "rank", "BIGINT"),
-        queues("{events}")
-    );
+    let mut queues = Queues::default();
+    asking.walk(&queue::statement("{events}"), |rows| queues.take(rows))?;
+    let mut streams: BTreeMap<_, Queue> = BTreeMap::new();
+    for (place, queue) in queues.follow() {
+        let rank = asking.groups_by("rank").then_some(place.rank);
+        let sum =
+            streams.entry((rank, place.device, place.stream)).or_insert(Queue { longest: 0, area: 0, length_ns: 0 });
+        sum.longest = sum.longest.max(queue.longest);
+        sum.area += queue.area;
+        sum.length_ns += queue.length_ns;
+    }
+    let row = |((rank, device, stream), queue): (_, Queue)| {
+        let mean = (queue.length_ns > 0).then(|| queue.area as f64 / queue.length_ns as f64);
+        let ids = [rank, device, stream].map(|id: Option<i64>| cell(id, Cell::Int));
+        ids.into_iter().chain([Cell::Int(queue.longest), cell(mean, Cell::Float)]).collect()
+    };
+    let rows = streams.into_iter().map(row).collect();
     let named = ReportColumn::named;
     let columns = vec![
         asking.key_column("rank", "rank", Look::Value),
@@ -171,10 +184,8 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
         named("max").label("longest queue"),
         named("time_weighted_mean").label("mean queue"),
     ];
-    let mut table = asking.table(&statement, columns)?;
-    "queue_lengths".clone_into(&mut table.name);
-    table.title = Some("WAITING LAUNCHES".to_owned());
-    Ok(table)
+    let table = ReportTable::named("queue_lengths", columns, rows);
+    Ok(ReportTable { title: Some("WAITING LAUNCHES".to_owned()), ..table })
 }
 
 fn sentence(counts: &[(&str, i64)], distributions: &ReportTable) -> Text {

@@ -69,7 +69,10 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if has_memory {
         add_memory(asking, &mut operators)?;
     }
-    let has_flops = !asking.groups_by("stack") && add_flops(asking, &mut operators)?;
+    if is_walk_needed && !asking.groups_by("stack") {
+        add_flops(asking, &mut operators)?;
+    }
+    let has_flops = operators.groups.values().any(|sums| sums.flops.is_some());
     Ok(report(asking, operators, has_memory, has_flops))
 }
 
@@ -80,7 +83,7 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
         "SELECT name, {keys},
            sum(spans) AS spans, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns,
            sum(host_total_ns) AS host_total_ns, sum(device_events) AS device_events,
-           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns
+           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns, sum(flops) AS flops
          FROM op_rollup WHERE {{steps}} GROUP BY ALL"
     ))?;
     let groups = groups(&frame)?;
@@ -88,7 +91,7 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
     let (spans, calls) = (column("spans")?, column("calls")?);
     let (host_self, host_total) = (column("host_self_ns")?, column("host_total_ns")?);
     let (device_events, device_self) = (column("device_events")?, column("device_self_ns")?);
-    let device_total = column("device_total_ns")?;
+    let (device_total, flops) = (column("device_total_ns")?, frame.i64("flops")?);
     let mut operators = Operators::default();
     for (row, group) in groups.into_iter().enumerate() {
         let Some(group) = group else {
@@ -104,6 +107,7 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
             device_events: device_events[row],
             device_self_ns: device_self[row],
             device_total_ns: device_total[row],
+            flops: flops[row],
             ..Sums::default()
         };
         operators.groups.insert(group, sums);
@@ -163,7 +167,7 @@ fn add_memory(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), Anal
 }
 
 /// What operators compute, by their own shapes; an operator inside another of the list counts the same work again.
-fn add_flops(asking: &Asking<'_>, operators: &mut Operators) -> Result<bool, AnalysisError> {
+fn add_flops(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), AnalysisError> {
     let frame = asking.query(&format!(
         "SELECT name, {}, sum(flops) AS flops FROM ops_with_flops WHERE {{events}} GROUP BY ALL",
         keys(asking, "input_dims")
@@ -174,7 +178,7 @@ fn add_flops(asking: &Asking<'_>, operators: &mut Operators) -> Result<bool, Ana
             sums.flops = flops[row];
         }
     }
-    Ok(frame.rows() > 0)
+    Ok(())
 }
 
 fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops: bool) -> Report {

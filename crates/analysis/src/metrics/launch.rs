@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, ZERO_DURATION};
 
+use super::queue::{self, Queues};
 use super::{Measuring, distribution, ratio, stream_name};
 use crate::error::AnalysisError;
 
@@ -71,41 +72,17 @@ fn runtime_calls(measuring: &Measuring<'_>) -> Result<Json, AnalysisError> {
     Ok(Json::Array(rows.collect()))
 }
 
-/// How many launches wait for each stream of a recording: one more when a call starts, one less when its work does.
-/// Every launch waits for its latency, so the sum of these is the area below the curve.
-pub(crate) fn queues(condition: &str) -> String {
-    format!(
-        "WITH changes AS (
-           SELECT rank, \"window\", device_id, stream_id, latency_ns,
-             unnest(make_array(start_ns, device_start_ns)) AS time_ns, unnest(make_array(1, -1)) AS change
-           FROM launches WHERE {condition} AND {IN_ORDER}
-         ),
-         curve AS (
-           SELECT rank, \"window\", device_id, stream_id, time_ns, change, latency_ns,
-             sum(change) OVER (
-               PARTITION BY rank, \"window\", device_id, stream_id ORDER BY time_ns, change
-               ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS waiting
-           FROM changes
-         )
-         SELECT rank, \"window\", device_id, stream_id, max(waiting) AS longest,
-           sum(latency_ns) FILTER (WHERE change = 1) AS area, max(time_ns) - min(time_ns) AS length_ns
-         FROM curve GROUP BY rank, \"window\", device_id, stream_id"
-    )
-}
-
 fn queue_lengths(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
-    let queues = measuring.query(&queues("{source}"))?;
-    let (devices, streams, longest) =
-        (queues.i64("device_id")?, queues.i64("stream_id")?, queues.required_i64("longest")?);
-    let (areas, lengths) = (queues.required_i64("area")?, queues.required_i64("length_ns")?);
+    let mut queues = Queues::default();
+    measuring.walk(&queue::statement("{source}"), |rows| queues.take(rows))?;
     let mut result = Map::new();
-    for (row, longest) in longest.into_iter().enumerate() {
-        let name = stream_name(devices[row], streams[row]);
-        if lengths[row] == 0 {
+    for (place, queue) in queues.follow() {
+        let name = stream_name(place.device, place.stream);
+        if queue.length_ns == 0 {
             measuring.missing(&format!("launch.queue_length.{name}.time_weighted_mean"), ZERO_DURATION);
         }
-        let mean = ratio(areas[row] as f64, lengths[row]);
-        result.insert(name, json!({ "max": longest, "time_weighted_mean": mean }));
+        let mean = ratio(queue.area as f64, queue.length_ns);
+        result.insert(name, json!({ "max": queue.longest, "time_weighted_mean": mean }));
     }
     Ok(Json::Object(result))
 }

@@ -12,7 +12,7 @@ pub static OP_ROLLUP: Table = Table {
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 12] = [
+static COLUMNS: [Column; 13] = [
     Column::optional("step", I32, "Step that the operators start in; null outside the steps."),
     Column::optional("name", Text, "Operator; null for device work that no operator launched."),
     Column::optional("input_dims", Text, "Shapes of the inputs, as a JSON list; null when they were not recorded."),
@@ -31,10 +31,7 @@ static COLUMNS: [Column; 12] = [
         I64,
         "The same with the operators below, of the spans that lie in no other of the name.",
     ),
-    Column::optional(
-        "flops",
-        I64,
-        "FLOPs of the calls that lie in no other call with FLOPs (metrics, section 15); null where they are not known.",
-    ),
+    Column::optional("flops", I64, "FLOPs of its calls (metrics, section 15); null where none is known."),
+    Column::optional("outermost_flops", I64, "The same without the calls inside a call with FLOPs: these add up."),
     Column::required("flops_device_ns", I64, "Device time of calls with FLOPs, or of calls inside one."),
 ];
