@@ -45,6 +45,8 @@ pub(super) struct Shown {
     pub(super) header: String,
     pub(super) short_header: Option<String>,
     pub(super) header_style: Style,
+    /// Whether rows are sorted by it.
+    pub(super) is_sorted: bool,
     /// Whether the header may reach over the next column, which has none.
     pub(super) header_spans: bool,
     pub(super) kind: Kind,
@@ -70,6 +72,7 @@ impl Shown {
             header: String::new(),
             short_header: None,
             header_style: Style::Plain,
+            is_sorted: false,
             header_spans: false,
             kind: Kind::Fixed,
             is_right: false,
@@ -157,6 +160,7 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
         short_header: column.short_label.as_deref().map(|label| {
             with_arrow(options.spell(&safe_text::one_line(label)), table.sorted_by.as_deref(), column, options)
         }),
+        is_sorted: table.sorted_by.as_deref().is_some_and(|name| name.trim_start_matches('-') == column.name),
         ..Shown::empty(0)
     };
     let has_numbers = values.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
@@ -319,16 +323,7 @@ pub(crate) fn header(name: &str, unit: Unit, options: TextOptions) -> String {
     if options.raw {
         return name.into_owned();
     }
-    let suffix = match unit {
-        Unit::Nanoseconds => "_ns",
-        Unit::Bytes | Unit::MovedBytes => "_bytes",
-        Unit::Ratio => "_ratio",
-        Unit::GigabytesPerSecond => "_gb_per_s",
-        Unit::FlopsPerSecond => "_flops_per_s",
-        Unit::Flops => "_flops",
-        Unit::Plain | Unit::Id => "",
-    };
-    name.strip_suffix(suffix).unwrap_or(&name).replace('_', " ")
+    name.strip_suffix(unit.suffix()).unwrap_or(&name).replace('_', " ")
 }
 
 fn with_arrow(header: String, sorted_by: Option<&str>, column: &ReportColumn, options: TextOptions) -> String {
