@@ -142,12 +142,13 @@ impl Column {
         }
         let cells: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
         let header = text::header_of(column, TextOptions::default());
-        let format = text::format_of(column, &header, &cells, false);
+        let total = table.total.as_ref().and_then(|total| total.get(index));
+        let format = text::format_of(column, &header, &cells, total, false);
         let write = |cell: &Cell| match cell {
             Cell::Text(name) if column.look == Look::Kernel => escaped(&kernel_name::short(name)),
             cell => escaped(&format.show(cell)),
         };
-        let total = table.total.as_ref().and_then(|total| total.get(index)).map(write).unwrap_or_default();
+        let total = total.map(write).unwrap_or_default();
         let has_numbers = cells.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
         let is_right = has_numbers || matches!(column.look, Look::Figure | Look::Bar(_));
         Some(Self { header: escaped(&header), cells: cells.into_iter().map(write).collect(), total, is_right })

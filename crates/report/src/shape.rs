@@ -132,16 +132,20 @@ fn move_bar(table: &mut ReportTable, sorted: usize) {
 /// Keeps half of the limit at the beginning and a quarter at the end, with a line between that says what is not there.
 fn leave_out_middle(table: &mut ReportTable, limit: usize, noun: &str) {
     let (first, last) = (limit.div_ceil(2), table.rows.len() - limit / 4);
-    let between: Vec<Vec<Cell>> = table.rows.drain(first..last).collect();
     let sorted_by = table.sorted_by.as_deref().unwrap_or_default().trim_start_matches('-');
     let sorted = table.columns.iter().position(|column| column.name == sorted_by);
-    let range = sorted.and_then(|sorted| {
-        let mut ends = [&between.first()?[sorted], &between.last()?[sorted]];
+    let range = sorted.map(|sorted| {
+        let values: Vec<&Cell> = table.rows.iter().map(|row| &row[sorted]).collect();
+        let format = Format::of(table.columns[sorted].unit, &values);
+        let mut ends = [values[first], values[last - 1]];
         ends.sort_by(|a, b| compare(a, b, false));
-        let format = Format::of(table.columns[sorted].unit, &ends);
-        Some(format!(" between {} and {}", format.show(ends[0]), format.show(ends[1])))
+        match ends.map(|end| format.show(end)) {
+            [low, high] if low == high => format!(" at {low}"),
+            [low, high] => format!(" between {low} and {high}"),
+        }
     });
-    let count = grouped(between.len() as i128, 0);
+    table.rows.drain(first..last);
+    let count = grouped((last - first) as i128, 0);
     table.gap = Some((first, format!("… {count} {noun}{}", range.unwrap_or_default())));
 }
 

@@ -53,7 +53,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     table.notes = vec![asking.scope()];
     let share = |row: &Vec<Cell>| if let Cell::Float(share) = row[5] { share } else { 0.0 };
     if table.rows.iter().any(|row| share(row) > 1.0) {
-        table.notes.push("above 100 % of steps: several threads at once, each counted".to_owned());
+        let note = "above 100 % of steps: threads at once add up, and a region counts whole for the step it starts in";
+        table.notes.push(note.to_owned());
     }
     let mut missing = all_missing_in(&table, &["share_ratio"], ZERO_DURATION);
     if !has_device {

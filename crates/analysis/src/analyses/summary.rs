@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 use stepscope_model::null_reason::{
     DEVICE_IDS_DISAGREE, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS,
 };
-use stepscope_model::tables::MEMORY_EVENTS;
 use stepscope_model::warning::damage;
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
 
@@ -183,11 +182,14 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         named("memory_peak_bytes").label("memory peak").from_width(100),
     ];
     let mut rows = Vec::new();
+    let mut has_device_memory = false;
     for source in &asking.sources {
         let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"])?;
         let devices = members.get("gpu").and_then(Json::as_object).cloned().unwrap_or_default();
+        let memory = members.get("memory").and_then(Json::as_object);
+        has_device_memory |= memory.is_some_and(|devices| devices.keys().any(|name| name != "cpu"));
         for (device, figures) in devices {
-            let memory = members.get("memory").and_then(|memory| memory.get(format!("gpu{device}")));
+            let memory = memory.and_then(|memory| memory.get(&format!("gpu{device}")));
             let number = |value: Option<&Json>| match value {
                 Some(value) if value.is_i64() => value.as_i64().map_or(Cell::Null, Cell::Int),
                 Some(value) => value.as_f64().map_or(Cell::Null, Cell::Float),
@@ -217,9 +219,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         }
     }
     let table = ReportTable { title: Some("DEVICES".to_owned()), ..ReportTable::named("devices", columns, rows) };
-    let has_memory = asking.has_rows(MEMORY_EVENTS.name);
-    // Memory events tell of a device, but of none that has kernels.
-    let no_growth = if has_memory { DEVICE_IDS_DISAGREE } else { NO_MEMORY_EVENTS };
+    let no_growth = if has_device_memory { DEVICE_IDS_DISAGREE } else { NO_MEMORY_EVENTS };
     let growth = missing_in(&table, "memory_growth_bytes", no_growth);
     let no_peak = if growth.is_some() { no_growth } else { MEMORY_TOTALS_NOT_RECORDED };
     missing.extend(growth.into_iter().chain(missing_in(&table, "memory_peak_bytes", no_peak)));
@@ -330,9 +330,9 @@ fn health_reason(asking: &Asking<'_>, grades: &Grades) -> Option<String> {
     let [source] = &asking.sources[..] else {
         return Some(format!("{} says why not all are good", asking.question.in_command("stepscope health")));
     };
-    let Standing { grade, operator_coverage, .. } = grades.get(&source.id)?;
-    let lacks =
-        || operator_coverage.map(|ratio| format!("{} of device time has no operator", words::ratio(1.0 - ratio)));
+    let Standing { grade, unexplained_ratio, .. } = grades.get(&source.id)?;
+    let unexplained = unexplained_ratio.filter(|ratio| *ratio > 0.0);
+    let lacks = || unexplained.map(|ratio| format!("{} of device time has no operator or graph", words::ratio(ratio)));
     let reason = damage(&source.notes, source.lost_events()).or_else(lacks)?;
     Some(format!("{grade}: {reason}"))
 }

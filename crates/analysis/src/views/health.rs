@@ -26,8 +26,8 @@ pub(crate) struct Standing {
     pub grade: String,
     pub device_events: i64,
     pub unlinked_device_events: i64,
-    /// Share of device time that has an operator.
-    pub operator_coverage: Option<f64>,
+    /// Share of device time that belongs to no operator and no graph.
+    pub unexplained_ratio: Option<f64>,
 }
 
 pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, AnalysisError> {
@@ -46,15 +46,14 @@ pub(crate) fn grades(engine: &Engine) -> Result<BTreeMap<SourceId, Standing>, An
         _ => 0,
     };
     let grade = |(id, figures): (SourceId, Figures)| {
-        let operator_coverage = match figures.get("operator_coverage_ratio") {
-            Some((Cell::Float(ratio), _)) => Some(*ratio),
-            _ => None,
-        };
+        let device_ns = count(&figures, "device_time_ns");
+        let explained_ns = count(&figures, "device_time_with_operator_ns") + count(&figures, "graph_device_time_ns");
+        let unexplained_ns = (device_ns - explained_ns).max(0);
         let grade = Standing {
             grade: word(&figures, "grade").to_owned(),
             device_events: count(&figures, "device_events"),
             unlinked_device_events: count(&figures, "unlinked_device_events"),
-            operator_coverage,
+            unexplained_ratio: (device_ns > 0).then(|| unexplained_ns as f64 / device_ns as f64),
         };
         (id, grade)
     };

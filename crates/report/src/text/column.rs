@@ -153,7 +153,8 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     let look = if options.raw { Look::Value } else { column.look };
     let values: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
     let header = header_of(column, options);
-    let format = format_of(column, &header, &values, options.raw);
+    let total = table.total.as_ref().and_then(|total| total.get(index));
+    let format = format_of(column, &header, &values, total, options.raw);
     let mut shown = Shown {
         name: safe_text::one_line(&column.name).into_owned(),
         header: with_arrow(header, table.sorted_by.as_deref(), column, options),
@@ -200,7 +201,7 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     };
     shown.content_width = shown.cells.iter().map(Line::width).max().unwrap_or(0);
     let has_total = !matches!(look, Look::Length | Look::Stack | Look::Spark | Look::Severity | Look::Detail);
-    shown.total = table.total.as_ref().map(|total| match total.get(index) {
+    shown.total = table.total.as_ref().map(|_| match total {
         Some(cell) if has_total && shown.is_right => number_line(&write(cell), cell, options),
         Some(cell) if has_total => name_line(&write(cell), options),
         _ => Line::default(),
@@ -215,14 +216,32 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     shown
 }
 
-/// How the numbers of a column are written.
-pub(crate) fn format_of(column: &ReportColumn, header: &str, values: &[&Cell], raw: bool) -> Format {
+/// How the numbers of a column and their sum are written.
+pub(crate) fn format_of(
+    column: &ReportColumn,
+    header: &str,
+    values: &[&Cell],
+    total: Option<&Cell>,
+    raw: bool,
+) -> Format {
     let is_figure = column.look == Look::Figure;
+    let sum = total.and_then(|total| sum_for_unit(values, total));
+    let values = &values.iter().copied().chain(&sum).collect::<Vec<_>>()[..];
     match Format::of_header(column.unit, header, is_figure) {
         _ if raw => Format::Raw,
         Some(format) => format,
         None if is_figure => Format::of_figures(column.unit, values),
         None => Format::of(column.unit, values),
+    }
+}
+
+/// A sum takes part in choosing the unit, but only so far that the rows keep their digits.
+fn sum_for_unit(values: &[&Cell], total: &Cell) -> Option<Cell> {
+    let largest = 10.0 * values.iter().filter_map(|cell| number(cell)).map(f64::abs).fold(0.0, f64::max);
+    match total {
+        Cell::Int(sum) => Some(Cell::Int((*sum).clamp(-largest as i64, largest as i64))),
+        Cell::Float(sum) if sum.is_finite() => Some(Cell::Float(sum.clamp(-largest, largest))),
+        _ => None,
     }
 }
 

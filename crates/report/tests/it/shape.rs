@@ -56,6 +56,22 @@ fn the_bar_belongs_to_the_sorted_column() {
 }
 
 #[test]
+fn a_sum_has_the_unit_of_its_column() {
+    let shown = |largest: i64| {
+        let mut times = table(&["dur_ns"], vec![vec![Cell::Int(largest)], vec![Cell::Int(1_500)]]);
+        times.total = Some(vec![Cell::Int(18_338_700)]);
+        let text = text::render(&report(times), TextOptions::default());
+        text.lines()
+            .skip(1)
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.starts_with('─'))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(shown(720_000), ["0.72 ms", "< 0.01 ms", "18.34 ms"]);
+    assert_eq!(shown(42_000), ["42.0 µs", "1.5 µs", "18,338.7 µs"]); // Milliseconds would leave nothing of the rows.
+}
+
+#[test]
 fn two_ends_stay_unless_somebody_asked_for_a_limit() {
     let shown = |is_usual_limit: bool| {
         let rows = (0..40).map(|rank| vec![Cell::Int(rank), Cell::Int((40 - rank) * 1_000_000)]).collect();
