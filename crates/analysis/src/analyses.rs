@@ -43,6 +43,14 @@ pub struct Analysis {
     pub(crate) answer: fn(&Asking<'_>) -> Result<Report, AnalysisError>,
 }
 
+impl Analysis {
+    /// Whether it answers with one main table, whose rows and columns can be picked. The summary is many small ones.
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        self.name != summary::ANALYSIS.name
+    }
+}
+
 /// Every analysis, in the order of the help.
 pub static ANALYSES: [&Analysis; 11] = [
     &summary::ANALYSIS,

@@ -151,6 +151,8 @@ struct Part {
     steps: Option<String>,
     /// From where to where.
     range: Option<(i64, i64)>,
+    /// Host times of the steps that the range cuts: marks of them would make whole steps of what is left.
+    cut_steps: Vec<(i64, i64)>,
 }
 
 impl Part {
@@ -173,23 +175,40 @@ impl Part {
         } else {
             None
         };
-        Ok(Self { source: condition, steps, range })
+        let cut_steps = match range.filter(|_| question.has_time_range()) {
+            Some(range) => cut_steps(asking, &condition, range)?,
+            None => Vec::new(),
+        };
+        Ok(Self { source: condition, steps, range, cut_steps })
     }
 
     /// The rows of a table. A span without a step belongs to the time of the steps; so does what has no length.
     fn condition(&self, table: &str) -> String {
-        let Self { source, steps, range } = self;
+        let Self { source, steps, range, cut_steps } = self;
         let Some((from, to)) = range else { return source.clone() };
         if table != "spans" {
             return format!("{source} AND ts_ns >= {from} AND ts_ns < {to}");
         }
         // The window of the profiler is as long as the whole recording.
-        let in_time = format!("kind <> 'window' AND start_ns < {to} AND start_ns + dur_ns >= {from}");
+        let cut_marks = cut_steps.iter().map(|(start, end)| {
+            format!(" AND NOT (kind = 'ann' AND start_ns = {start} AND start_ns + dur_ns = {end})")
+        });
+        let cut_marks: String = cut_marks.collect();
+        let in_time = format!("kind <> 'window' AND start_ns < {to} AND start_ns + dur_ns >= {from}{cut_marks}");
         match steps {
             Some(steps) => format!("{source} AND ({steps} OR step IS NULL AND {in_time})"),
             None => format!("{source} AND {in_time}"),
         }
     }
+}
+
+fn cut_steps(asking: &Asking<'_>, source: &str, (from, to): (i64, i64)) -> Result<Vec<(i64, i64)>, AnalysisError> {
+    let rows = asking.query(&format!(
+        "SELECT host_start_ns, host_start_ns + host_dur_ns AS host_end_ns FROM steps
+         WHERE {source} AND host_start_ns < {to} AND end_ns >= {from} AND (host_start_ns < {from} OR end_ns > {to})"
+    ))?;
+    let (starts, ends) = (rows.required_i64("host_start_ns")?, rows.required_i64("host_end_ns")?);
+    Ok(starts.into_iter().zip(ends).collect())
 }
 
 /// Processes and threads as viewers know them.
@@ -250,6 +269,22 @@ fn value(json: &Json) -> JsonValue<'_> {
     }
 }
 
+/// An event of a track with nothing but a name and a time.
+fn bare<'a>(track: &'a Track, phase: Phase, name: &'a str, ts_ns: i64) -> ChromeEvent<'a> {
+    ChromeEvent {
+        phase,
+        category: None,
+        name,
+        process: value(&track.process),
+        thread: value(&track.thread),
+        ts_ns,
+        dur_ns: None,
+        id: None,
+        args: &[],
+        more_args: None,
+    }
+}
+
 /// A trace being written.
 struct Trace<'t, 'o> {
     writer: ChromeWriter<&'o mut dyn Write>,
@@ -277,19 +312,7 @@ impl Trace<'_, '_> {
                 };
                 let text = named.to_string();
                 let args = [(key, JsonValue::Json(&text))];
-                let event = ChromeEvent {
-                    phase: Phase::Metadata,
-                    category: None,
-                    name,
-                    process: value(&track.process),
-                    thread: value(&track.thread),
-                    ts_ns: 0,
-                    dur_ns: None,
-                    id: None,
-                    args: &args,
-                    more_args: None,
-                };
-                self.event(&event)?;
+                self.event(&ChromeEvent { args: &args, ..bare(track, Phase::Metadata, name, 0) })?;
             }
         }
         Ok(())
@@ -316,7 +339,6 @@ impl Trace<'_, '_> {
             let Some(track) = tracks.by_id.get(&track_ids[row]) else { continue };
             let args: Vec<(&str, JsonValue<'_>)> =
                 columns.iter().filter_map(|(key, values)| Some((*key, values.get(row)?))).collect();
-            let (process, thread) = (value(&track.process), value(&track.thread));
             let lane = track.thread.as_str().and_then(|lane| lane.split_once(':')).map(|(_, id)| id);
             let phase = match phases[row].as_deref() {
                 Some("i") => Phase::Instant,
@@ -324,18 +346,18 @@ impl Trace<'_, '_> {
                 Some("n") => Phase::AsyncInstant,
                 _ => Phase::Complete,
             };
-            let event = ChromeEvent {
-                phase,
+            let name = names[row].as_deref().unwrap_or_default();
+            let mut event = ChromeEvent {
                 category: categories[row].as_deref(),
-                name: names[row].as_deref().unwrap_or_default(),
-                process,
-                thread: if track.is_async { JsonValue::Int(0) } else { thread },
-                ts_ns: starts[row] - self.base_ns,
                 dur_ns: (phase == Phase::Complete).then_some(durations[row]),
-                id: lane.filter(|_| track.is_async).map(JsonValue::Text),
                 args: &args,
                 more_args: rest[row].as_deref(),
+                ..bare(track, phase, name, starts[row] - self.base_ns)
             };
+            if track.is_async {
+                event.thread = JsonValue::Int(0);
+                event.id = lane.map(JsonValue::Text);
+            }
             self.event(&event)?;
             if phase == Phase::AsyncBegin {
                 let ts_ns = event.ts_ns + durations[row];
@@ -358,19 +380,12 @@ impl Trace<'_, '_> {
                 _ => Phase::FlowEnd,
             };
             let number = numbers[row].map(JsonValue::Int);
-            let event = ChromeEvent {
-                phase,
+            let name = names[row].as_deref().unwrap_or_default();
+            self.event(&ChromeEvent {
                 category: categories[row].as_deref(),
-                name: names[row].as_deref().unwrap_or_default(),
-                process: value(&track.process),
-                thread: value(&track.thread),
-                ts_ns: times[row] - self.base_ns,
-                dur_ns: None,
                 id: number.or_else(|| texts[row].as_deref().map(JsonValue::Text)),
-                args: &[],
-                more_args: None,
-            };
-            self.event(&event)?;
+                ..bare(track, phase, name, times[row] - self.base_ns)
+            })?;
         }
         Ok(())
     }
@@ -394,19 +409,12 @@ impl Trace<'_, '_> {
             let Some(track) = tracks.by_id.get(&track_ids[row]) else { continue };
             let args = columns.iter().filter_map(|(key, values)| Some((*key, JsonValue::Int(values[row]?))));
             let args: Vec<(&str, JsonValue<'_>)> = args.collect();
-            let event = ChromeEvent {
-                phase: Phase::Instant,
+            self.event(&ChromeEvent {
                 category: Some("cpu_instant_event"),
-                name: "[memory]",
-                process: value(&track.process),
-                thread: value(&track.thread),
-                ts_ns: times[row] - self.base_ns,
-                dur_ns: None,
-                id: None,
                 args: &args,
                 more_args: rest[row].as_deref(),
-            };
-            self.event(&event)?;
+                ..bare(track, Phase::Instant, "[memory]", times[row] - self.base_ns)
+            })?;
         }
         Ok(())
     }
@@ -420,19 +428,12 @@ impl Trace<'_, '_> {
             let Some(track) = tracks.by_id.get(&track_ids[row]) else { continue };
             let args: Vec<(&str, JsonValue<'_>)> =
                 series[row].as_deref().zip(values[row].map(JsonValue::Float)).into_iter().collect();
-            let event = ChromeEvent {
-                phase: Phase::Counter,
-                category: None,
-                name: names[row].as_deref().unwrap_or_default(),
-                process: value(&track.process),
-                thread: value(&track.thread),
-                ts_ns: times[row] - self.base_ns,
-                dur_ns: None,
-                id: None,
+            let name = names[row].as_deref().unwrap_or_default();
+            self.event(&ChromeEvent {
                 args: &args,
                 more_args: rest[row].as_deref(),
-            };
-            self.event(&event)?;
+                ..bare(track, Phase::Counter, name, times[row] - self.base_ns)
+            })?;
         }
         Ok(())
     }

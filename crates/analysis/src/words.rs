@@ -73,6 +73,23 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     }
 }
 
+/// `a`, `a and b`, `a, b and c`; of many the first four, and how many more.
+pub(crate) fn listed(names: &[String]) -> String {
+    const TOLD: usize = 4;
+    match names {
+        [first @ .., last] if !first.is_empty() && names.len() <= TOLD => format!("{} and {last}", first.join(", ")),
+        _ if names.len() > TOLD => format!("{} and {} more", names[..TOLD].join(", "), names.len() - TOLD),
+        _ => names.join(", "),
+    }
+}
+
+/// Ranks by number, and a verb that goes with them: `rank 1` and `causes`, `ranks 0 and 6` and `cause`.
+pub(crate) fn ranks(ranks: impl Iterator<Item = i64>, verb: &str) -> (String, String) {
+    let names: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
+    let (noun, ending) = if names.len() == 1 { ("rank", "s") } else { ("ranks", "") };
+    (format!("{noun} {}", listed(&names)), format!("{verb}{ending}"))
+}
+
 fn scaled(value: f64, step: f64, units: [&str; 5]) -> String {
     let mut place = 0;
     let mut value = value;
@@ -117,6 +134,9 @@ mod tests {
         assert_eq!(moved(115_605_504.0), "115.6 MB");
         assert_eq!([0.0045, 0.446, 10.06].map(gb_per_s), ["less than 0.01 GB/s", "0.45 GB/s", "10.1 GB/s"]);
         assert_eq!(flops(19.5e12, "/s"), "19.50 TFLOP/s");
+        assert_eq!(ranks([3].into_iter(), "cause"), ("rank 3".to_owned(), "causes".to_owned()));
+        assert_eq!(ranks([0, 6].into_iter(), "cause"), ("ranks 0 and 6".to_owned(), "cause".to_owned()));
+        assert_eq!(ranks(0..6, "cause").0, "ranks 0, 1, 2, 3 and 2 more");
         assert_eq!((counted(1, "step"), counted(1024, "rank")), ("1 step".to_owned(), "1,024 ranks".to_owned()));
     }
 }

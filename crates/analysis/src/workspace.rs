@@ -126,12 +126,12 @@ impl Workspace {
 
     /// Threads, streams and lanes.
     pub fn tracks(&self) -> Result<Report, AnalysisError> {
-        views::sql::report("tracks", &self.engine.query(views::tracks::SQL, &QueryOptions::default())?)
+        views::tracks::report(&self.engine)
     }
 
-    /// Trace health.
-    pub fn health(&self) -> Result<Report, AnalysisError> {
-        views::health::report(&self.engine, &self.sources)
+    /// Trace health of these recordings.
+    pub fn health(&self, rank: Option<u32>, window: Option<u32>) -> Result<Report, AnalysisError> {
+        views::health::report(&self.engine, &self.sources_of(rank, window)?)
     }
 
     /// Every figure of one source, as JSON.
@@ -283,22 +283,27 @@ impl Workspace {
     }
 
     fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
+        match self.sources_of(rank, window)?[..] {
+            [source] => Ok(source),
+            ref found => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(found) }),
+        }
+    }
+
+    /// The recordings of a rank, a window or both; never none.
+    fn sources_of(&self, rank: Option<u32>, window: Option<u32>) -> Result<Vec<&SourceRecord>, AnalysisError> {
         let fits = |source: &&SourceRecord| {
             rank.is_none_or(|rank| source.id.rank == rank) && window.is_none_or(|window| source.id.window == window)
         };
         let found: Vec<&SourceRecord> = self.sources.iter().filter(fits).collect();
-        match found[..] {
-            [source] => Ok(source),
-            [] => {
-                let part = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}"));
-                let what: Vec<String> = [part("rank", rank), part("window", window)].into_iter().flatten().collect();
-                Err(AnalysisError::NoSuchSource {
-                    what: what.join(", "),
-                    names: source_names(&self.sources.iter().collect::<Vec<_>>()),
-                })
-            }
-            _ => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(&found) }),
+        if found.is_empty() {
+            let part = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}"));
+            let what: Vec<String> = [part("rank", rank), part("window", window)].into_iter().flatten().collect();
+            return Err(AnalysisError::NoSuchSource {
+                what: what.join(", "),
+                names: source_names(&self.sources.iter().collect::<Vec<_>>()),
+            });
         }
+        Ok(found)
     }
 }
 

@@ -10,9 +10,10 @@ use crate::Context;
 use crate::commands::parsed;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::options::{InputOptions, OutputOptions, parse_nanoseconds};
+use crate::options::{Format, InputOptions, OutputOptions, parse_nanoseconds};
 use crate::output::{self, Answer};
 use crate::progress::TerminalProgress;
+use crate::shell_words;
 
 #[derive(Args)]
 struct Options {
@@ -55,11 +56,37 @@ pub(crate) struct PartOptions {
 }
 
 impl PartOptions {
-    /// What is asked for.
-    pub(crate) fn question(self) -> Question {
+    /// What is asked for, of the run at these paths.
+    pub(crate) fn question(self, paths: &[PathBuf]) -> Question {
+        let rest_of_command = format!("{}{}", shell_words::of_paths(paths), self.in_words());
         let Self { rank, window, step, from, to, group_by, samples_per_step } = self;
-        let cancel = interrupt::flag().clone();
-        Question { ranks: rank, window, steps: step, from_ns: from, to_ns: to, group_by, samples_per_step, cancel }
+        Question {
+            ranks: rank,
+            window,
+            steps: step,
+            from_ns: from,
+            to_ns: to,
+            group_by,
+            samples_per_step,
+            rest_of_command,
+            cancel: interrupt::flag().clone(),
+        }
+    }
+
+    /// The options that say which part, as they are typed.
+    fn in_words(&self) -> String {
+        let ranks: Vec<String> = self.rank.iter().map(u32::to_string).collect();
+        let words =
+            [
+                (!ranks.is_empty()).then(|| format!(" --rank {}", ranks.join(","))),
+                self.window.map(|window| format!(" --window {window}")),
+                self.step.map(|StepRange { first, last }| {
+                    if first == last { format!(" --step {first}") } else { format!(" --step {first}-{last}") }
+                }),
+                self.from.map(|from| format!(" --from {from}")),
+                self.to.map(|to| format!(" --to {to}")),
+            ];
+        words.into_iter().flatten().collect()
     }
 }
 
@@ -71,6 +98,14 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
     let command = Options::augment_args(clap::Command::new(analysis.name))
         .about(analysis.about)
         .after_help(format!("Examples:\n{}", examples.join("\n")));
+    let command = if analysis.has_rows() {
+        command
+    } else {
+        let command = command.mut_arg("format", |argument| argument.help("How to write the data: table, json or md"));
+        ["sort", "limit", "columns"]
+            .into_iter()
+            .fold(command, |command, name| command.mut_arg(name, |it| it.hide(true)))
+    };
     if analysis.groupings.is_empty() {
         command.mut_arg("group_by", |argument| argument.hide(true))
     } else {
@@ -82,8 +117,11 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
 /// Answers.
 pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
+    if !analysis.has_rows() {
+        refuse_picking(analysis, &options.output)?;
+    }
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let mut report = workspace.analyse(analysis, &options.part.question())?;
+    let mut report = workspace.analyse(analysis, &options.part.question(&options.paths))?;
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         after: std::mem::take(&mut report.data),
@@ -92,6 +130,29 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     };
     output::write(answer, &options.output, context)?;
     Ok(Exit::Done)
+}
+
+/// An answer of many tables has no rows to pick from, and no one table to write.
+fn refuse_picking(analysis: &Analysis, output: &OutputOptions) -> Result<(), Failure> {
+    let name = analysis.name;
+    let picked = [
+        ("--sort", output.sort.is_some()),
+        ("--limit", output.limit.is_some()),
+        ("--columns", !output.columns.is_empty()),
+    ];
+    if let Some((option, _)) = picked.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::usage(format!("{name} is several tables, so {option} has nothing to pick from"))
+            .with_hint("stepscope steps, ops and kernels take --sort, --limit and --columns"));
+    }
+    let format = match output.format {
+        Format::Csv => "csv",
+        Format::Arrow => "arrow",
+        Format::Parquet => "parquet",
+        Format::Table | Format::Json | Format::Md => return Ok(()),
+    };
+    Err(Failure::usage(format!("{name} is several tables, and {format} holds one")).with_hint(format!(
+        "-f json and -f md have all of it; stepscope steps, ops and kernels write their rows with -f {format}"
+    )))
 }
 
 /// `3` or `2-5`.

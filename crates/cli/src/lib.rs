@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod progress;
 mod shell;
+mod shell_words;
 
 use std::ffi::OsString;
 use std::path::Path;

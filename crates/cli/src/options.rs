@@ -38,7 +38,7 @@ pub(crate) struct OutputOptions {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(crate) sort: Option<String>,
     /// Show at most N rows; 0 shows all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_rows)]
     pub(crate) limit: Option<usize>,
     /// Show these columns, in this order, separated by commas
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
@@ -118,6 +118,10 @@ impl ReadingOptions {
             time_limit: self.time_limit,
         }
     }
+}
+
+fn parse_rows(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a number of rows; 0 shows all".to_owned())
 }
 
 /// `1500`, `512MiB`, `2G`: factors of 1024, as memory is sold.

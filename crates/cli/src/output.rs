@@ -79,6 +79,7 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
         columns: options.columns.clone(),
         sort: options.sort.clone(),
         limit: limit(options, answer.usual_limit),
+        is_usual_limit: options.limit.is_none(),
         only: std::mem::take(&mut answer.only),
     };
     let mut report = match answer.for_people {

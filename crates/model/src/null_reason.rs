@@ -16,6 +16,8 @@ pub const NOT_ON_THIS_VENDOR: &str = "not available on this vendor";
 pub const NO_MEMORY_EVENTS: &str = "no memory events";
 /// The recording tells how memory changed, but not how much of it was in use.
 pub const MEMORY_TOTALS_NOT_RECORDED: &str = "memory totals not recorded";
+/// Memory events and kernels call their devices by different numbers.
+pub const DEVICE_IDS_DISAGREE: &str = "device ids disagree";
 /// Blocks of memory cannot be told apart.
 pub const ADDRESSES_NOT_RECORDED: &str = "addresses not recorded";
 /// Nothing says what a communication kernel transfers.
@@ -40,7 +42,7 @@ pub fn argument_not_recorded(argument: &str) -> String {
 }
 
 /// Every reason, and what it means.
-pub static NULL_REASONS: [(&str, &str); 18] = [
+pub static NULL_REASONS: [(&str, &str); 19] = [
     (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
     (NO_COMPLETE_STEP, "every step is cut off, so there is no window to measure in"),
     (NO_COMMUNICATION, "the recording has no communication kernel"),
@@ -49,6 +51,7 @@ pub static NULL_REASONS: [(&str, &str); 18] = [
     (NOT_ON_THIS_VENDOR, "the hardware does not have the thing that is measured"),
     (NO_MEMORY_EVENTS, "the framework was not asked to record memory"),
     (MEMORY_TOTALS_NOT_RECORDED, "the recording tells how memory changed, but not how much of it was in use"),
+    (DEVICE_IDS_DISAGREE, "memory events and kernels call their devices by different numbers, as on ROCm"),
     (ADDRESSES_NOT_RECORDED, "blocks of memory cannot be told apart"),
     (COLLECTIVE_METADATA_NOT_RECORDED, "nothing says what a communication kernel transfers"),
     (UNKNOWN_DTYPE, "the size of an element is not known"),

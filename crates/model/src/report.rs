@@ -61,6 +61,8 @@ pub struct Text {
     pub right: Option<String>,
     /// How much it weighs.
     pub tone: Tone,
+    /// Whether it is code or a command: never broken into lines, so that it can be copied.
+    pub is_code: bool,
 }
 
 impl Text {
@@ -74,6 +76,12 @@ impl Text {
     #[must_use]
     pub fn labelled(label: &'static str, text: impl Into<String>) -> Self {
         Self { label: Some(label), text: text.into(), tone: Tone::Secondary, ..Self::default() }
+    }
+
+    /// Code or commands with a word before them.
+    #[must_use]
+    pub fn code(label: &'static str, text: impl Into<String>) -> Self {
+        Self { is_code: true, tone: Tone::Plain, ..Self::labelled(label, text) }
     }
 }
 
@@ -106,6 +114,8 @@ pub struct Metric {
     pub unit: Unit,
     /// Why the value is missing.
     pub reason: Option<String>,
+    /// Whether only programs get it, because a text says it to people.
+    pub is_for_programs: bool,
 }
 
 /// Rows and columns.
@@ -125,6 +135,10 @@ pub struct Table {
     pub sorted_by: Option<String>,
     /// Rows that a limit left out.
     pub left_out: LeftOut,
+    /// What rows are, such as `ranks`, if both ends of the order matter: the usual limit then leaves out the middle.
+    pub two_ended: Option<&'static str>,
+    /// A line for the rows that were left out, and the number of rows before it.
+    pub gap: Option<(usize, String)>,
     /// What the line below the table says, in pieces.
     pub notes: Vec<String>,
     /// Whether it may stand beside the table before it when the screen has room.
@@ -213,6 +227,13 @@ impl Column {
         Self { look, ..self }
     }
 
+    /// What people call it: the label, else the name without its unit.
+    #[must_use]
+    pub fn header(&self) -> String {
+        let plain = || self.name.strip_suffix(self.unit.suffix()).unwrap_or(&self.name).replace('_', " ");
+        self.label.clone().unwrap_or_else(plain)
+    }
+
     /// Shown on screens of at least so many columns.
     #[must_use]
     pub fn from_width(self, from_width: u16) -> Self {
@@ -293,6 +314,20 @@ static ID_NAMES: [&str; 11] =
     ["rank", "window", "step", "id", "pid", "tid", "device", "stream", "bucket", "position", "line"];
 
 impl Unit {
+    /// What a name in JSON or SQL ends in to carry it.
+    #[must_use]
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "_ns",
+            Self::Bytes | Self::MovedBytes => "_bytes",
+            Self::Ratio => "_ratio",
+            Self::GigabytesPerSecond => "_gb_per_s",
+            Self::FlopsPerSecond => "_flops_per_s",
+            Self::Flops => "_flops",
+            Self::Plain | Self::Id => "",
+        }
+    }
+
     /// The unit that a name in JSON or SQL carries.
     #[must_use]
     pub fn of_name(name: &str) -> Self {

@@ -14,7 +14,7 @@ use crate::{kernel_name, safe_text};
 /// The whole report.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let parts = text::with_reasons(report, TextOptions::default());
+    let parts = text::with_reasons(report);
     let mut blocks: Vec<String> = Vec::new();
     let mut rest = parts.as_slice();
     while let Some(part) = rest.first() {
@@ -29,7 +29,10 @@ pub fn render(report: &Report) -> String {
                     .map_while(|part| if let Part::Metric(metric) = part { Some(metric) } else { None })
                     .collect();
                 taken = metrics.len();
-                blocks.push(figures(&metrics));
+                let shown: Vec<&Metric> = metrics.into_iter().filter(|metric| !metric.is_for_programs).collect();
+                if !shown.is_empty() {
+                    blocks.push(figures(&shown));
+                }
             }
         }
         rest = &rest[taken..];
@@ -39,6 +42,9 @@ pub fn render(report: &Report) -> String {
 }
 
 fn paragraph(text: &Text) -> String {
+    if text.is_code {
+        return code(text);
+    }
     let lines: Vec<String> = safe_text::lines(&text.text).lines().map(escaped).collect();
     let mut paragraph = lines.join("  \n");
     if text.tone == Tone::Strong {
@@ -51,6 +57,12 @@ fn paragraph(text: &Text) -> String {
         let _ = write!(paragraph, "  \n{}", escaped(right));
     }
     format!("{paragraph}\n")
+}
+
+/// A block that GitHub leaves as it is. Tildes, as code may hold backticks.
+fn code(text: &Text) -> String {
+    let label = text.label.map(|label| format!("*{}*\n\n", escaped(label))).unwrap_or_default();
+    format!("{label}~~~\n{}\n~~~\n", safe_text::lines(&text.text))
 }
 
 fn curve(series: &Series) -> String {
@@ -130,12 +142,13 @@ impl Column {
         }
         let cells: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
         let header = text::header_of(column, TextOptions::default());
-        let format = text::format_of(column, &header, &cells, false);
+        let total = table.total.as_ref().and_then(|total| total.get(index));
+        let format = text::format_of(column, &header, &cells, total, false);
         let write = |cell: &Cell| match cell {
             Cell::Text(name) if column.look == Look::Kernel => escaped(&kernel_name::short(name)),
             cell => escaped(&format.show(cell)),
         };
-        let total = table.total.as_ref().and_then(|total| total.get(index)).map(write).unwrap_or_default();
+        let total = total.map(write).unwrap_or_default();
         let has_numbers = cells.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
         let is_right = has_numbers || matches!(column.look, Look::Figure | Look::Bar(_));
         Some(Self { header: escaped(&header), cells: cells.into_iter().map(write).collect(), total, is_right })

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use stepscope_model::{Cell, Hint, LeftOut, Look, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Class, Hint, LeftOut, Look, Part, Report, ReportColumn, ReportTable, Unit};
+
+use crate::number::{Format, grouped};
 
 /// What `--columns`, `--sort` and `--limit` ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub struct Shape {
     pub sort: Option<String>,
     /// How many rows to keep; all when missing.
     pub limit: Option<usize>,
+    /// Whether nobody asked for that limit: a table whose two ends matter then loses its middle.
+    pub is_usual_limit: bool,
     /// Columns that must have a value, such as one rank; a table without such a column keeps all its rows.
     pub only: Vec<(&'static str, i64)>,
 }
@@ -79,6 +83,7 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
         table.rows.sort_by(|a, b| compare(&a[column], &b[column], reverse));
         let sign = if reverse { "-" } else { "" };
         table.sorted_by = Some(format!("{sign}{}", table.columns[column].name));
+        move_bar(table, column);
     }
     if !shape.columns.is_empty() {
         let found = shape.columns.iter().map(|name| find(table, name, "--columns", report));
@@ -91,15 +96,57 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
     if let Some(limit) = shape.limit
         && table.rows.len() > limit
     {
-        let left_out = (table.rows.len() - limit) as u64;
+        let before = table.rows.len();
+        match table.two_ended.filter(|_| shape.is_usual_limit) {
+            Some(noun) => leave_out_middle(table, limit, noun),
+            None => table.rows.truncate(limit),
+        }
+        let left_out = (before - table.rows.len()) as u64;
         table.left_out = match table.left_out {
             LeftOut::Nothing => LeftOut::Rows(left_out),
             LeftOut::Rows(rows) => LeftOut::Rows(rows + left_out),
             LeftOut::Uncounted => LeftOut::Uncounted,
         };
-        table.rows.truncate(limit);
     }
     Ok(())
+}
+
+/// The bar belongs to the column that rows are sorted by, if that holds amounts that are shown.
+fn move_bar(table: &mut ReportTable, sorted: usize) {
+    let is_bar = |column: &ReportColumn| matches!(column.look, Look::Bar(_));
+    let Some(place) = table.columns.iter().position(is_bar).filter(|place| *place != sorted) else { return };
+    let is_amount = |row: &Vec<Cell>| matches!(row[sorted], Cell::Int(_) | Cell::Float(_));
+    let column = &mut table.columns[sorted];
+    if column.look != Look::Value || column.unit == Unit::Id || !table.rows.iter().any(is_amount) {
+        return;
+    }
+    let class = match column.name.split('_').next() {
+        Some("host") => Some(Class::CpuExec),
+        Some("device") => Some(Class::Kernel),
+        _ => None,
+    };
+    column.look = Look::Bar(class);
+    table.columns[place].look = Look::Value;
+}
+
+/// Keeps half of the limit at the beginning and a quarter at the end, with a line between that says what is not there.
+fn leave_out_middle(table: &mut ReportTable, limit: usize, noun: &str) {
+    let (first, last) = (limit.div_ceil(2), table.rows.len() - limit / 4);
+    let sorted_by = table.sorted_by.as_deref().unwrap_or_default().trim_start_matches('-');
+    let sorted = table.columns.iter().position(|column| column.name == sorted_by);
+    let range = sorted.map(|sorted| {
+        let values: Vec<&Cell> = table.rows.iter().map(|row| &row[sorted]).collect();
+        let format = Format::of(table.columns[sorted].unit, &values);
+        let mut ends = [values[first], values[last - 1]];
+        ends.sort_by(|a, b| compare(a, b, false));
+        match ends.map(|end| format.show(end)) {
+            [low, high] if low == high => format!(" at {low}"),
+            [low, high] => format!(" between {low} and {high}"),
+        }
+    });
+    table.rows.drain(first..last);
+    let count = grouped((last - first) as i128, 0);
+    table.gap = Some((first, format!("… {count} {noun}{}", range.unwrap_or_default())));
 }
 
 /// Whoever names a column wants to see it.

@@ -49,10 +49,10 @@ impl TextOptions {
         Self { width: Self::screen_width(columns), color, pictures: true, ..Self::default() }
     }
 
-    /// The width to use on a terminal that is `columns` wide: at least 80, at most 160.
+    /// The width to use on a terminal that is `columns` wide: at least 40, at most 160.
     #[must_use]
     pub fn screen_width(columns: usize) -> usize {
-        columns.clamp(80, 160)
+        columns.clamp(40, 160)
     }
 
     /// The text in the characters that the screen has.
@@ -64,7 +64,7 @@ impl TextOptions {
 /// The whole report, with a line end behind every line and an empty line between parts.
 #[must_use]
 pub fn render(report: &Report, options: TextOptions) -> String {
-    let parts = with_reasons(report, options);
+    let parts = with_reasons(report);
     let mut blocks: Vec<String> = Vec::new();
     let mut rest = parts.as_slice();
     while let Some(part) = rest.first() {
@@ -101,11 +101,13 @@ fn block(first: &Part, parts: &[Part], options: TextOptions) -> (Vec<Line>, usiz
         }
         Part::Text(text) => (words::sentence(text, options), 1),
         Part::Metric(_) => {
-            let metrics: Vec<&Metric> = run(parts, |part| match part {
+            let mut metrics: Vec<&Metric> = run(parts, |part| match part {
                 Part::Metric(metric) => Some(metric),
                 _ => None,
             });
-            (words::metrics(&metrics, options), metrics.len())
+            let taken = metrics.len();
+            metrics.retain(|metric| !metric.is_for_programs);
+            (words::metrics(&metrics, options), taken)
         }
         Part::Series(series) => (words::series(series, options), 1),
         Part::Table(left) => match parts.get(1) {

@@ -140,6 +140,11 @@ impl Asking<'_> {
         self.question.group_by.iter().any(|asked| asked == grouping)
     }
 
+    /// How many rows there are, for the line of sums: of what if each is one, else just rows, as groups repeat names.
+    pub(crate) fn counted_rows(&self, rows: usize, noun: &str) -> Cell {
+        Cell::Text(words::counted(rows, if self.question.group_by.is_empty() { noun } else { "row" }))
+    }
+
     fn first_event_ns(&self, rank: i64, window: i64) -> i64 {
         let id = |source: &SourceRecord| (i64::from(source.id.rank), i64::from(source.id.window));
         let source = self.sources.iter().find(|source| id(source) == (rank, window));
@@ -222,10 +227,15 @@ pub(crate) fn cell<T>(value: Option<T>, kind: impl Fn(T) -> Cell) -> Cell {
     value.map_or(Cell::Null, kind)
 }
 
-/// Says why values of a column are missing, if any is.
-pub(crate) fn missing_in(table: &ReportTable, column: &str, label: &str, reason: &str) -> Option<Missing> {
+/// Says why values of a column are missing, if any is. People hear of it by the header of the column.
+pub(crate) fn missing_in(table: &ReportTable, column: &str, reason: &str) -> Option<Missing> {
     let place = table.columns.iter().position(|known| known.name == column)?;
     let is_missing = table.rows.iter().any(|row| row[place] == Cell::Null);
     let path = format!("{}[].{column}", table.name);
-    is_missing.then(|| Missing { path, label: label.to_owned(), reason: reason.to_owned() })
+    is_missing.then(|| Missing { path, label: table.columns[place].header(), reason: reason.to_owned() })
+}
+
+/// The same for several columns with one reason.
+pub(crate) fn all_missing_in(table: &ReportTable, columns: &[&str], reason: &str) -> Vec<Missing> {
+    columns.iter().filter_map(|column| missing_in(table, column, reason)).collect()
 }

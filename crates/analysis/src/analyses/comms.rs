@@ -3,6 +3,7 @@
 //! On one rank a collective also contains the waiting for the others, so its bandwidth is apparent. With all ranks of a
 //! group at hand, transfer and waiting come apart without a common clock.
 
+mod host;
 mod matching;
 
 use serde_json::{Map, Value as Json, json};
@@ -11,6 +12,7 @@ use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNIC
 use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use self::matching::{Group, Outcome, match_ranks};
+use super::asking::missing_in;
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::words;
@@ -72,11 +74,15 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let groups = match_ranks(asking)?;
     let waiting = waiting(&groups);
     let kinds = kinds(asking, &groups)?;
+    let on_host = host::table(asking)?;
     let mut parts = Vec::new();
     if kinds.rows.is_empty() {
+        parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::strong(text))));
+        parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
+        parts.push(Part::Table(ranks_table(&waiting)));
         let is_left_out = asking.sources.iter().all(|source| source.rows.get("step_breakdown") == Some(&0));
         let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
-        let mut report = Report::new("comms", vec![Part::Table(ranks_table(&waiting))]);
+        let mut report = Report::new("comms", parts);
         report.data.push(("metrics", metrics(asking, &groups)));
         report.missing.push(Missing {
             path: "rows".to_owned(),
@@ -87,21 +93,16 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     }
     parts.push(Part::Text(head_line(asking, &waiting)));
     parts.extend(sentence(asking, &waiting).map(|text| Part::Text(Text::strong(text))));
-    let has_no_bus = kinds.rows.iter().any(|row| row.last() == Some(&Cell::Null));
+    let missing = missing_in(&kinds, "busbw_gb_per_s", &format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"));
     parts.push(Part::Table(kinds));
+    parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
     if !waiting.ranks.is_empty() {
         parts.push(Part::Table(ranks_table(&waiting)));
     }
     parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
     let mut report = Report::new("comms", parts);
     report.data.push(("metrics", metrics(asking, &groups)));
-    if has_no_bus {
-        report.missing.push(Missing {
-            path: "collectives[].busbw_gb_per_s".to_owned(),
-            label: "bus bw".to_owned(),
-            reason: format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"),
-        });
-    }
+    report.missing.extend(missing);
     Ok(report)
 }
 
@@ -163,14 +164,8 @@ fn sentence(asking: &Asking<'_>, waiting: &Waiting) -> Option<String> {
         return Some(format!("{waits}; no rank causes much more of it than the others."));
     }
     let share: i64 = stragglers.iter().map(|rank| rank.caused_ns).sum();
-    let names: Vec<String> = stragglers.iter().take(4).map(|rank| rank.rank.to_string()).collect();
-    let (noun, verb) = if stragglers.len() == 1 { ("rank", "causes") } else { ("ranks", "cause") };
-    let more = if stragglers.len() > 4 { format!(" and {} more", stragglers.len() - 4) } else { String::new() };
-    let names = match names.split_last() {
-        Some((last, first)) if !first.is_empty() && more.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => names.join(", "),
-    };
-    Some(format!("{waits}; {noun} {names}{more} {verb} {} of it.", words::ratio(share as f64 / total)))
+    let (names, verb) = words::ranks(stragglers.iter().map(|rank| rank.rank), "cause");
+    Some(format!("{waits}; {names} {verb} {} of it.", words::ratio(share as f64 / total)))
 }
 
 /// Collectives by kind, and by process group if asked.
@@ -284,6 +279,7 @@ fn ranks_table(waiting: &Waiting) -> ReportTable {
         ]);
     }
     table.sorted_by = Some("-wait_caused_to_others_ns".to_owned());
+    table.two_ended = Some("ranks");
     table
 }
 

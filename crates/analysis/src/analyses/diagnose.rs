@@ -34,13 +34,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let version = env!("CARGO_PKG_VERSION");
     let heading = format!("{} · {of_steps} · rules of Stepscope {version}", words::counted(findings.len(), "finding"));
     let mut parts = vec![Part::Text(Text { text: heading, tone: Tone::Strong, ..Text::default() })];
-    parts.extend(findings.iter().flat_map(in_words).map(Part::Text));
-    parts.push(Part::Table(rows(&findings)));
+    parts.extend(findings.iter().flat_map(|finding| in_words(asking, finding)).map(Part::Text));
+    parts.push(Part::Table(rows(asking, &findings)));
     Ok(Report::new("diagnose", parts))
 }
 
 /// A finding as text.
-fn in_words(finding: &Finding) -> Vec<Text> {
+fn in_words(asking: &Asking<'_>, finding: &Finding) -> Vec<Text> {
     let mark = match finding.severity {
         Severity::High => "!! ",
         Severity::Medium => "!  ",
@@ -50,13 +50,15 @@ fn in_words(finding: &Finding) -> Vec<Text> {
     let heading =
         Text { text: format!("{mark}{}", finding.title), right: stake, tone: Tone::Strong, ..Text::default() };
     let evidence = Text::labelled("evidence", finding.evidence.join("\n"));
-    let lines = [("rule", finding.rule), ("fix", finding.fix), ("not this", finding.not_this), ("show", finding.show)];
-    let [rule, fix, not_this, show] = lines.map(|(label, text)| Text::labelled(label, text));
+    let [rule, not_this] =
+        [("rule", finding.rule), ("not this", finding.not_this)].map(|(label, text)| Text::labelled(label, text));
+    let [fix, show] = [("fix", finding.fix.to_owned()), ("show", asking.question.in_command(finding.show))]
+        .map(|(label, text)| Text::code(label, text));
     vec![heading, rule, evidence, fix, not_this, show]
 }
 
 /// The same for programs.
-fn rows(findings: &[Finding]) -> ReportTable {
+fn rows(asking: &Asking<'_>, findings: &[Finding]) -> ReportTable {
     let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show"];
     let columns = names.map(|name| ReportColumn::named(name).look(Look::Hidden)).to_vec();
     let text = |text: &str| Cell::Text(text.to_owned());
@@ -69,7 +71,7 @@ fn rows(findings: &[Finding]) -> ReportTable {
             Cell::Json(json!(finding.evidence)),
             text(finding.fix),
             text(finding.not_this),
-            text(finding.show),
+            text(&asking.question.in_command(finding.show)),
         ]
     };
     ReportTable::rows(columns, findings.iter().map(row).collect())

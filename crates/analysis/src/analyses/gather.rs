@@ -184,7 +184,7 @@ fn add_ranks(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError
     if ranks.len() > 1 && asking.has_rows(COLLECTIVES.name) {
         let waiting = comms::waiting_of(asking)?;
         facts.wait_ns = waiting.total_ns();
-        facts.straggler = waiting.stragglers().first().map(|rank| (rank.rank, rank.caused_ns));
+        facts.stragglers = waiting.stragglers().iter().map(|rank| (rank.rank, rank.caused_ns)).collect();
     }
     Ok(())
 }

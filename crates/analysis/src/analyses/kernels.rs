@@ -8,7 +8,6 @@ use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
 use crate::tensor_cores::TensorCoreNames;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "kernels",
@@ -56,10 +55,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     }
     let (count, total) = (sum_of(&table, "count"), sum_of(&table, "total_ns"));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(words::counted(
-            table.rows.len(),
-            if asking.question.group_by.is_empty() { "kernel" } else { "row" },
-        )),
+        "name" => asking.counted_rows(table.rows.len(), "kernel"),
         "count" => Cell::Int(count),
         "total_ns" => Cell::Int(total),
         "share_ratio" if !table.rows.is_empty() => Cell::Float(1.0),
@@ -71,9 +67,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if are_added_up {
         table.notes.push("percentiles within 1 %".to_owned());
     }
-    let blocks = missing_in(&table, "blocks_per_sm", "blocks per SM", &argument_not_recorded("blocks per SM"));
-    let occupancy =
-        missing_in(&table, "occupancy_ratio", "est. occupancy", &argument_not_recorded("est. achieved occupancy %"));
+    let blocks = missing_in(&table, "blocks_per_sm", &argument_not_recorded("blocks per SM"));
+    let occupancy = missing_in(&table, "occupancy_ratio", &argument_not_recorded("est. achieved occupancy %"));
     let mut report = Report::new("kernels", vec![Part::Table(table)]);
     report.missing.extend(blocks.into_iter().chain(occupancy));
     Ok(report)

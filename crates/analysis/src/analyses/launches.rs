@@ -69,11 +69,17 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let distributions = distributions_of(asking, &launches)?;
     let (calls, queues) = (runtime_calls(asking)?, queue_lengths(asking)?);
     let is_missing = distributions.rows.is_empty();
-    let no_mean = missing_in(&queues, "time_weighted_mean", "mean queue length", ZERO_DURATION);
+    let no_mean = missing_in(&queues, "time_weighted_mean", ZERO_DURATION);
     let mut parts = vec![Part::Text(sentence(&counts, &distributions))];
     parts.extend([Part::Table(distributions), Part::Table(calls), Part::Table(queues)]);
     let metric = |(name, value): (&str, i64)| {
-        Part::Metric(Metric { name: name.to_owned(), value: Cell::Int(value), unit: Unit::Plain, reason: None })
+        Part::Metric(Metric {
+            name: name.to_owned(),
+            value: Cell::Int(value),
+            unit: Unit::Plain,
+            reason: None,
+            is_for_programs: false,
+        })
     };
     parts.extend(counts.into_iter().map(metric));
     let mut report = Report::new("launches", parts);
@@ -94,11 +100,11 @@ fn key_columns(asking: &Asking<'_>) -> [ReportColumn; 2] {
     ["rank", "step"].map(|key| asking.key_column(key, key, Look::Value))
 }
 
-fn statistics(bar: Class) -> Vec<ReportColumn> {
+fn statistics(total: Look) -> Vec<ReportColumn> {
     let named = ReportColumn::named;
     vec![
         named("count"),
-        named("total_ns").look(Look::Bar(Some(bar))),
+        named("total_ns").look(total),
         named("mean_ns"),
         named("min_ns").look(Look::Hidden),
         named("p50_ns"),
@@ -113,7 +119,8 @@ fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable
     let (ranks, steps) = (launches.i64("rank")?, launches.i64("step")?);
     let figures = FIGURES.iter().map(|figure| distribution::figures(launches, figure.name));
     let figures = figures.collect::<Result<Vec<_>, _>>()?;
-    let statistics = statistics(Class::Runtime);
+    // What waits at once makes no sum.
+    let statistics = statistics(Look::Hidden);
     let mut rows = Vec::new();
     for row in 0..launches.rows() {
         for (Figure { name, meaning, .. }, figures) in FIGURES.iter().zip(&figures) {
@@ -144,10 +151,10 @@ fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     );
     let mut columns = vec![ReportColumn::named("name").label("runtime function").look(Look::Operator)];
     columns.extend(key_columns(asking));
-    columns.extend(statistics(Class::Runtime));
+    columns.extend(statistics(Look::Bar(Some(Class::Runtime))));
     let mut table = asking.table(&statement, columns)?;
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(words::counted(table.rows.len(), "function")),
+        "name" => asking.counted_rows(table.rows.len(), "function"),
         "count" | "total_ns" => Cell::Int(sum_of(&table, &column.name)),
         _ => Cell::Text(String::new()),
     };

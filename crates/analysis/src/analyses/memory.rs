@@ -8,7 +8,7 @@ use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_REC
 use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
 
 use self::open_blocks::OpenBlocks;
-use super::asking::{cell, missing_in};
+use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::metrics::memory::{PAIRINGS, SUMS};
@@ -137,14 +137,11 @@ fn device_columns(asking: &Asking<'_>, devices: &[Device]) -> Vec<ReportColumn> 
 }
 
 fn missing(devices: &ReportTable) -> Vec<Missing> {
-    let peaks = [
-        ("peak_allocated_bytes", "memory peak"),
-        ("peak_reserved_bytes", "reserved peak"),
-        ("peak_allocated_time_ns", "time of the peak"),
-    ];
-    let peaks = peaks.map(|(column, label)| missing_in(devices, column, label, MEMORY_TOTALS_NOT_RECORDED));
-    let blocks = PAIRINGS.map(|column| missing_in(devices, column, "blocks", ADDRESSES_NOT_RECORDED));
-    peaks.into_iter().chain(blocks).flatten().collect()
+    let peaks =
+        ["peak_allocated_bytes", "peak_reserved_bytes", "peak_allocated_time_ns", "peak_allocated_from_start_ns"];
+    let mut missing = all_missing_in(devices, &peaks, MEMORY_TOTALS_NOT_RECORDED);
+    missing.extend(all_missing_in(devices, &PAIRINGS, ADDRESSES_NOT_RECORDED));
+    missing
 }
 
 fn sentence(highest: &Device, devices: &[Device], blocks: &OpenBlocks) -> Text {

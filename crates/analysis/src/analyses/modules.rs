@@ -9,10 +9,9 @@ use std::collections::HashMap;
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, argument_not_recorded};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
 
-use super::asking::cell;
+use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "modules",
@@ -86,27 +85,26 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         (false, true) => hierarchy::read(asking, &backward)?,
         (false, false) => HashMap::new(),
     };
-    let mut report = report(asking, modules, has_device, has_backward && has_device);
-    let mut missing = |path: &str, label: &str, reason: String| {
-        report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason });
-    };
+    let table = table(asking, modules, has_device, has_backward && has_device);
     if !is_recorded {
-        missing("rows", "modules", argument_not_recorded("Python module id"));
-        report
-            .parts
-            .insert(0, Part::Text(Text::from("No modules; with_stack=True or with_modules=True records them.")));
-    } else if !has_frames {
-        missing("rows[].occurrences", "occurrences", argument_not_recorded("Python module id"));
+        let text = Text::from("No modules; with_stack=True or with_modules=True records them.");
+        let mut report = Report::new("modules", vec![Part::Text(text), Part::Table(table)]);
+        let (path, label, reason) =
+            ("rows".to_owned(), "modules".to_owned(), argument_not_recorded("Python module id"));
+        report.missing.push(Missing { path, label, reason });
+        return Ok(report);
     }
-    if is_recorded && !has_device {
-        missing("rows[].device_total_ns", "device time", NO_DEVICE_EVENTS.to_owned());
-    } else if is_recorded && !has_backward {
-        missing("rows[].backward_device_ns", "backward", argument_not_recorded("Sequence number"));
+    let mut missing = all_missing_in(&table, &["occurrences"], &argument_not_recorded("Python module id"));
+    if has_device {
+        missing.extend(all_missing_in(&table, &["backward_device_ns"], &argument_not_recorded("Sequence number")));
+    } else {
+        let columns = ["device_total_ns", "device_self_ns", "backward_device_ns", "device_events"];
+        missing.extend(all_missing_in(&table, &columns, NO_DEVICE_EVENTS));
     }
-    Ok(report)
+    Ok(Report { missing, ..Report::new("modules", vec![Part::Table(table)]) })
 }
 
-fn report(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward: bool) -> Report {
+fn table(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward: bool) -> ReportTable {
     let mut rows: Vec<(Group, Sums)> = modules.into_iter().collect();
     rows.sort_by(|(a_group, a), (b_group, b)| {
         (b.device_total_ns, b.host_total_ns, a_group).cmp(&(a.device_total_ns, a.host_total_ns, b_group))
@@ -146,7 +144,7 @@ fn report(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward:
     let mut table = ReportTable::rows(columns, rows.iter().map(row).collect());
     let sum = |figure: fn(&Sums) -> i64| rows.iter().map(|(_, sums)| figure(sums)).sum::<i64>();
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(words::counted(rows.len(), "module")),
+        "name" => asking.counted_rows(rows.len(), "module"),
         "operators" => Cell::Int(sum(|sums| sums.operators)),
         "device_self_ns" => of_device(sum(|sums| sums.device_self_ns)),
         "host_self_ns" => Cell::Int(sum(|sums| sums.host_self_ns)),
@@ -155,7 +153,7 @@ fn report(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward:
     table.total = Some(table.columns.iter().map(total_of).collect());
     table.sorted_by = Some(if has_device { "-device_total_ns" } else { "-host_total_ns" }.to_owned());
     table.notes = vec![asking.scope()];
-    Report::new("modules", vec![Part::Table(table)])
+    table
 }
 
 #[cfg(test)]

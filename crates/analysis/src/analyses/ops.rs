@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_MEMORY_EVENTS, SHAPES_NOT_RECORDED};
 use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
-use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable};
 
 use self::walk::walk_operators;
+use super::asking::all_missing_in;
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
@@ -221,9 +222,7 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
     };
     let mut table = ReportTable::rows(columns(asking, has_device, has_memory), rows.iter().map(row).collect());
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => {
-            Cell::Text(words::counted(rows.len(), if asking.question.group_by.is_empty() { "operator" } else { "row" }))
-        }
+        "name" => asking.counted_rows(rows.len(), "operator"),
         "calls" => Cell::Int(sum(|sums| sums.calls)),
         "device_self_ns" => of_device(device_ns - rest_ns),
         "device_self_ratio" => share(device_ns - rest_ns, device_ns),
@@ -234,21 +233,18 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
     table.total = Some(table.columns.iter().map(total_of).collect());
     table.sorted_by = Some(if has_device { "-device_self_ns" } else { "-host_self_ns" }.to_owned());
     table.notes = notes(asking, has_device.then_some(rest_ns));
-    let mut report = Report::new("ops", vec![Part::Table(table)]);
-    let mut missing = |column: &str, label: &str, reason: &str| {
-        let path = format!("rows[].{column}");
-        report.missing.push(Missing { path, label: label.to_owned(), reason: reason.to_owned() });
-    };
+    let mut missing = Vec::new();
     if !has_device {
-        missing("device_self_ns", "device time", NO_DEVICE_EVENTS);
+        let columns = ["device_self_ns", "device_self_ratio", "device_total_ns", "device_events"];
+        missing.extend(all_missing_in(&table, &columns, NO_DEVICE_EVENTS));
     }
     if !has_memory && !asking.groups_by("stack") {
-        missing("host_memory_bytes", "memory", NO_MEMORY_EVENTS);
+        missing.extend(all_missing_in(&table, &["host_memory_bytes", "device_memory_bytes"], NO_MEMORY_EVENTS));
     }
     if !has_flops && !asking.groups_by("stack") {
-        missing("flops", "FLOPs", SHAPES_NOT_RECORDED);
+        missing.extend(all_missing_in(&table, &["flops", "achieved_flops_per_s"], SHAPES_NOT_RECORDED));
     }
-    report
+    Report { missing, ..Report::new("ops", vec![Part::Table(table)]) }
 }
 
 fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<ReportColumn> {

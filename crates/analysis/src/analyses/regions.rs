@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, ZERO_DURATION};
-use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text};
 
-use super::asking::{cell, missing_in};
+use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
@@ -51,19 +51,22 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut table = ReportTable::rows(columns(asking, has_device), rows(asking, &sums, has_device)?);
     table.sorted_by = Some("-host_total_ns".to_owned());
     table.notes = vec![asking.scope()];
-    let no_share = missing_in(&table, "share_ratio", "share of the steps", ZERO_DURATION);
+    let share = |row: &Vec<Cell>| if let Cell::Float(share) = row[5] { share } else { 0.0 };
+    if table.rows.iter().any(|row| share(row) > 1.0) {
+        let note = "above 100 % of steps: threads at once add up, and a region counts whole for the step it starts in";
+        table.notes.push(note.to_owned());
+    }
+    let mut missing = all_missing_in(&table, &["share_ratio"], ZERO_DURATION);
+    if !has_device {
+        let columns = ["device_events", "device_total_ns", "device_self_ns"];
+        missing.extend(all_missing_in(&table, &columns, NO_DEVICE_EVENTS));
+    }
     let mut parts = Vec::new();
     if table.rows.is_empty() {
         parts.push(Part::Text(Text::from("No regions; torch.profiler.record_function marks them.")));
     }
     parts.push(Part::Table(table));
-    let mut report = Report::new("regions", parts);
-    report.missing.extend(no_share);
-    if !has_device {
-        let (path, label) = ("rows[].device_total_ns".to_owned(), "device time".to_owned());
-        report.missing.push(Missing { path, label, reason: NO_DEVICE_EVENTS.to_owned() });
-    }
-    Ok(report)
+    Ok(Report { missing, ..Report::new("regions", parts) })
 }
 
 /// A region on its thread.

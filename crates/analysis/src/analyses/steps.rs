@@ -47,7 +47,11 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         missing("percentiles", "percentiles", NO_COMPLETE_STEP);
     }
     if steps.iter().any(|step| step.shares.is_none()) {
-        missing("rows[].kernel_ns", "breakdown", NO_ROLLUPS);
+        let of_classes = Class::ALL.map(|class| format!("{}_ns", class.as_text()));
+        let of_shares = ["utilization_ratio", "all_communication_ns", "overlap_ns", "shares"].map(str::to_owned);
+        for column in of_classes.into_iter().chain(of_shares) {
+            missing(&format!("rows[].{column}"), "breakdown", NO_ROLLUPS);
+        }
     }
     Ok(report)
 }
@@ -55,7 +59,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 fn throughput(asking: &Asking<'_>, times: &Distribution) -> Option<Part> {
     let samples = asking.question.samples_per_step? / times.mean() * 1e9;
     let (name, value) = ("samples_per_s".to_owned(), Cell::Float(samples));
-    Some(Part::Metric(Metric { name, value, unit: Unit::Plain, reason: None }))
+    Some(Part::Metric(Metric { name, value, unit: Unit::Plain, reason: None, is_for_programs: false }))
 }
 
 /// One row a step of one recording; over several recordings a row a step, or as asked.

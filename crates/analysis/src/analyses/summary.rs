@@ -1,18 +1,22 @@
 //! The answer on one screen: devices, steps, where their time goes, top operators and kernels, findings, health.
 
+mod compute;
+
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{
-    MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK,
+    DEVICE_IDS_DISAGREE, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS,
 };
+use stepscope_model::warning::damage;
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
 
+use super::asking::missing_in;
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution, Shares, StepTime};
-use super::{Analysis, Asking, diagnose, flop_count};
-use crate::device_peaks::peak_of;
+use super::{Analysis, Asking, diagnose};
 use crate::error::AnalysisError;
 use crate::metrics::Measured;
 use crate::rules::findings;
+use crate::views::health::Standing;
 use crate::{metrics, views, words};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -33,8 +37,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 const TOP: usize = 5;
 /// Recordings whose devices are shown one by one.
 const SHOWN_DEVICES: usize = 8;
-/// Below this share of device time with FLOPs, their ratio to the peak says nothing.
-const LEAST_COVERED: f64 = 0.1;
 /// Steps that are drawn one by one.
 const DRAWN_STEPS: usize = 8;
 
@@ -48,6 +50,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len())?)];
     if let Some(times) = &times {
         parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
+        parts.extend(unmarked_steps(asking).map(|text| Part::Text(Text::from(text))));
         parts.push(Part::Table(step_time(asking, times, &complete)));
     } else {
         missing.push(Missing {
@@ -61,7 +64,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if is_whole && facts.device_events > 0 && asking.sources.len() <= SHOWN_DEVICES {
         parts.extend(devices(asking, &mut missing)?.map(Part::Table));
     }
-    parts.extend(flops_line(asking, &steps, times.as_ref(), &mut missing)?.map(Part::Text));
+    parts.extend(compute::parts(asking, &steps, times.as_ref(), &mut missing)?);
     if let (Some(shares), Some(times)) = (&shares, &times) {
         parts.push(Part::Table(where_it_goes(shares, times)));
         parts.extend(each_step(asking, &complete).map(Part::Table));
@@ -76,21 +79,24 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }
-    parts.push(Part::Text(Text::labelled("health", health_line(asking, &grades))));
-    parts.push(Part::Text(Text::labelled("next", "stepscope diagnose · stepscope ops · stepscope steps")));
+    let health = health_reason(asking, &grades).into_iter().chain([health_line(asking, &grades)]);
+    parts.push(Part::Text(Text::labelled("health", health.collect::<Vec<_>>().join("\n"))));
+    let next = ["stepscope diagnose", "stepscope ops", "stepscope steps"];
+    let next = next.map(|command| asking.question.in_command(command));
+    parts.push(Part::Text(Text::code("next", next.join("\n"))));
     let mut report = Report::new("summary", parts);
     report.missing = missing;
     Ok(report)
 }
 
-type Grades = std::collections::BTreeMap<stepscope_model::SourceId, (String, i64, i64)>;
+type Grades = std::collections::BTreeMap<stepscope_model::SourceId, Standing>;
 
 fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<Text, AnalysisError> {
     let asked = || asking.sources.iter().filter_map(|source| grades.get(&source.id));
     let right = match &asking.sources[..] {
-        [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |(grade, ..)| grade)),
+        [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |known| &known.grade)),
         sources => {
-            let good = asked().filter(|(grade, ..)| grade == "good").count();
+            let good = asked().filter(|known| known.grade == "good").count();
             format!("trace health: good in {good} of {}", sources.len())
         }
     };
@@ -120,6 +126,20 @@ fn name_of(asking: &Asking<'_>) -> String {
                 if ranks.len() == sources.len() { String::new() } else { format!(", {} recordings", sources.len()) };
             format!("{} · {}{recordings}", asking.run, words::counted(ranks.len(), "rank"))
         }
+    }
+}
+
+/// Where nothing marks steps, what is called a step is the recording.
+fn unmarked_steps(asking: &Asking<'_>) -> Option<String> {
+    let is_unmarked = |source: &&&SourceRecord| source.step_source == "whole_trace";
+    match (asking.sources.iter().filter(is_unmarked).count(), asking.sources.len()) {
+        (0, _) => None,
+        (1, 1) => Some("No steps are marked, so the whole trace counts as one.".to_owned()),
+        (unmarked, all) => Some(format!(
+            "No steps are marked in {} of {}; each of these counts as one.",
+            words::count(unmarked as i64),
+            words::counted(all, "recording")
+        )),
     }
 }
 
@@ -162,11 +182,14 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         named("memory_peak_bytes").label("memory peak").from_width(100),
     ];
     let mut rows = Vec::new();
+    let mut has_device_memory = false;
     for source in &asking.sources {
         let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"])?;
         let devices = members.get("gpu").and_then(Json::as_object).cloned().unwrap_or_default();
+        let memory = members.get("memory").and_then(Json::as_object);
+        has_device_memory |= memory.is_some_and(|devices| devices.keys().any(|name| name != "cpu"));
         for (device, figures) in devices {
-            let memory = members.get("memory").and_then(|memory| memory.get(format!("gpu{device}")));
+            let memory = memory.and_then(|memory| memory.get(&format!("gpu{device}")));
             let number = |value: Option<&Json>| match value {
                 Some(value) if value.is_i64() => value.as_i64().map_or(Cell::Null, Cell::Int),
                 Some(value) => value.as_f64().map_or(Cell::Null, Cell::Float),
@@ -195,53 +218,12 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
             }
         }
     }
-    if rows.iter().any(|row| row[8] == Cell::Null && row[7] != Cell::Null) {
-        missing.push(Missing {
-            path: "devices[].memory_peak_bytes".to_owned(),
-            label: "memory peak".to_owned(),
-            reason: MEMORY_TOTALS_NOT_RECORDED.to_owned(),
-        });
-    }
-    Ok((!rows.is_empty())
-        .then(|| ReportTable { title: Some("DEVICES".to_owned()), ..ReportTable::named("devices", columns, rows) }))
-}
-
-/// What was computed, and how near to the peak of the device that is.
-fn flops_line(
-    asking: &Asking<'_>,
-    steps: &[StepTime],
-    times: Option<&Distribution>,
-    missing: &mut Vec<Missing>,
-) -> Result<Option<Text>, AnalysisError> {
-    let Some(times) = times else { return Ok(None) };
-    let Some(count) = flop_count::count(asking, steps)? else { return Ok(None) };
-    let per_step = count.flops as f64 / times.count() as f64;
-    let achieved = count.flops as f64 / times.total() as f64 * 1e9;
-    let mut pieces =
-        vec![format!("{} a step", words::flops(per_step, "")), format!("{} achieved", words::flops(achieved, "/s"))];
-    let device = asking.sources.first().and_then(|source| source.devices.as_ref()?.first()?.name.clone());
-    let covered = count.covered_ns as f64 / count.device_ns.max(1) as f64;
-    if count.device_ns > 0 && covered < LEAST_COVERED {
-        let reason = format!("{SHAPES_NOT_RECORDED} for {} of device time", words::ratio(1.0 - covered));
-        missing.push(Missing { path: "flops".to_owned(), label: "FLOPs".to_owned(), reason });
-        return Ok(None);
-    }
-    if count.device_ns > 0 {
-        match device.as_deref().and_then(peak_of) {
-            Some((peak, dtype)) => pieces.push(format!(
-                "MFU ≥ {} of {} ({dtype} dense)",
-                words::ratio(achieved / peak),
-                words::flops(peak, "/s")
-            )),
-            None => missing.push(Missing {
-                path: "mfu_ratio".to_owned(),
-                label: "MFU".to_owned(),
-                reason: UNKNOWN_DEVICE_PEAK.to_owned(),
-            }),
-        }
-        pieces.push(format!("shapes cover {} of device time", words::ratio(covered)));
-    }
-    Ok(Some(Text::labelled("compute", pieces.join(" · "))))
+    let table = ReportTable { title: Some("DEVICES".to_owned()), ..ReportTable::named("devices", columns, rows) };
+    let no_growth = if has_device_memory { DEVICE_IDS_DISAGREE } else { NO_MEMORY_EVENTS };
+    let growth = missing_in(&table, "memory_growth_bytes", no_growth);
+    let no_peak = if growth.is_some() { no_growth } else { MEMORY_TOTALS_NOT_RECORDED };
+    missing.extend(growth.into_iter().chain(missing_in(&table, "memory_peak_bytes", no_peak)));
+    Ok((!table.rows.is_empty()).then_some(table))
 }
 
 fn where_it_goes(shares: &Shares, times: &Distribution) -> ReportTable {
@@ -342,18 +324,34 @@ fn top_kernels(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     Ok(ReportTable { name: "kernels".to_owned(), title, is_beside: true, ..table })
 }
 
+/// Why the health is not good.
+fn health_reason(asking: &Asking<'_>, grades: &Grades) -> Option<String> {
+    let is_good = |source: &&SourceRecord| grades.get(&source.id).is_none_or(|known| known.grade == "good");
+    if asking.sources.iter().all(is_good) {
+        return None;
+    }
+    let [source] = &asking.sources[..] else {
+        return Some(format!("{} says why not all are good", asking.question.in_command("stepscope health")));
+    };
+    let Standing { grade, unexplained_ratio, .. } = grades.get(&source.id)?;
+    let unexplained = unexplained_ratio.filter(|ratio| *ratio > 0.0);
+    let lacks = || unexplained.map(|ratio| format!("{} of device time has no operator or graph", words::ratio(ratio)));
+    let reason = damage(&source.notes, source.lost_events()).or_else(lacks)?;
+    Some(format!("{grade}: {reason}"))
+}
+
 fn health_line(asking: &Asking<'_>, grades: &Grades) -> String {
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let lost: u64 = asking.sources.iter().map(|source| source.lost_events()).sum();
     let asked = || asking.sources.iter().filter_map(|source| grades.get(&source.id));
-    let device: i64 = asked().map(|(_, device, _)| device).sum();
-    let unlinked: i64 = asked().map(|(.., unlinked)| unlinked).sum();
+    let device: i64 = asked().map(|known| known.device_events).sum();
+    let unlinked: i64 = asked().map(|known| known.unlinked_device_events).sum();
     let mut pieces = vec![format!("{} events, {} lost", words::count(events as i64), words::count(lost as i64))];
     let is_cut = |source: &&SourceRecord| source.notes.iter().any(|note| note.ends_with("_truncated"));
-    match asking.sources.iter().filter(|source| is_cut(source)).count() {
-        0 => {}
-        1 if asking.sources.len() == 1 => pieces.push("the file was cut short".to_owned()),
-        cut => pieces.push(format!("{} cut short", words::counted(cut, "file"))),
+    let cut = asking.sources.iter().filter(|source| is_cut(source)).count();
+    // Of one file the reason for its grade says so.
+    if cut > 0 && asking.sources.len() > 1 {
+        pieces.push(format!("{} cut short", words::counted(cut, "file")));
     }
     if device > 0 {
         pieces.push(format!("{} of {} launches linked", words::count(device - unlinked), words::count(device)));

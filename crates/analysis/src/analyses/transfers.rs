@@ -43,7 +43,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let covers = Covers::read(asking, &keys(asking))?;
     let mut table = ReportTable::rows(columns(asking, &moved), rows(&copies, &moved, &covers.by_group)?);
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(words::counted(table.rows.len(), "kind")),
+        "name" => asking.counted_rows(table.rows.len(), "kind"),
         "count" | "total_ns" | "bytes" => Cell::Int(sum_of(&table, &column.name)),
         _ => Cell::Text(String::new()),
     };
@@ -51,15 +51,10 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     table.sorted_by = Some("-total_ns".to_owned());
     table.notes = vec![asking.scope()];
     let missing = [
-        missing_in(&table, "bytes", "bytes", &argument_not_recorded("bytes")),
-        missing_in(&table, "bandwidth_gb_per_s", "bandwidth", &bandwidth_reason(&moved)),
-        missing_in(
-            &table,
-            "bandwidth_recorded_gb_per_s",
-            "recorded bandwidth",
-            &argument_not_recorded("memory bandwidth (GB/s)"),
-        ),
-        missing_in(&table, "hidden_ratio", "hidden", ZERO_DURATION),
+        missing_in(&table, "bytes", &argument_not_recorded("bytes")),
+        missing_in(&table, "bandwidth_gb_per_s", &bandwidth_reason(&moved)),
+        missing_in(&table, "bandwidth_recorded_gb_per_s", &argument_not_recorded("memory bandwidth (GB/s)")),
+        missing_in(&table, "hidden_ratio", ZERO_DURATION),
     ];
     let sentence = sentence(&copies.required_i64("count")?, &moved, &covers);
     let mut report = Report::new("transfers", vec![Part::Text(sentence), Part::Table(table)]);

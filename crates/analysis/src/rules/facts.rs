@@ -48,10 +48,10 @@ pub(crate) struct Facts {
     pub pageable: Copies,
     /// Peak of reserved or allocated memory, and the memory of the device.
     pub memory: Option<(i64, i64)>,
-    /// Ranks at hand, what they wait for each other, and the worst straggler with what it causes.
+    /// Ranks at hand, what they wait for each other, and the stragglers with what each causes, the worst first.
     pub ranks: usize,
     pub wait_ns: i64,
-    pub straggler: Option<(i64, i64)>,
+    pub stragglers: Vec<(i64, i64)>,
 }
 
 /// Some copies.

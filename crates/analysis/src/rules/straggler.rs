@@ -1,4 +1,4 @@
-//! One rank makes the others wait.
+//! Some ranks make the others wait.
 
 use stepscope_model::Severity;
 
@@ -20,16 +20,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(facts: &Facts) -> Option<Found> {
-    let (rank, caused_ns) = facts.straggler?;
+    let caused_ns: i64 = facts.stragglers.iter().map(|(_, caused_ns)| caused_ns).sum();
     // Waiting is added up over ranks, the time of a step is that of one.
     let per_rank = |ns: i64| ns / facts.ranks.max(1) as i64;
-    if facts.share(facts.wait_ns) <= SHARE || facts.wait_ns == 0 {
+    if facts.stragglers.is_empty() || facts.share(facts.wait_ns) <= SHARE || facts.wait_ns == 0 {
         return None;
     }
     let share = caused_ns as f64 / facts.wait_ns as f64;
     let steps_of_a_rank = (facts.steps / facts.ranks.max(1)).max(1) as f64;
+    let (ranks, cause) = words::ranks(facts.stragglers.iter().map(|(rank, _)| *rank), "cause");
     let evidence = vec![
-        format!("rank {rank} causes {} of all waiting", words::ratio(share)),
+        format!("{ranks} {cause} {} of all waiting", words::ratio(share)),
         format!("{} wait {} for each other", words::counted(facts.ranks, "rank"), words::ns(facts.wait_ns as f64)),
     ];
     Some(Found { severity: Severity::High, at_stake_ns: Some(per_rank(caused_ns) as f64 / steps_of_a_rank), evidence })

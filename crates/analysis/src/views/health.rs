@@ -8,6 +8,7 @@ use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable, SourceId, S
 
 use crate::error::AnalysisError;
 use crate::frame::Frame;
+use crate::words;
 
 const SQL: &str =
     "SELECT rank, \"window\", name, value, ratio, text, reason FROM health ORDER BY rank, \"window\", name";
@@ -18,23 +19,43 @@ const SENTENCES: usize = 4;
 /// The figures of one recording, by name.
 type Figures = BTreeMap<String, (Cell, Option<String>)>;
 
-pub(crate) fn report(engine: &Engine, sources: &[SourceRecord]) -> Result<Report, AnalysisError> {
-    let by_source = read(engine)?;
+/// What an overview tells of the health of a recording.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    /// `good`, `partial` or `poor`.
+    pub grade: String,
+    pub device_events: i64,
+    pub unlinked_device_events: i64,
+    /// Share of device time that belongs to no operator and no graph.
+    pub unexplained_ratio: Option<f64>,
+}
+
+pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, AnalysisError> {
+    let mut by_source = read(engine)?;
+    by_source.retain(|id, _| sources.iter().any(|source| source.id == *id));
     let columns = ["rank", "window", "figure", "value", "reason", "meaning"].map(ReportColumn::named).to_vec();
     let rows = by_source.iter().flat_map(|(id, figures)| rows(*id, figures)).collect();
     let table = ReportTable::rows(columns, rows);
     Ok(Report::new("health", vec![Part::Text(summary(&by_source, sources).into()), Part::Table(table)]))
 }
 
-/// The grade of each recording, and a count of the figures that a line shows.
-pub(crate) fn grades(engine: &Engine) -> Result<BTreeMap<SourceId, (String, i64, i64)>, AnalysisError> {
+/// The grade of each recording, and the figures that a line shows.
+pub(crate) fn grades(engine: &Engine) -> Result<BTreeMap<SourceId, Standing>, AnalysisError> {
     let count = |figures: &Figures, name: &str| match figures.get(name) {
         Some((Cell::Int(count), _)) => *count,
         _ => 0,
     };
     let grade = |(id, figures): (SourceId, Figures)| {
-        let unlinked = count(&figures, "unlinked_device_events");
-        (id, (word(&figures, "grade").to_owned(), count(&figures, "device_events"), unlinked))
+        let device_ns = count(&figures, "device_time_ns");
+        let explained_ns = count(&figures, "device_time_with_operator_ns") + count(&figures, "graph_device_time_ns");
+        let unexplained_ns = (device_ns - explained_ns).max(0);
+        let grade = Standing {
+            grade: word(&figures, "grade").to_owned(),
+            device_events: count(&figures, "device_events"),
+            unlinked_device_events: count(&figures, "unlinked_device_events"),
+            unexplained_ratio: (device_ns > 0).then(|| unexplained_ns as f64 / device_ns as f64),
+        };
+        (id, grade)
     };
     Ok(read(engine)?.into_iter().map(grade).collect())
 }
@@ -74,16 +95,17 @@ fn rows(id: SourceId, figures: &Figures) -> Vec<Vec<Cell>> {
     sorted.into_iter().map(row).collect()
 }
 
-fn summary(by_source: &BTreeMap<SourceId, Figures>, sources: &[SourceRecord]) -> String {
+fn summary(by_source: &BTreeMap<SourceId, Figures>, sources: &[&SourceRecord]) -> String {
     if sources.len() > SENTENCES {
         let mut grades: BTreeMap<&str, usize> = BTreeMap::new();
         for figures in by_source.values() {
             *grades.entry(word(figures, "grade")).or_default() += 1;
         }
-        let grades: Vec<String> = grades.iter().map(|(grade, count)| format!("{count} {grade}")).collect();
-        return format!("{} recordings: {}.", sources.len(), grades.join(", "));
+        let grades: Vec<String> =
+            grades.iter().map(|(grade, count)| format!("{} {grade}", words::count(*count as i64))).collect();
+        return format!("{}: {}.", words::counted(sources.len(), "recording"), grades.join(", "));
     }
-    let sentence = |source: &SourceRecord| by_source.get(&source.id).map(|figures| sentence(source, figures));
+    let sentence = |source: &&SourceRecord| by_source.get(&source.id).map(|figures| sentence(source, figures));
     sources.iter().filter_map(sentence).collect::<Vec<_>>().join("\n")
 }
 
@@ -94,16 +116,17 @@ fn sentence(source: &SourceRecord, figures: &Figures) -> String {
     };
     let lost = match count("lost_events") {
         0 => "none lost".to_owned(),
-        lost => format!("{lost} lost"),
+        lost => format!("{} lost", words::count(lost)),
     };
     let (device, unlinked) = (count("device_events"), count("unlinked_device_events"));
     let linked = if device == 0 {
         "no device events".to_owned()
     } else {
-        format!("{} of {device} device events have their launch", device - unlinked)
+        let (device, linked) = (words::count(device), words::count(device - unlinked));
+        format!("{linked} of {device} device events have their launch")
     };
     let grade = word(figures, "grade");
-    let (id, events) = (source.id, source.events_in);
+    let (id, events) = (source.id, words::count(source.events_in as i64));
     format!("Rank {}, window {}: health is {grade}. {events} events, {lost}; {linked}.", id.rank, id.window)
 }
 

@@ -1,8 +1,38 @@
 //! Threads, streams and lanes.
 
+use stepscope_engine::{Engine, QueryOptions};
+use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable};
+
+use crate::error::AnalysisError;
+
 /// One row a track, busiest first within a source.
-pub(crate) const SQL: &str = "
+const SQL: &str = "
     SELECT rank, \"window\", track_id, type, process, coalesce(process_labels, process_name) AS process_name, thread, thread_name,
            device_id, stream_id, spans, first_ns, last_ns - first_ns AS extent_ns
     FROM tracks
     ORDER BY rank, \"window\", process_sort_index, thread_sort_index, track_id";
+
+pub(crate) fn report(engine: &Engine) -> Result<Report, AnalysisError> {
+    let mut report = super::sql::report("tracks", &engine.query(SQL, &QueryOptions::default())?)?;
+    for part in &mut report.parts {
+        if let Part::Table(table) = part {
+            let columns = std::mem::take(&mut table.columns);
+            table.columns = columns.into_iter().enumerate().map(|(place, it)| shown(table, place, it)).collect();
+        }
+    }
+    Ok(report)
+}
+
+/// On narrow screens what tells tracks apart comes before their numbers.
+fn shown(table: &ReportTable, place: usize, column: ReportColumn) -> ReportColumn {
+    let is_same = table.rows.iter().all(|row| row[place] == table.rows[0][place]);
+    match column.name.as_str() {
+        "rank" | "window" if is_same => column.look(Look::Hidden),
+        "first_ns" => column.look(Look::Hidden),
+        "track_id" | "process" => column.from_width(120),
+        "type" => column.from_width(100),
+        "device_id" => column.label("device"),
+        "stream_id" => column.label("stream"),
+        _ => column,
+    }
+}

@@ -10,6 +10,7 @@ mod ops;
 mod ranks;
 mod regions;
 mod steps;
+mod summary;
 mod transfers;
 mod trim;
 

@@ -44,12 +44,11 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let report = workspace.health()?;
+    let SourceOptions { rank, window } = options.source;
+    let report = workspace.health(rank, window)?;
     let answer = Answer {
         for_people: Some(figures::for_people(&report)),
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
-        only: options.source.only(),
-        usual_limit: None,
         ..Answer::new(report)
     };
     output::write(answer, &options.output, context)?;

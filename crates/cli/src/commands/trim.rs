@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use stepscope_analysis::Workspace;
-use stepscope_model::Exit;
+use stepscope_model::{Cell, Exit, Unit};
+use stepscope_report::text;
 
 use super::{Command, parsed};
 use crate::Context;
@@ -48,9 +49,9 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let written = workspace.trim(&options.part.question(), &options.output)?;
+    let written = workspace.trim(&options.part.question(&options.paths), &options.output)?;
     for file in written {
-        let events = file.events;
+        let events = text::value(&Cell::Int(file.events as i64), Unit::Plain);
         failure::print_line(&format!("{}: {events} events", file.path.display()), context);
     }
     Ok(Exit::Done)

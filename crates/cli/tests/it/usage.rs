@@ -36,13 +36,29 @@ fn a_misspelt_command() {
 fn options_that_make_no_sense() {
     check(&["tracks"], 2, &["<PATH>"]);
     check(&["ingest", "trace.json"], 2, &["--store <DIR>"]);
-    check(&["tracks", "trace.json", "--limit", "many"], 2, &["--limit"]);
+    check(&["tracks", "trace.json", "--limit", "many"], 2, &["--limit", "expected a number of rows; 0 shows all"]);
     check(&["tracks", "trace.json", "--memory-limit", "2XB"], 2, &["unknown unit"]);
     check(&["tracks", "trace.json", "--threads", "0"], 2, &["--threads"]);
     check(&["tracks", "trace.json", "-f", "yaml"], 2, &["possible values: table, json, csv"]);
     check(&["sql", "trace.json", "SELECT 1", "--file", "query.sql"], 2, &["cannot be used with"]);
     check(&["sql", "-"], 2, &["the statement must be given"]);
     check(&["sql", "trace.json", "  ; "], 2, &["the statement is empty"]);
+}
+
+#[test]
+fn many_tables_have_no_rows_to_pick() {
+    for option in [["--sort", "name"], ["--limit", "3"], ["--columns", "name"]] {
+        check(
+            &["summary", "trace.json", option[0], option[1]],
+            2,
+            &[&format!("summary is several tables, so {} has", option[0]), "stepscope steps, ops and kernels"],
+        );
+    }
+    for format in ["csv", "arrow", "parquet"] {
+        check(&["summary", "trace.json", "-f", format], 2, &[&format!("{format} holds one"), "-f json and -f md"]);
+    }
+    let help = Place::new().stdout(&["summary", "--help"]);
+    assert!(!help.contains("--sort") && !help.contains("--limit") && !help.contains("csv"), "{help}");
 }
 
 #[test]

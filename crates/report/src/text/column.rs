@@ -45,6 +45,8 @@ pub(super) struct Shown {
     pub(super) header: String,
     pub(super) short_header: Option<String>,
     pub(super) header_style: Style,
+    /// Whether rows are sorted by it.
+    pub(super) is_sorted: bool,
     /// Whether the header may reach over the next column, which has none.
     pub(super) header_spans: bool,
     pub(super) kind: Kind,
@@ -70,6 +72,7 @@ impl Shown {
             header: String::new(),
             short_header: None,
             header_style: Style::Plain,
+            is_sorted: false,
             header_spans: false,
             kind: Kind::Fixed,
             is_right: false,
@@ -150,13 +153,15 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     let look = if options.raw { Look::Value } else { column.look };
     let values: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
     let header = header_of(column, options);
-    let format = format_of(column, &header, &values, options.raw);
+    let total = table.total.as_ref().and_then(|total| total.get(index));
+    let format = format_of(column, &header, &values, total, options.raw);
     let mut shown = Shown {
         name: safe_text::one_line(&column.name).into_owned(),
         header: with_arrow(header, table.sorted_by.as_deref(), column, options),
         short_header: column.short_label.as_deref().map(|label| {
             with_arrow(options.spell(&safe_text::one_line(label)), table.sorted_by.as_deref(), column, options)
         }),
+        is_sorted: table.sorted_by.as_deref().is_some_and(|name| name.trim_start_matches('-') == column.name),
         ..Shown::empty(0)
     };
     let has_numbers = values.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
@@ -196,7 +201,7 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     };
     shown.content_width = shown.cells.iter().map(Line::width).max().unwrap_or(0);
     let has_total = !matches!(look, Look::Length | Look::Stack | Look::Spark | Look::Severity | Look::Detail);
-    shown.total = table.total.as_ref().map(|total| match total.get(index) {
+    shown.total = table.total.as_ref().map(|_| match total {
         Some(cell) if has_total && shown.is_right => number_line(&write(cell), cell, options),
         Some(cell) if has_total => name_line(&write(cell), options),
         _ => Line::default(),
@@ -211,14 +216,32 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     shown
 }
 
-/// How the numbers of a column are written.
-pub(crate) fn format_of(column: &ReportColumn, header: &str, values: &[&Cell], raw: bool) -> Format {
+/// How the numbers of a column and their sum are written.
+pub(crate) fn format_of(
+    column: &ReportColumn,
+    header: &str,
+    values: &[&Cell],
+    total: Option<&Cell>,
+    raw: bool,
+) -> Format {
     let is_figure = column.look == Look::Figure;
+    let sum = total.and_then(|total| sum_for_unit(values, total));
+    let values = &values.iter().copied().chain(&sum).collect::<Vec<_>>()[..];
     match Format::of_header(column.unit, header, is_figure) {
         _ if raw => Format::Raw,
         Some(format) => format,
         None if is_figure => Format::of_figures(column.unit, values),
         None => Format::of(column.unit, values),
+    }
+}
+
+/// A sum takes part in choosing the unit, but only so far that the rows keep their digits.
+fn sum_for_unit(values: &[&Cell], total: &Cell) -> Option<Cell> {
+    let largest = 10.0 * values.iter().filter_map(|cell| number(cell)).map(f64::abs).fold(0.0, f64::max);
+    match total {
+        Cell::Int(sum) => Some(Cell::Int((*sum).clamp(-largest as i64, largest as i64))),
+        Cell::Float(sum) if sum.is_finite() => Some(Cell::Float(sum.clamp(-largest, largest))),
+        _ => None,
     }
 }
 
@@ -319,16 +342,7 @@ pub(crate) fn header(name: &str, unit: Unit, options: TextOptions) -> String {
     if options.raw {
         return name.into_owned();
     }
-    let suffix = match unit {
-        Unit::Nanoseconds => "_ns",
-        Unit::Bytes | Unit::MovedBytes => "_bytes",
-        Unit::Ratio => "_ratio",
-        Unit::GigabytesPerSecond => "_gb_per_s",
-        Unit::FlopsPerSecond => "_flops_per_s",
-        Unit::Flops => "_flops",
-        Unit::Plain | Unit::Id => "",
-    };
-    name.strip_suffix(suffix).unwrap_or(&name).replace('_', " ")
+    name.strip_suffix(unit.suffix()).unwrap_or(&name).replace('_', " ")
 }
 
 fn with_arrow(header: String, sorted_by: Option<&str>, column: &ReportColumn, options: TextOptions) -> String {

@@ -37,17 +37,19 @@ pub(super) struct Fitted {
     pub(super) left_out: Vec<String>,
 }
 
-/// Sets the widths so that the table fits. What still does not fit goes, from the right.
+/// Sets the widths so that the table fits. What still does not fit goes, from the right; the first column stays, and
+/// the one that explains the order of the rows as long as others can go.
 pub(super) fn fit(columns: &mut Vec<Shown>, room: usize, wishes: Wishes) -> Fitted {
     shorten_headers(columns, room);
     let mut left_out = Vec::new();
     while needed(columns, GAP, 0, narrowest) > room && columns.len() > 1 {
-        let picture = columns.iter().position(|column| column.kind == Kind::Picture);
-        match picture {
+        if let Some(place) = columns.iter().position(|column| column.kind == Kind::Picture) {
             // It only shows again what the numbers say.
-            Some(place) => drop(columns.remove(place)),
-            None => left_out.extend(columns.pop().map(|column| column.name)),
+            columns.remove(place);
+            continue;
         }
+        let place = columns.iter().rposition(|column| !column.is_sorted).filter(|place| *place > 0);
+        left_out.push(columns.remove(place.unwrap_or(columns.len() - 1)).name);
     }
     left_out.reverse();
     let name_width = if wishes.screen >= SCREEN_FOR_BARS { comfortable } else { natural };

@@ -15,8 +15,6 @@ use crate::safe_text;
 const SCREEN_FOR_DETAILS: usize = 120;
 /// Space between two tables that stand beside one another.
 const TABLE_GAP: usize = 4;
-/// Notes are not broken into lines shorter than the narrowest screen.
-const NARROWEST_SCREEN: usize = 80;
 
 /// The whole table on the whole screen.
 pub(super) fn lines(table: &ReportTable, options: TextOptions) -> Vec<Line> {
@@ -33,7 +31,7 @@ pub(super) fn lines(table: &ReportTable, options: TextOptions) -> Vec<Line> {
     }
     lines.extend(body(table, &columns, &details, &fitted, options.width, options));
     let notes = notes(table, &columns, &fitted.left_out);
-    lines.extend(note_lines(&notes, options.width.max(NARROWEST_SCREEN), options));
+    lines.extend(note_lines(&notes, options.width, options));
     lines
 }
 
@@ -133,6 +131,9 @@ fn body(
         lines.extend(painter.row(row));
         for detail in details {
             lines.extend(painter.detail(&detail.cells[row].text(), room));
+        }
+        if let Some((_, gap)) = table.gap.as_ref().filter(|(place, _)| *place == row + 1) {
+            lines.push(Line::new(shorten(&options.spell(gap), room, Cut::End, options.ascii), Style::Secondary));
         }
     }
     if table.total.is_some() && !columns.is_empty() {
@@ -278,7 +279,9 @@ fn notes(table: &ReportTable, columns: &[Shown], left_out: &[String]) -> Vec<Vec
         let plural = if count == 1 { "" } else { "s" };
         let some = left_out.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = if count > 6 { ", …" } else { "" };
-        lines.push(vec![format!("{count} column{plural} did not fit: {some}{more} (--columns picks, -f csv has all)")]);
+        // Options pick from the main table alone.
+        let way = if table.name == "rows" { "--columns picks, -f csv has all" } else { "-f json has all" };
+        lines.push(vec![format!("{count} column{plural} did not fit: {some}{more} ({way})")]);
     }
     lines
 }

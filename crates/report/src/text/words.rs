@@ -4,7 +4,7 @@ use stepscope_model::{Cell, Look, Metric, Part, Report, Series, Text, Tone};
 use unicode_width::UnicodeWidthStr;
 
 use super::TextOptions;
-use super::column::{header, header_of};
+use super::column::header;
 use super::line::{Line, Style};
 use super::name::wrap;
 use super::picture::spark;
@@ -41,7 +41,8 @@ pub(super) fn labelled(texts: &[Text], options: TextOptions) -> Vec<Line> {
     for text in texts {
         let mut label = label_of(text);
         let spelled = options.spell(&safe_text::lines(&text.text));
-        for part in spelled.split('\n').flat_map(|line| wrap(line, options.width.saturating_sub(indent))) {
+        let room = if text.is_code { usize::MAX } else { options.width.saturating_sub(indent) };
+        for part in spelled.split('\n').flat_map(|line| wrap(line, room)) {
             let mut line = Line::default();
             line.push(std::mem::take(&mut label), Style::Secondary);
             line.pad_to(indent);
@@ -95,7 +96,7 @@ pub(super) fn metrics(metrics: &[&Metric], options: TextOptions) -> Vec<Line> {
 
 /// A curve: from where to where, how many points, and its picture where one can be drawn.
 pub(super) fn series(series: &Series, options: TextOptions) -> Vec<Line> {
-    let mut lines = vec![range(series, options)];
+    let mut lines: Vec<Line> = wrap(&range(series, options), options.width).into_iter().map(Line::plain).collect();
     if options.pictures {
         let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
         lines.push(Line::plain(format!("  {}", spark(&values, options.width - 4, options.ascii))));
@@ -103,23 +104,19 @@ pub(super) fn series(series: &Series, options: TextOptions) -> Vec<Line> {
     lines
 }
 
-fn range(series: &Series, options: TextOptions) -> Line {
+fn range(series: &Series, options: TextOptions) -> String {
     let values = || series.points.iter().map(|(_, value)| *value);
     let ends = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)].map(Cell::Float);
     let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
     let count = grouped(series.points.len() as i128, 0);
     let name = header(&series.name, series.unit, TextOptions::default());
-    Line::plain(options.spell(&format!(
-        "{name}: {count} points, {} to {}",
-        format.show(&ends[0]),
-        format.show(&ends[1])
-    )))
+    options.spell(&format!("{name}: {count} points, {} to {}", format.show(&ends[0]), format.show(&ends[1])))
 }
 
 /// The parts with a line for each reason why something that is shown is missing: at the end, before what to do next.
-pub(crate) fn with_reasons(report: &Report, options: TextOptions) -> Vec<Part> {
+pub(crate) fn with_reasons(report: &Report) -> Vec<Part> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for missing in report.missing.iter().filter(|missing| is_shown(report, &missing.path, &missing.label, options)) {
+    for missing in report.missing.iter().filter(|missing| is_shown(report, &missing.path)) {
         let place = reasons.iter().position(|(reason, _)| *reason == missing.reason).unwrap_or_else(|| {
             reasons.push((&missing.reason, Vec::new()));
             reasons.len() - 1
@@ -138,9 +135,9 @@ pub(crate) fn with_reasons(report: &Report, options: TextOptions) -> Vec<Part> {
     parts
 }
 
-/// Whether a column or figure of that name or label is for people to see. A column that only this screen is too narrow
+/// Whether a column or figure of that name is for people to see. A column that only this screen is too narrow
 /// for counts too. A figure that gives its reason itself does not.
-fn is_shown(report: &Report, path: &str, label: &str, options: TextOptions) -> bool {
+fn is_shown(report: &Report, path: &str) -> bool {
     // A whole part of the answer is missing.
     if !path.contains('.') {
         return true;
@@ -148,10 +145,7 @@ fn is_shown(report: &Report, path: &str, label: &str, options: TextOptions) -> b
     let name = path.rsplit('.').next().unwrap_or(path);
     report.parts.iter().any(|part| match part {
         Part::Metric(metric) => metric.name == name && metric.reason.is_none(),
-        Part::Table(table) => table
-            .columns
-            .iter()
-            .any(|column| column.look != Look::Hidden && (column.name == name || header_of(column, options) == label)),
+        Part::Table(table) => table.columns.iter().any(|column| column.look != Look::Hidden && column.name == name),
         Part::Series(series) => series.name == name,
         Part::Text(_) => false,
     })

@@ -127,6 +127,15 @@ proptest! {
     }
 
     #[test]
+    fn narrow_screens_hold_less(table in plain_numbers(), width in 40usize..80) {
+        let options = TextOptions::screen(width, ColorMode::None);
+        let shown = text::render(&Report::new("any", vec![Part::Table(table)]), options);
+        for line in shown.lines() {
+            prop_assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+        }
+    }
+
+    #[test]
     fn no_number_is_cut(table in plain_numbers(), options in screens()) {
         let shown = text::render(&Report::new("any", vec![Part::Table(table.clone())]), options);
         let words: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();

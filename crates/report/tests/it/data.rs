@@ -84,6 +84,7 @@ fn json_gives_reasons_for_what_is_no_number() {
         value: Cell::Null,
         unit: Unit::Bytes,
         reason: Some("memory totals not recorded".into()),
+        is_for_programs: false,
     };
     let rows =
         table(&["a", "a", "text"], vec![vec![Cell::Float(f64::NAN), Cell::Int(1), Cell::Text("\u{9b}\u{7f}".into())]]);

@@ -1,5 +1,6 @@
-use stepscope_model::{Cell, Hint, LeftOut, Look, Part, Report};
+use stepscope_model::{Cell, Class, Hint, LeftOut, Look, Part, Report};
 use stepscope_report::shape::{self, Shape, ShapeError};
+use stepscope_report::{TextOptions, text};
 
 use crate::data::{operators, report, table};
 
@@ -36,6 +37,63 @@ fn columns_and_limit() {
     assert_eq!(table.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["device_self_ns", "name"]);
     assert_eq!(table.rows, [[Cell::Int(126_620_000), Cell::Text("aten::cudnn_convolution".into())]]);
     assert_eq!(table.left_out, LeftOut::Rows(2));
+}
+
+#[test]
+fn the_bar_belongs_to_the_sorted_column() {
+    let looks = |sort: &str| {
+        let mut report = operators();
+        let Part::Table(table) = &mut report.parts[0] else { panic!("not a table") };
+        table.columns[2].look = Look::Bar(Some(Class::Kernel));
+        shape::apply(&mut report, &Shape { sort: Some(sort.into()), ..Shape::default() }).unwrap();
+        let Part::Table(table) = &report.parts[0] else { panic!("not a table") };
+        let bars = table.columns.iter().filter(|column| matches!(column.look, Look::Bar(_)));
+        bars.map(|column| column.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(looks("-calls"), ["calls"]);
+    assert_eq!(looks("-device_self"), ["device_self_ns"]);
+    assert_eq!(looks("name"), ["device_self_ns"]); // Names have no length.
+}
+
+#[test]
+fn a_sum_has_the_unit_of_its_column() {
+    let shown = |largest: i64| {
+        let mut times = table(&["dur_ns"], vec![vec![Cell::Int(largest)], vec![Cell::Int(1_500)]]);
+        times.total = Some(vec![Cell::Int(18_338_700)]);
+        let text = text::render(&report(times), TextOptions::default());
+        text.lines()
+            .skip(1)
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.starts_with('─'))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(shown(720_000), ["0.72 ms", "< 0.01 ms", "18.34 ms"]);
+    assert_eq!(shown(42_000), ["42.0 µs", "1.5 µs", "18,338.7 µs"]); // Milliseconds would leave nothing of the rows.
+}
+
+#[test]
+fn two_ends_stay_unless_somebody_asked_for_a_limit() {
+    let shown = |is_usual_limit: bool| {
+        let rows = (0..40).map(|rank| vec![Cell::Int(rank), Cell::Int((40 - rank) * 1_000_000)]).collect();
+        let mut ranks = table(&["rank", "wait_ns"], rows);
+        ranks.two_ended = Some("ranks");
+        ranks.sorted_by = Some("-wait_ns".to_owned());
+        let mut report = report(ranks);
+        shape::apply(&mut report, &Shape { limit: Some(8), is_usual_limit, ..Shape::default() }).unwrap();
+        text::render(&report, TextOptions::default())
+    };
+    insta::assert_snapshot!(shown(true), @r"
+    rank    wait ↓
+    0     40.00 ms
+    1     39.00 ms
+    2     38.00 ms
+    3     37.00 ms
+    … 34 ranks between 3.00 ms and 36.00 ms
+    38     2.00 ms
+    39     1.00 ms
+    6 of 40 rows shown (--limit 0 shows all)
+    ");
+    assert!(shown(false).contains("8 of 40 rows shown"));
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn columns_that_do_not_fit_are_named() {
     insta::assert_snapshot!(show(&report(table(&names, vec![row])), 60), @r"
     name                              start    dur  bytes in
     aten::add  1,775,167,061,388,202,755 ns  12 ns  2.00 GiB
-    2 columns did not fit: count, correlation_id (--columns picks, -f csv has all)
+    2 columns did not fit: count, correlation_id (--columns
+    picks, -f csv has all)
     ");
 }
 
@@ -106,7 +107,7 @@ fn sentences_are_broken_into_lines() {
 #[test]
 fn parts_in_reading_order() {
     let metric = |name: &str, unit, value, reason: Option<&str>| {
-        Part::Metric(Metric { name: name.into(), value, unit, reason: reason.map(Into::into) })
+        Part::Metric(Metric { name: name.into(), value, unit, reason: reason.map(Into::into), is_for_programs: false })
     };
     let mut second = table(&["reason", "count"], vec![vec![Cell::Text("bad_time".into()), Cell::Int(3)]]);
     second.name = "lost_events".into();

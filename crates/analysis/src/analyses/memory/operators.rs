@@ -8,7 +8,6 @@ use stepscope_model::{Cell, Look, ReportColumn, ReportTable, Unit};
 use crate::analyses::Asking;
 use crate::analyses::asking::cell;
 use crate::error::AnalysisError;
-use crate::words;
 
 /// The row of what happens outside operators.
 const NO_OPERATOR: &str = "(no operator)";
@@ -73,7 +72,7 @@ pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, A
     let mut table = ReportTable::rows(columns, rows.iter().map(cells).collect());
     let sum = |figure: fn(&Changes) -> i64| Cell::Int(rows.iter().map(|(_, [own, _])| figure(own)).sum());
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "name" => Cell::Text(words::counted(count, "operator")),
+        "name" => asking.counted_rows(count, "operator"),
         "self_increase_bytes" => sum(|own| own.increase_bytes),
         "self_allocations" => sum(|own| own.allocations),
         "self_allocated_bytes" => sum(|own| own.allocated_bytes),

@@ -5,7 +5,7 @@ use stepscope_analysis::Question;
 use stepscope_model::Report;
 use stepscope_testkit::{TraceBuilder, corpus};
 
-use super::{ask, cells, table};
+use super::{ask, cells, sentence, table};
 use crate::harness::{open, write};
 
 /// A collective of a rank: process group, name, start, length.
@@ -81,6 +81,21 @@ fn groups_are_matched_apart() {
     );
     assert_eq!(groups["tp"]["per_rank"]["0"]["last_arrivals"], 1);
     assert_eq!(groups["dp"]["per_rank"]["1"]["wait_caused_to_others_ns"], 40_000);
+}
+
+#[test]
+fn communication_of_the_host_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = TraceBuilder::new()
+        .annotation("gloo:all_reduce", 1, "0", "30")
+        .annotation("gloo:all_reduce", 1, "50", "10")
+        .annotation("gloo:broadcast", 1, "70", "5")
+        .annotation("forward", 1, "80", "5");
+    let path = write(folder.path(), "trace.json", &trace.finish());
+    let report = ask(&open(&[path]).unwrap(), "comms", &Question::default());
+    assert_eq!(sentence(&report), "No kernel communicates; gloo communicates on the host: 3 calls, 45.00 µs in all.");
+    let calls = cells(table(&report, "host_collectives"), "name count total_ns mean_ns");
+    assert_eq!(calls, "gloo:all_reduce 2 40000 20000\ngloo:broadcast 1 5000 5000");
 }
 
 #[test]

@@ -73,3 +73,17 @@ fn a_stretch_of_time_is_smaller() {
     let (all, some) = (total(count(&workspace)), total(count(&part)));
     assert!(some > 0 && some < all, "{some} of {all}");
 }
+
+#[test]
+fn a_step_that_was_cut_is_no_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = write_traces(&Job::demo(), folder.path()).unwrap();
+    let workspace = open(&paths[..1]).unwrap();
+    let names = |workspace: &Workspace| rows(workspace, "steps", &Question::default(), "name");
+    let all = names(&workspace);
+    // Steps take about 20 ms: the second and the fourth are cut, the third is whole.
+    let part = trimmed(&workspace, &between(25_000, 65_000));
+    assert_eq!(names(&part), all.lines().nth(2).unwrap());
+    let within_one = trimmed(&workspace, &between(25_000, 35_000));
+    assert_eq!(names(&within_one), "whole trace");
+}

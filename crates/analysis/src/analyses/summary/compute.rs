@@ -1,0 +1,128 @@
+//! What steps compute, and how near to the peak of the device that is: a line for people, figures for programs.
+
+use stepscope_model::null_reason::{
+    NO_COMPLETE_STEP, NO_DEVICE_EVENTS, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK, UNSUPPORTED_EVENT_KIND,
+};
+use stepscope_model::{Cell, Metric, Missing, Part, Text, Unit};
+
+use crate::analyses::step_times::{Distribution, StepTime};
+use crate::analyses::{Asking, flop_count};
+use crate::device_peaks::peak_of;
+use crate::error::AnalysisError;
+use crate::words;
+
+/// Below this share of device time with FLOPs, their ratio to the peak says nothing.
+const LEAST_COVERED: f64 = 0.1;
+
+/// A figure, or why it is missing.
+type Figure = Result<f64, String>;
+
+struct Compute {
+    step_flops: Figure,
+    achieved_flops_per_s: Figure,
+    mfu_ratio: Figure,
+    /// Share of device time whose FLOPs are known.
+    coverage_ratio: Figure,
+    /// Of the device, with the type that it is for.
+    peak: Option<(f64, &'static str)>,
+}
+
+/// The line and the figures. `missing` gets what people should hear of: how to record more, not what a host cannot have.
+pub(super) fn parts(
+    asking: &Asking<'_>,
+    steps: &[StepTime],
+    times: Option<&Distribution>,
+    missing: &mut Vec<Missing>,
+) -> Result<Vec<Part>, AnalysisError> {
+    let compute = match times {
+        Some(times) => measure(asking, steps, times)?,
+        None => Compute::missing(NO_COMPLETE_STEP),
+    };
+    let mut tell = |name: &str, label: &str, figure: &Figure| {
+        if let Err(reason) = figure {
+            missing.push(Missing { path: name.to_owned(), label: label.to_owned(), reason: reason.clone() });
+        }
+    };
+    if times.is_some() {
+        tell("step_flops", "FLOPs", &compute.step_flops);
+    }
+    if compute.step_flops.is_ok() && compute.coverage_ratio.is_ok() {
+        tell("mfu_ratio", "MFU", &compute.mfu_ratio);
+    }
+    let mut parts: Vec<Part> =
+        compute.in_words().map(|words| Part::Text(Text::labelled("compute", words))).into_iter().collect();
+    parts.extend(compute.figures().map(Part::Metric));
+    Ok(parts)
+}
+
+fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Result<Compute, AnalysisError> {
+    let Some(count) = flop_count::count(asking, steps)? else {
+        let shapes = asking.query("SELECT 1 FROM spans WHERE {events} AND input_dims IS NOT NULL LIMIT 1")?;
+        return Ok(Compute::missing(if shapes.rows() == 0 { SHAPES_NOT_RECORDED } else { UNSUPPORTED_EVENT_KIND }));
+    };
+    let step_flops = count.flops as f64 / times.count() as f64;
+    let achieved = count.flops as f64 / times.total() as f64 * 1e9;
+    if count.device_ns == 0 {
+        let on_device = Compute::missing(NO_DEVICE_EVENTS);
+        return Ok(Compute { step_flops: Ok(step_flops), achieved_flops_per_s: Ok(achieved), ..on_device });
+    }
+    let covered = count.covered_ns as f64 / count.device_ns as f64;
+    if covered < LEAST_COVERED {
+        let reason = format!("{SHAPES_NOT_RECORDED} for {} of device time", words::ratio(1.0 - covered));
+        return Ok(Compute { coverage_ratio: Ok(covered), ..Compute::missing(&reason) });
+    }
+    let device = asking.sources.first().and_then(|source| source.devices.as_ref()?.first()?.name.clone());
+    let peak = device.as_deref().and_then(peak_of);
+    Ok(Compute {
+        step_flops: Ok(step_flops),
+        achieved_flops_per_s: Ok(achieved),
+        mfu_ratio: peak.map(|(peak, _)| achieved / peak).ok_or_else(|| UNKNOWN_DEVICE_PEAK.to_owned()),
+        coverage_ratio: Ok(covered),
+        peak,
+    })
+}
+
+impl Compute {
+    fn missing(reason: &str) -> Self {
+        let nothing = || Err(reason.to_owned());
+        Self {
+            step_flops: nothing(),
+            achieved_flops_per_s: nothing(),
+            mfu_ratio: nothing(),
+            coverage_ratio: nothing(),
+            peak: None,
+        }
+    }
+
+    fn in_words(&self) -> Option<String> {
+        let (Ok(step_flops), Ok(achieved)) = (&self.step_flops, &self.achieved_flops_per_s) else { return None };
+        let mut pieces = vec![
+            format!("{} a step", words::flops(*step_flops, "")),
+            format!("{} achieved", words::flops(*achieved, "/s")),
+        ];
+        if let (Ok(mfu), Some((peak, dtype))) = (&self.mfu_ratio, self.peak) {
+            pieces.push(format!("MFU ≥ {} of {} ({dtype} dense)", words::ratio(*mfu), words::flops(peak, "/s")));
+        }
+        if let Ok(covered) = &self.coverage_ratio {
+            pieces.push(format!("shapes cover {} of device time", words::ratio(*covered)));
+        }
+        Some(pieces.join(" · "))
+    }
+
+    fn figures(&self) -> [Metric; 4] {
+        let metric = |(name, unit, figure): (&str, Unit, &Figure)| Metric {
+            name: name.to_owned(),
+            value: figure.as_ref().map_or(Cell::Null, |value| Cell::Float(*value)),
+            unit,
+            reason: figure.as_ref().err().cloned(),
+            is_for_programs: true,
+        };
+        [
+            ("step_flops", Unit::Flops, &self.step_flops),
+            ("achieved_flops_per_s", Unit::FlopsPerSecond, &self.achieved_flops_per_s),
+            ("mfu_ratio", Unit::Ratio, &self.mfu_ratio),
+            ("flops_coverage_ratio", Unit::Ratio, &self.coverage_ratio),
+        ]
+        .map(metric)
+    }
+}
