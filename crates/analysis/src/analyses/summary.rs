@@ -163,7 +163,8 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
     ];
     let mut rows = Vec::new();
     for source in &asking.sources {
-        let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"])?;
+        let cancel = &asking.question.cancel;
+        let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"], cancel)?;
         let devices = members.get("gpu").and_then(Json::as_object).cloned().unwrap_or_default();
         for (device, figures) in devices {
             let memory = members.get("memory").and_then(|memory| memory.get(format!("gpu{device}")));
