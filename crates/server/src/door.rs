@@ -126,7 +126,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Headers that every answer has.
-fn closed(response: Response) -> Response {
+pub(crate) fn closed(response: Response) -> Response {
     let caching = if response.content_type == "application/json" { "no-store" } else { "no-cache" };
     response
         .with_header("content-security-policy", POLICY)

@@ -14,7 +14,7 @@ use axum::response::Response as Outgoing;
 use stepscope_analysis::CancelFlag;
 
 use crate::app::App;
-use crate::door::Door;
+use crate::door::{Door, closed};
 use crate::failure::Failure;
 use crate::request::Request;
 use crate::response::Response;
@@ -97,13 +97,13 @@ impl Drop for CancelOnDrop {
 async fn answer(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Outgoing {
     let request = match read(incoming).await {
         Ok(request) => request,
-        Err(failure) => return outgoing(failure.response()),
+        Err(failure) => return outgoing(closed(failure.response())),
     };
     let _guard = CancelOnDrop(request.cancel.clone());
     let answered = tokio::task::spawn_blocking(move || shared.door.answer(&shared.app, &request)).await;
     outgoing(answered.unwrap_or_else(|_| {
         let failure = Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "bug: the work on this question panicked");
-        failure.with_hint("please report it with the address that was asked").response()
+        closed(failure.with_hint("please report it with the address that was asked").response())
     }))
 }
 

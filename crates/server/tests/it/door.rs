@@ -150,7 +150,9 @@ fn oversized_and_malformed_requests_are_refused() {
 #[test]
 fn every_answer_is_closed_to_others() {
     let outside = Outside::new(app(&small_trace()));
-    for (line, want) in [("GET /api/session", 200), ("GET /", 200), ("GET /nonsense", 404), ("BREW /", 405)] {
+    for (line, want) in
+        [("GET /api/session", 200), ("GET /", 200), ("GET /nonsense", 404), ("BREW /", 405), ("GET /%zz", 400)]
+    {
         let answer = outside.send(outside.text(&format!("{line} HTTP/1.1"), &[], "").as_bytes());
         assert_eq!(status(&answer), want, "{answer}");
         for header in [
