@@ -142,7 +142,7 @@ fn oversized_and_malformed_requests_are_refused() {
     check(outside.text("DELETE / HTTP/1.1", &[], "").as_bytes(), &[405], "method of a page");
     check(outside.text("POST /api/runs/job/sql HTTP/1.1", &[json_type], "{").as_bytes(), &[400], "JSON");
     check(b"nonsense\r\n\r\n", &[400], "no HTTP");
-    check(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", &[400, 403], "two hosts");
+    check(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", &[400, 403], "two hosts");
     // Still there.
     check(outside.text("GET /api/session HTTP/1.1", &[], "").as_bytes(), &[200], "session");
 }
