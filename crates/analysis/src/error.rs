@@ -154,6 +154,12 @@ impl AnalysisError {
         matches!(self, Self::Store(_) | Self::EmptyStore { .. } | Self::Engine(EngineError::Store(_)))
     }
 
+    /// Whether a folder was looked at that holds no trace.
+    #[must_use]
+    pub fn is_without_traces(&self) -> bool {
+        matches!(self, Self::Ingest(IngestError::NoTraces { .. }))
+    }
+
     /// How a command ends that fails with it.
     #[must_use]
     pub fn exit(&self) -> Exit {

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde_json::{Map, Value as Json};
-use stepscope_engine::{Engine, QueryOptions};
+use stepscope_engine::{CancelFlag, Engine, QueryOptions};
 use stepscope_model::SourceRecord;
 
 use self::breakdown::Breakdown;
@@ -60,6 +60,7 @@ const MEMBERS: &[Member] = &[
 pub(crate) struct Measuring<'a> {
     pub engine: &'a Engine,
     pub source: &'a SourceRecord,
+    cancel: &'a CancelFlag,
     nulls: BTreeMap<String, String>,
     /// Several members show parts of it; it takes a walk over the whole source.
     breakdown: Option<Rc<Breakdown>>,
@@ -68,7 +69,7 @@ pub(crate) struct Measuring<'a> {
 impl Measuring<'_> {
     /// Asks about this source. `{source}` in the statement stands for the condition on rank and window.
     pub(crate) fn query(&self, statement: &str) -> Result<Frame, AnalysisError> {
-        Ok(Frame::new(self.engine.query(&self.about_source(statement), &QueryOptions::default())?))
+        Ok(Frame::new(self.engine.query(&self.about_source(statement), &self.options())?))
     }
 
     /// Asks like `query` and hands out the answer piece by piece: for a walk over as many rows as the source has.
@@ -77,10 +78,14 @@ impl Measuring<'_> {
         statement: &str,
         mut take: impl FnMut(&Frame) -> Result<(), AnalysisError>,
     ) -> Result<(), AnalysisError> {
-        for batch in self.engine.stream(&self.about_source(statement), &QueryOptions::default())? {
+        for batch in self.engine.stream(&self.about_source(statement), &self.options())? {
             take(&Frame::of_batch(batch?))?;
         }
         Ok(())
+    }
+
+    fn options(&self) -> QueryOptions {
+        QueryOptions { cancel: self.cancel.clone(), ..QueryOptions::default() }
     }
 
     fn about_source(&self, statement: &str) -> String {
@@ -95,8 +100,8 @@ impl Measuring<'_> {
 }
 
 /// The whole document.
-pub(crate) fn measure(engine: &Engine, source: &SourceRecord) -> Result<Json, AnalysisError> {
-    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new(), breakdown: None };
+pub(crate) fn measure(engine: &Engine, source: &SourceRecord, cancel: &CancelFlag) -> Result<Json, AnalysisError> {
+    let mut measuring = Measuring { engine, source, cancel, nulls: BTreeMap::new(), breakdown: None };
     let mut document = Map::new();
     for (name, member) in MEMBERS {
         document.insert((*name).to_owned(), member(&mut measuring)?);
@@ -116,8 +121,9 @@ pub(crate) fn measure_some(
     engine: &Engine,
     source: &SourceRecord,
     members: &[&str],
+    cancel: &CancelFlag,
 ) -> Result<Measured, AnalysisError> {
-    let mut measuring = Measuring { engine, source, nulls: BTreeMap::new(), breakdown: None };
+    let mut measuring = Measuring { engine, source, cancel, nulls: BTreeMap::new(), breakdown: None };
     let mut document = Map::new();
     for (name, member) in MEMBERS.iter().filter(|(name, _)| members.contains(name)) {
         document.insert((*name).to_owned(), member(&mut measuring)?);

@@ -13,6 +13,8 @@ pub struct Settings {
     pub no_cache: bool,
     /// Every file becomes a run of its own.
     pub separate_runs: bool,
+    /// Leave out the folders in a folder.
+    pub flat_folders: bool,
     /// Refuse traces that are broken or lost events.
     pub strict: bool,
     /// Leave out the tables of sums; some answers need them.

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions};
+use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions, QueryResult};
 use stepscope_ingest::{Ingested, Options, Progress};
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Report, SourceRecord};
+use stepscope_model::{Report, SourceId, SourceRecord, SourceSummary};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
 use crate::analyses::{Analysis, Asking, Question};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
+use crate::frame::Frame;
+use crate::run_input::RunInput;
 use crate::settings::Settings;
+use crate::timeline::LaneCache;
 use crate::trim::Trimmed;
 use crate::{metrics, views};
 
@@ -24,6 +27,8 @@ pub struct Workspace {
     sources: Vec<SourceRecord>,
     engine: Engine,
     settings: Settings,
+    /// Lanes of timelines that were worked out before.
+    lanes: LaneCache,
     /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
     _held: Held,
 }
@@ -69,6 +74,11 @@ impl Workspace {
         Ok(workspace)
     }
 
+    /// Opens a run that [`Self::find_runs`] found.
+    pub fn open_found(run: &RunInput, settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+        Self::open(&run.paths, &Settings { flat_folders: true, ..settings.clone() }, progress)
+    }
+
     /// Tables, views and columns.
     pub fn schema() -> Result<Report, AnalysisError> {
         views::schema::report()
@@ -93,6 +103,18 @@ impl Workspace {
     /// Writes a part of the run as traces that any viewer opens.
     pub fn trim(&self, question: &Question, output: &Path) -> Result<Vec<Trimmed>, AnalysisError> {
         crate::trim::trim(&self.asking(question)?, output)
+    }
+
+    /// Asks the engine something of our own, within the user's limits.
+    pub(crate) fn ask(&self, statement: &str, cancel: &CancelFlag) -> Result<QueryResult, AnalysisError> {
+        let options =
+            QueryOptions { time_limit: self.settings.time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
+        Ok(self.engine.query(statement, &options)?)
+    }
+
+    /// Lanes of timelines that were worked out before.
+    pub(crate) fn lane_cache(&self) -> &LaneCache {
+        &self.lanes
     }
 
     fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {
@@ -136,7 +158,43 @@ impl Workspace {
 
     /// Every figure of one source, as JSON.
     pub fn metrics(&self, rank: Option<u32>, window: Option<u32>) -> Result<Json, AnalysisError> {
-        metrics::measure(&self.engine, self.source(rank, window)?)
+        self.metrics_with(rank, window, &CancelFlag::default())
+    }
+
+    /// Like [`Self::metrics`], with a flag that ends it.
+    pub fn metrics_with(
+        &self,
+        rank: Option<u32>,
+        window: Option<u32>,
+        cancel: &CancelFlag,
+    ) -> Result<Json, AnalysisError> {
+        metrics::measure(&self.engine, self.source(rank, window)?, cancel)
+    }
+
+    /// Every recording of the run, in short.
+    pub fn source_summaries(&self) -> Result<Vec<SourceSummary>, AnalysisError> {
+        let grades = views::health::grades(&self.engine)?;
+        let steps = "SELECT rank, \"window\", count(*) AS steps FROM steps WHERE is_complete GROUP BY rank, \"window\"";
+        let steps = Frame::new(self.ask(steps, &CancelFlag::default())?);
+        let (ranks, windows) = (steps.required_i64("rank")?, steps.required_i64("window")?);
+        let counts = steps.required_i64("steps")?;
+        let summary = |source: &SourceRecord| {
+            let SourceId { rank, window } = source.id;
+            let row = (0..counts.len()).find(|&row| (ranks[row], windows[row]) == (rank.into(), window.into()));
+            let names = source.devices.iter().flatten().filter_map(|device| device.name.clone());
+            SourceSummary {
+                rank,
+                window,
+                events: source.events_in,
+                first_ns: source.first_event_ns,
+                last_ns: source.last_event_ns,
+                health: grades.get(&source.id).map_or_else(|| "unknown".to_owned(), |(grade, ..)| grade.clone()),
+                devices: names.filter(|name| !name.is_empty()).collect(),
+                complete_steps: row.map_or(0, |row| counts[row] as u64),
+                rows: source.rows.clone(),
+            }
+        };
+        Ok(self.sources.iter().map(summary).collect())
     }
 
     /// The member `health` of JSON documents: how far the figures beside it can be trusted.
@@ -185,7 +243,7 @@ impl Workspace {
             let runs = run_names(&ingest_into_store(paths, root, settings, progress)?);
             return Self::open_run(&Store::open(root)?, one_of(runs)?, settings, Held::Nothing);
         }
-        match inputs(paths)? {
+        match inputs(paths, settings)? {
             Some(inputs) if !settings.no_cache => Self::open_cached(paths, &inputs, settings, cache, progress),
             inputs => Self::open_temporary(paths, inputs.as_ref(), settings, progress),
         }
@@ -275,14 +333,15 @@ impl Workspace {
         let memory_limit_bytes = settings.memory_limit_bytes() as usize;
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
-        Ok(Self { run, sources, engine, settings: settings.clone(), _held: held })
+        Ok(Self { run, sources, engine, settings: settings.clone(), lanes: LaneCache::default(), _held: held })
     }
 
     fn is_damaged(&self) -> bool {
         self.sources.iter().any(|source| source.damage_notice().is_some())
     }
 
-    fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
+    /// The recording that is meant.
+    pub(crate) fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
         match self.sources_of(rank, window)?[..] {
             [source] => Ok(source),
             ref found => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(found) }),
@@ -314,14 +373,19 @@ fn ingest(
     progress: &dyn Progress,
 ) -> Result<Vec<Ingested>, AnalysisError> {
     let store = Store::create(root)?;
-    let options = Options {
+    Ok(stepscope_ingest::ingest(paths, &store, &ingest_options(settings), progress)?)
+}
+
+/// What the settings mean for an ingest.
+pub(crate) fn ingest_options(settings: &Settings) -> Options {
+    Options {
         separate_runs: settings.separate_runs,
+        flat_folders: settings.flat_folders,
         strict: settings.strict,
         memory_limit_bytes: settings.memory_limit_bytes(),
         with_rollups: !settings.without_rollups,
         ..Options::default()
-    };
-    Ok(stepscope_ingest::ingest(paths, &store, &options, progress)?)
+    }
 }
 
 /// Ingests into a store of the user.
@@ -331,7 +395,7 @@ fn ingest_into_store(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Vec<Ingested>, AnalysisError> {
-    let before = inputs(paths).ok().flatten();
+    let before = inputs(paths, settings).ok().flatten();
     let ingested = ingest(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
     if let Some(before) = before {
         tell_change(paths, &before, settings, progress)?;
@@ -340,7 +404,7 @@ fn ingest_into_store(
 }
 
 /// The files behind the paths; `None` if they cannot be read twice.
-fn inputs(paths: &[PathBuf]) -> Result<Option<Inputs>, AnalysisError> {
+fn inputs(paths: &[PathBuf], settings: &Settings) -> Result<Option<Inputs>, AnalysisError> {
     if paths.iter().any(|path| path.as_os_str() == "-") {
         return Ok(None);
     }
@@ -348,7 +412,7 @@ fn inputs(paths: &[PathBuf]) -> Result<Option<Inputs>, AnalysisError> {
         let path = paths.first().cloned().unwrap_or_default();
         AnalysisError::Ingest(stepscope_ingest::IngestError::Open { path, source })
     };
-    Inputs::look(paths).map_err(fail)
+    Inputs::look(paths, settings.flat_folders).map_err(fail)
 }
 
 /// Whether a file is not what it was when reading began: then what was read is neither the old file nor the new one.
@@ -359,7 +423,7 @@ fn tell_change(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<bool, AnalysisError> {
-    let after = inputs(paths).ok().flatten();
+    let after = inputs(paths, settings).ok().flatten();
     let changed = match &after {
         Some(after) => before.difference(after),
         None => paths.first().cloned(),
@@ -389,7 +453,7 @@ fn tell_damage<'a>(sources: impl IntoIterator<Item = &'a SourceRecord>, progress
 }
 
 /// The store at `path`, or the store and run that `path` is the folder of.
-fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
+pub(crate) fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
     if Store::is_store(path) {
         return Some((path.to_owned(), None));
     }

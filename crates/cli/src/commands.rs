@@ -7,6 +7,7 @@ mod doctor;
 mod health;
 mod ingest;
 mod metrics;
+mod open;
 pub(crate) mod schema;
 pub(crate) mod sql;
 mod tracks;
@@ -32,7 +33,8 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 11] = [
+static COMMANDS: [&Command; 12] = [
+    &open::COMMAND,
     &ingest::COMMAND,
     &trim::COMMAND,
     &sql::COMMAND,

@@ -111,6 +111,7 @@ impl ReadingOptions {
             store,
             no_cache: self.no_cache,
             separate_runs: self.separate_runs,
+            flat_folders: false,
             strict: self.strict,
             without_rollups: false,
             memory_limit_bytes: self.memory_limit,

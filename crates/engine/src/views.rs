@@ -26,7 +26,8 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 10] = sql_files![
+const FILES: [(&str, &str); 11] = sql_files![
+    "timeline_spans",
     "breakdown_spans",
     "device_events",
     "device_launches",

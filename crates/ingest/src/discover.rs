@@ -3,40 +3,48 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::IngestError;
+use crate::run::Options;
 
-/// A run that is to be ingested: its name and its files, sorted.
+/// A run that is to be ingested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RunPlan {
+pub struct RunPlan {
+    /// Its name.
     pub name: String,
+    /// The folder that its files were found in; `None` when they were named one by one.
+    pub folder: Option<PathBuf>,
+    /// Its files, sorted.
     pub files: Vec<PathFound>,
 }
 
 /// A file, and whether the user named it: a file that was only found in a folder may turn out to be no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PathFound {
+pub struct PathFound {
+    /// Where it is.
     pub path: PathBuf,
+    /// Whether the user named it.
     pub is_named: bool,
 }
 
 /// The runs behind what the user named. Files named together are one run; each folder that holds files is one run.
-pub(crate) fn plan(paths: &[PathBuf], separate_runs: bool) -> Result<Vec<RunPlan>, IngestError> {
+/// `Options` say whether each file is one, and whether the folders in a folder count.
+pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Vec<RunPlan>, IngestError> {
     let mut runs = Vec::new();
     let mut named = Vec::new();
     for path in paths {
         if path.is_dir() {
-            folder_runs(path, &folder_name(path), &mut runs)?;
+            folder_runs(path, &folder_name(path), options.flat_folders, &mut runs)?;
         } else {
             named.push(PathFound { path: path.clone(), is_named: true });
         }
     }
     if let Some(first) = named.first() {
         let name = match (named.len(), first.path.parent()) {
-            (2.., Some(parent)) if !separate_runs => folder_name(parent),
+            (2.., Some(parent)) if !options.separate_runs => folder_name(parent),
             _ => file_run_name(&first.path),
         };
-        runs.insert(0, RunPlan { name, files: named });
+        runs.insert(0, RunPlan { name, folder: None, files: named });
     }
-    if separate_runs {
+    if options.separate_runs {
         runs = runs.iter().flat_map(one_run_a_file).collect();
     }
     Ok(runs)
@@ -61,7 +69,7 @@ pub(crate) fn worker_in_name(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-fn folder_runs(folder: &Path, name: &str, runs: &mut Vec<RunPlan>) -> Result<(), IngestError> {
+fn folder_runs(folder: &Path, name: &str, is_flat: bool, runs: &mut Vec<RunPlan>) -> Result<(), IngestError> {
     let open = |source| IngestError::Open { path: folder.to_owned(), source };
     let mut files = Vec::new();
     let mut folders = Vec::new();
@@ -77,11 +85,11 @@ fn folder_runs(folder: &Path, name: &str, runs: &mut Vec<RunPlan>) -> Result<(),
     folders.sort();
     if !files.is_empty() {
         let files = files.into_iter().map(|path| PathFound { path, is_named: false }).collect();
-        runs.push(RunPlan { name: name.to_owned(), files });
+        runs.push(RunPlan { name: name.to_owned(), folder: Some(folder.to_owned()), files });
     }
-    for folder in folders {
+    for folder in folders.into_iter().filter(|_| !is_flat) {
         let name = format!("{name}.{}", folder_name(&folder));
-        folder_runs(&folder, &name, runs)?;
+        folder_runs(&folder, &name, is_flat, runs)?;
     }
     Ok(())
 }
@@ -92,7 +100,7 @@ fn one_run_a_file(run: &RunPlan) -> Vec<RunPlan> {
         let own = file_run_name(&file.path);
         if several && !file.is_named { format!("{}.{own}", run.name) } else { own }
     };
-    run.files.iter().map(|file| RunPlan { name: name(file), files: vec![file.clone()] }).collect()
+    run.files.iter().map(|file| RunPlan { name: name(file), folder: None, files: vec![file.clone()] }).collect()
 }
 
 /// The name of a folder, also of `.` and `..`.

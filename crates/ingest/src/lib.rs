@@ -58,6 +58,7 @@ mod windows;
 mod write;
 
 pub use collectives::bus_factor;
+pub use discover::{PathFound, RunPlan, plan};
 pub use error::IngestError;
 pub use memory::default_memory_limit_bytes;
 pub use names::COMMUNICATION_NAMES;

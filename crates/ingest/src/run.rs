@@ -35,9 +35,12 @@ pub trait Progress: Send + Sync {
 
 /// How to ingest.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of the user")]
 pub struct Options {
     /// Every file becomes a run of its own.
     pub separate_runs: bool,
+    /// Leave out the folders in a folder.
+    pub flat_folders: bool,
     /// Refuse a trace that is broken or lost events.
     pub strict: bool,
     /// Names of communication kernels, in the form of `COMMUNICATION_NAMES`.
@@ -52,6 +55,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             separate_runs: false,
+            flat_folders: false,
             strict: false,
             communication_names: COMMUNICATION_NAMES.to_owned(),
             memory_limit_bytes: default_memory_limit_bytes(),
@@ -79,7 +83,7 @@ pub fn ingest(
     progress: &dyn Progress,
 ) -> Result<Vec<Ingested>, IngestError> {
     let mut ingested = Vec::new();
-    for run in plan(paths, options.separate_runs)? {
+    for run in plan(paths, options)? {
         let mut job = RunJob::new(store, &run, options, progress)?;
         for file in &run.files {
             ingested.extend(job.file(file)?);

@@ -1,7 +1,11 @@
 //! What an instant of a step goes to (metrics, section 6).
 
+use serde::Serialize;
+
 /// The classes by priority: an instant belongs to the first that is active.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Kernels that compute.
     Kernel,

@@ -13,8 +13,12 @@ pub mod kind;
 pub mod null_reason;
 pub mod report;
 pub mod schema;
+pub mod session;
 pub mod source;
 pub mod tables;
+pub mod timeline;
+#[cfg(test)]
+mod typescript;
 pub mod version;
 pub mod warning;
 
@@ -28,4 +32,8 @@ pub use report::{
     Tone, Unit,
 };
 pub use schema::{Column, ColumnType, Table};
+pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
 pub use source::{Device, RankFrom, SourceId, SourceRecord};
+pub use timeline::{
+    SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCounter, TimelineStep, TimelineTrack,
+};

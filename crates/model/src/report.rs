@@ -3,10 +3,13 @@
 //! Everything that Stepscope shows is a `Report` made of generic parts, so that a new analysis changes no line of the
 //! terminal, the server, Python or the browser.
 
+use serde::{Serialize, Serializer};
+
 use crate::class::Class;
 
 /// One answer.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Report {
     /// Name of the command, for the `schema` member of JSON: `stepscope.<name>/1`.
     pub name: String,
@@ -15,6 +18,7 @@ pub struct Report {
     /// Values that are missing, and why.
     pub missing: Vec<Missing>,
     /// Members of the JSON document that are for programs only.
+    #[serde(skip)]
     pub data: Vec<(&'static str, serde_json::Value)>,
 }
 
@@ -27,7 +31,8 @@ impl Report {
 }
 
 /// A value that is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Missing {
     /// Where it would be in JSON, such as `rows[0].peak_bytes` or `memory_peak_bytes`.
     pub path: String,
@@ -38,7 +43,9 @@ pub struct Missing {
 }
 
 /// One part of an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Part {
     /// A sentence.
     Text(Text),
@@ -51,7 +58,8 @@ pub enum Part {
 }
 
 /// A line for people; programs get the figures in it from other parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Text {
     /// A word before it, such as `health` or `next`; texts that follow one another stand below each other.
     pub label: Option<&'static str>,
@@ -92,7 +100,9 @@ impl<T: Into<String>> From<T> for Text {
 }
 
 /// How much a text weighs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
 pub enum Tone {
     /// As everything.
     #[default]
@@ -104,11 +114,13 @@ pub enum Tone {
 }
 
 /// One figure with its name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Metric {
     /// Name in JSON, with its unit.
     pub name: String,
     /// Value.
+    #[cfg_attr(test, ts(type = "Cell"))]
     pub value: Cell,
     /// Unit to show.
     pub unit: Unit,
@@ -119,25 +131,32 @@ pub struct Metric {
 }
 
 /// Rows and columns.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Table {
     /// Name in JSON; the main table of a command is `rows`.
     pub name: String,
     /// Heading for people, in place of the first column's; the name in capitals when missing.
     pub title: Option<String>,
     /// Columns.
+    #[cfg_attr(test, ts(as = "Vec<WrittenColumn<'static>>"))]
     pub columns: Vec<Column>,
     /// Rows; each as long as `columns`.
+    #[cfg_attr(test, ts(type = "Array<Array<Cell>>"))]
     pub rows: Vec<Vec<Cell>>,
     /// Sums, shown below a rule; as long as `columns`. Where there is nothing to sum a text may stand, or an empty one.
+    #[cfg_attr(test, ts(type = "Array<Cell> | null"))]
     pub total: Option<Vec<Cell>>,
     /// The column that the rows are sorted by, for the arrow in its header; a leading `-` says from the largest.
     pub sorted_by: Option<String>,
     /// Rows that a limit left out.
+    #[cfg_attr(test, ts(type = "number | null"))]
     pub left_out: LeftOut,
     /// What rows are, such as `ranks`, if both ends of the order matter: the usual limit then leaves out the middle.
+    #[serde(skip)]
     pub two_ended: Option<&'static str>,
     /// A line for the rows that were left out, and the number of rows before it.
+    #[serde(skip)]
     pub gap: Option<(usize, String)>,
     /// What the line below the table says, in pieces.
     pub notes: Vec<String>,
@@ -169,6 +188,17 @@ pub enum LeftOut {
     Rows(u64),
     /// Some; counting them would have meant to work them all out.
     Uncounted,
+}
+
+impl Serialize for LeftOut {
+    /// How many, or null for some.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Nothing => serializer.serialize_u64(0),
+            Self::Rows(rows) => serializer.serialize_u64(*rows),
+            Self::Uncounted => serializer.serialize_none(),
+        }
+    }
 }
 
 /// One column of a table.
@@ -241,6 +271,34 @@ impl Column {
     }
 }
 
+/// A column as it is written: the look and the class of its colour stand beside each other.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Column"))]
+struct WrittenColumn<'a> {
+    /// Name in JSON and CSV, with its unit.
+    name: &'a str,
+    /// Header for people; follows from the name when missing.
+    label: Option<&'a str>,
+    /// Unit of its values.
+    unit: Unit,
+    /// What its values look like on a screen.
+    #[cfg_attr(test, ts(type = "Look"))]
+    look: &'static str,
+    /// The class whose colour a bar has; neutral when missing.
+    class: Option<Class>,
+    /// Screens narrower than this do not show it, in columns of a terminal.
+    from_width: u16,
+}
+
+impl Serialize for Column {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { name, label, unit, look, from_width, .. } = self;
+        let class = if let Look::Bar(class) = look { *class } else { None };
+        let (unit, from_width, look) = (*unit, *from_width, look.as_text());
+        WrittenColumn { name, label: label.as_deref(), unit, look, class, from_width }.serialize(serializer)
+    }
+}
+
 /// What the values of a column look like on a screen. In JSON and tables for programs it makes no difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
@@ -271,8 +329,30 @@ pub enum Look {
     Hidden,
 }
 
+impl Look {
+    /// The word in JSON.
+    #[must_use]
+    pub fn as_text(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Figure => "figure",
+            Self::Operator => "operator",
+            Self::Kernel => "kernel",
+            Self::Bar(_) => "bar",
+            Self::Length => "length",
+            Self::Class => "class",
+            Self::Spark => "spark",
+            Self::Stack => "stack",
+            Self::Severity => "severity",
+            Self::Detail => "detail",
+            Self::Hidden => "hidden",
+        }
+    }
+}
+
 /// A curve.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Series {
     /// Name in JSON, with its unit.
     pub name: String,
@@ -283,12 +363,15 @@ pub struct Series {
 }
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Nothing in particular.
     #[default]
     Plain,
     /// Time or duration in nanoseconds.
+    #[serde(rename = "ns")]
     Nanoseconds,
     /// Bytes.
     Bytes,
@@ -297,10 +380,12 @@ pub enum Unit {
     /// A share from 0 to 1.
     Ratio,
     /// Bytes a nanosecond, which is 10^9 bytes a second.
+    #[serde(rename = "gb_per_s")]
     GigabytesPerSecond,
     /// Floating-point operations.
     Flops,
     /// Floating-point operations a second.
+    #[serde(rename = "flops_per_s")]
     FlopsPerSecond,
     /// Nothing: the digits are a name, so they are never grouped, rounded or summed.
     Id,
@@ -368,4 +453,23 @@ pub enum Cell {
     Numbers(Vec<f64>),
     /// A value with parts of its own, for example reason → count. Text shows it as compact JSON.
     Json(serde_json::Value),
+}
+
+/// The largest integer up to which a JavaScript number holds every one.
+const LARGEST_EXACT: u64 = 1 << 53;
+
+impl Serialize for Cell {
+    /// The plain value. An integer that a JavaScript number cannot hold is written as text, digit by digit.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_none(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Int(value) if value.unsigned_abs() > LARGEST_EXACT => serializer.collect_str(value),
+            Self::Int(value) => serializer.serialize_i64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Numbers(numbers) => numbers.serialize(serializer),
+            Self::Json(value) => value.serialize(serializer),
+        }
+    }
 }

@@ -193,6 +193,25 @@ fn every_command_is_registered() {
 }
 
 #[test]
+fn every_endpoint_is_registered() {
+    let list = file("crates/server/src/routes.rs");
+    let list = between(&list, "static ROUTES", "];");
+    let mut problems = Vec::new();
+    for path in files("crates/server/src/routes") {
+        for line in file(&path.to_string_lossy()).lines() {
+            let Some((name, _)) = line.strip_prefix("pub(super) static ").and_then(|rest| rest.split_once(": Route"))
+            else {
+                continue;
+            };
+            if !list.contains(&format!("&{}::{name}", stem(&path))) {
+                problems.push(format!("{}: {name} is not in ROUTES", path.display()));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
 fn every_analysis_is_registered() {
     let list = file("crates/analysis/src/analyses.rs");
     let list = between(&list, "static ANALYSES", "];");

@@ -184,7 +184,8 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
     let mut rows = Vec::new();
     let mut has_device_memory = false;
     for source in &asking.sources {
-        let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"])?;
+        let cancel = &asking.question.cancel;
+        let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"], cancel)?;
         let devices = members.get("gpu").and_then(Json::as_object).cloned().unwrap_or_default();
         let memory = members.get("memory").and_then(Json::as_object);
         has_device_memory |= memory.is_some_and(|devices| devices.keys().any(|name| name != "cpu"));

@@ -64,7 +64,7 @@ impl Cache {
                 continue;
             }
             // A file that was read while it changed may agree by chance.
-            if Inputs::look(&inputs.roots).ok().flatten().is_none_or(|now| !same_stamps(inputs, &now)) {
+            if Inputs::look(&inputs.roots, inputs.is_flat).ok().flatten().is_none_or(|now| !same_stamps(inputs, &now)) {
                 return Ok(None);
             }
             if let Some(found) = self.open(&key, inputs, setup) {

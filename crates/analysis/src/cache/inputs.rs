@@ -32,6 +32,8 @@ impl Setup {
 pub(crate) struct Inputs {
     /// What the user named, without links and dots.
     pub(crate) roots: Vec<PathBuf>,
+    /// Whether the folders in a folder are left out.
+    pub(crate) is_flat: bool,
     pub(crate) files: Vec<InputFile>,
 }
 
@@ -59,8 +61,8 @@ pub(crate) struct Stamp {
 impl Inputs {
     /// Looks at every file at and below the paths. `None` if something there is no plain file, such as a pipe: what it
     /// holds can be read once only, so there is nothing to remember.
-    pub(crate) fn look(paths: &[PathBuf]) -> io::Result<Option<Self>> {
-        let mut inputs = Self { roots: Vec::new(), files: Vec::new() };
+    pub(crate) fn look(paths: &[PathBuf], is_flat: bool) -> io::Result<Option<Self>> {
+        let mut inputs = Self { roots: Vec::new(), is_flat, files: Vec::new() };
         for path in paths {
             let metadata = fs::metadata(path)?;
             if metadata.is_dir() {
@@ -136,6 +138,9 @@ impl Inputs {
             } else {
                 return Ok(false);
             }
+        }
+        if self.is_flat {
+            return Ok(true);
         }
         for (shown, path, name) in folders {
             if !self.add_folder(&shown, &path, &name)? {

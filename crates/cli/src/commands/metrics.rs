@@ -11,6 +11,7 @@ use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
 use crate::figures;
+use crate::interrupt;
 use crate::options::{InputOptions, OutputOptions, SourceOptions};
 use crate::output::{self, Answer};
 use crate::progress::TerminalProgress;
@@ -51,7 +52,7 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let metrics = workspace.metrics(options.source.rank, options.source.window)?;
+    let metrics = workspace.metrics_with(options.source.rank, options.source.window, interrupt::flag())?;
     let report = |longest_list| Report::new("metrics", vec![Part::Table(flat(&metrics, longest_list))]);
     let for_people = Some(figures::for_people(&report(LONGEST_LIST)));
     let figures = report(usize::MAX);

@@ -1,6 +1,6 @@
 use crate::command::Place;
 
-const COMMANDS: [&str; 8] = ["ingest", "sql", "metrics", "health", "tracks", "schema", "cache", "completions"];
+const COMMANDS: [&str; 9] = ["open", "ingest", "sql", "metrics", "health", "tracks", "schema", "cache", "completions"];
 
 #[test]
 fn the_first_screen() {
@@ -23,6 +23,7 @@ fn the_first_screen() {
       modules      Modules of the model: calls, time on the host and on devices, backward too
       regions      Regions marked with record_function: time on the host, work they launch
       launches     Launches: time in runtime calls, how long work waits for the device, queues
+      open         Shows traces in the browser: pages, tables and a timeline
       ingest       Read traces into a store, once, to ask often
       trim         Cuts a smaller trace by step, time or rank, that chrome://tracing and Perfetto open
       sql          Ask with SQL: one statement, or a shell without one

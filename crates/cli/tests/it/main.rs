@@ -5,6 +5,7 @@ mod answers;
 mod cache;
 mod command;
 mod help;
+mod open;
 mod reference;
 mod screens;
 mod usage;

@@ -1,0 +1,67 @@
+//! The runs behind what the user named, each ready to be opened.
+
+use std::path::{Path, PathBuf};
+
+use stepscope_store::{Store, layout};
+
+use crate::cache::Inputs;
+use crate::error::AnalysisError;
+use crate::settings::Settings;
+use crate::workspace::{Workspace, as_store, ingest_options};
+
+/// A run that can be opened. Two are equal as long as nothing about their files has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunInput {
+    /// A name that no other run beside it has.
+    pub name: String,
+    pub(crate) paths: Vec<PathBuf>,
+    /// What its files look like; `None` where that cannot be told, as for a pipe.
+    files: Option<Inputs>,
+}
+
+impl Workspace {
+    /// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
+    pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {
+        let mut runs = Vec::new();
+        let mut traces = Vec::new();
+        for path in paths {
+            if path.as_os_str() != "-" && !path.exists() {
+                return Err(AnalysisError::NotFound { path: path.clone() });
+            }
+            match as_store(path) {
+                Some((root, run)) => runs.extend(stored_runs(&root, run)?),
+                None => traces.push(path.clone()),
+            }
+        }
+        for run in stepscope_ingest::plan(&traces, &ingest_options(settings))? {
+            let paths = run.folder.map_or_else(|| run.files.into_iter().map(|file| file.path).collect(), |it| vec![it]);
+            let files = Inputs::look(&paths, true).ok().flatten();
+            runs.push(RunInput { name: run.name, paths, files });
+        }
+        tell_apart(&mut runs);
+        Ok(runs)
+    }
+}
+
+fn stored_runs(root: &Path, run: Option<String>) -> Result<Vec<RunInput>, AnalysisError> {
+    let names = run.map_or_else(|| Store::open(root).and_then(|store| store.runs()), |run| Ok(vec![run]))?;
+    let input = |name: String| {
+        let files = Inputs::look(&[layout::sources_dir(root, &name)], true).ok().flatten();
+        RunInput { paths: vec![layout::run_dir(root, &name)], name, files }
+    };
+    Ok(names.into_iter().map(input).collect())
+}
+
+/// Folders in different places can have the same name.
+fn tell_apart(runs: &mut [RunInput]) {
+    for place in 1..runs.len() {
+        let (before, rest) = runs.split_at_mut(place);
+        let is_taken = |name: &str| before.iter().any(|run| run.name == name);
+        let own = rest[0].name.clone();
+        let mut number = 2;
+        while is_taken(&rest[0].name) {
+            rest[0].name = format!("{own}-{number}");
+            number += 1;
+        }
+    }
+}

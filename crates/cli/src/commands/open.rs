@@ -1,0 +1,95 @@
+//! `stepscope open PATH…`: the page in the browser.
+
+use std::path::PathBuf;
+use std::process::{Command as Program, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use clap::{ArgMatches, Args};
+use stepscope_analysis::{Settings, Workspace};
+use stepscope_model::Exit;
+use stepscope_server::{App, Keeper, Server};
+
+use super::{Command, parsed};
+use crate::failure::{self, Failure};
+use crate::options::ReadingOptions;
+use crate::{Context, interrupt, output};
+
+pub(super) static COMMAND: Command = Command {
+    name: "open",
+    options: |command| {
+        Options::augment_args(command).about("Shows traces in the browser: pages, tables and a timeline").after_help(
+            "\
+Only this machine can open the page, with the token in the printed address. New traces and runs in a folder appear by
+themselves. Ctrl-C stops it.
+
+Examples:
+  stepscope open trace.json.gz
+  stepscope open runs/                           every folder with traces is a run
+  stepscope open runs/ --no-open --port 8080     on another machine, with ssh -L 8080:localhost:8080",
+        )
+    },
+    run,
+};
+
+/// How long a question of the page may take unless the user says otherwise.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+#[derive(Args)]
+struct Options {
+    /// Traces, folders of them, stores, or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Port to listen on; a free one if not given
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    port: u16,
+    /// Only print the address
+    #[arg(long)]
+    no_open: bool,
+    #[command(flatten)]
+    reading: ReadingOptions,
+}
+
+fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
+    let Options { paths, port, no_open, reading } = parsed(matches)?;
+    let settings = reading.settings(None);
+    let settings = Settings { time_limit: settings.time_limit.or(Some(PATIENCE)), ..settings };
+    // A path that is not there is told at once, not in the page.
+    Workspace::find_runs(&paths, &settings)?;
+    let app = Arc::new(App::default());
+    let server = Server::bind(Arc::clone(&app), port).map_err(|error| {
+        Failure::usage(format!("cannot listen on port {port}: {error}"))
+            .with_hint("leave out --port to take a free one")
+    })?;
+    let url = server.url();
+    output::to_stdout(&format!("{url}\n"))?;
+    failure::print_line("Ctrl-C stops it", context);
+    let stop = interrupt::flag();
+    let tell = Box::new(move |words: &str| failure::print_line(&format!("error: {words}"), context));
+    let keeper = Keeper { app, paths, settings, stop: stop.clone(), tell };
+    let keeper = thread::spawn(move || keeper.run());
+    if !no_open && !show(&url) {
+        failure::print_line("no browser was found: open the address yourself", context);
+    }
+    let ended = server.run(stop);
+    stop.cancel();
+    let joined = keeper.join();
+    ended.map_err(|error| Failure::io("answer", "the socket", &error))?;
+    joined.map_or_else(|panic| std::panic::resume_unwind(panic), |()| Ok(Exit::Done))
+}
+
+/// Opens an address with the user's browser; says whether there is one.
+fn show(url: &str) -> bool {
+    let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        // The first argument of `start` in quotes would be a title.
+        ("cmd", &["/C", "start", ""])
+    } else {
+        ("xdg-open", &[])
+    };
+    let mut program = Program::new(program);
+    program.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    program.spawn().is_ok()
+}

@@ -1,0 +1,78 @@
+//! What is open in the browser: runs, and how far they are.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// Everything that is open.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Session {
+    /// Version of Stepscope.
+    pub version: &'static str,
+    /// Runs, in the order in which they were named or found.
+    pub runs: Vec<RunStatus>,
+}
+
+/// A run, and how far it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RunStatus {
+    /// Name of the run, as in the address of its answers.
+    pub run: String,
+    /// Whether questions can be asked.
+    pub state: RunState,
+    /// How far its traces are read; also while a run that changed is read again.
+    pub progress: Option<RunReading>,
+    /// Why it cannot be read.
+    pub error: Option<String>,
+    /// Its recordings, once it is ready.
+    pub sources: Vec<SourceSummary>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It can be asked.
+    Ready,
+    /// Its traces are being read.
+    Reading,
+    /// Its traces cannot be read.
+    Failed,
+}
+
+/// How far the traces of a run are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RunReading {
+    /// Bytes that were read of the file that is being read.
+    pub done_bytes: u64,
+    /// Its bytes in all; 0 as long as they are not known.
+    pub total_bytes: u64,
+}
+
+/// One recording of a run, in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SourceSummary {
+    /// Rank of the process that recorded it.
+    pub rank: u32,
+    /// Which of the rank's recordings, from 0.
+    pub window: u32,
+    /// Elements of the event list.
+    pub events: u64,
+    /// Start of the first event, by the clock of the recording.
+    pub first_ns: Option<i64>,
+    /// End of the last event.
+    pub last_ns: Option<i64>,
+    /// Grade of its health: good, partial or poor.
+    pub health: String,
+    /// Names of its devices.
+    pub devices: Vec<String>,
+    /// Steps whose device work was recorded to the end.
+    pub complete_steps: u64,
+    /// Rows of each table.
+    pub rows: BTreeMap<String, u64>,
+}

@@ -1,0 +1,149 @@
+//! What a timeline shows of one recording. Times count from the first event of the recording.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::report::{Cell, Unit};
+
+/// The frame of a timeline: how long it is, its steps and its tracks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Timeline {
+    /// Start of the recording: 0.
+    pub start_ns: i64,
+    /// End of the recording.
+    pub end_ns: i64,
+    /// Where a ruler has its zero: the start of the first step, else of the first event.
+    pub zero_ns: i64,
+    /// Steps, in order.
+    pub steps: Vec<TimelineStep>,
+    /// Threads, streams and lanes, in the order of the trace.
+    pub tracks: Vec<TimelineTrack>,
+    /// Curves.
+    pub counters: Vec<TimelineCounter>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TimelineStep {
+    /// Place of the step in the recording, from 0.
+    pub step: u32,
+    /// Name of its mark.
+    pub name: String,
+    /// Start.
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+    /// Whether its device work was recorded to the end.
+    pub complete: bool,
+}
+
+/// One thread, stream or lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TimelineTrack {
+    /// Number of the track in its recording.
+    pub track: i64,
+    /// thread, stream or async.
+    pub kind: String,
+    /// Name of the process or device.
+    pub process: String,
+    /// Name of the thread or stream.
+    pub name: String,
+    /// Device of a stream.
+    pub device: Option<i64>,
+    /// Number of a stream.
+    pub stream: Option<i64>,
+    /// Spans on it.
+    pub spans: i64,
+    /// Lanes that its spans need.
+    pub depth: i64,
+    /// Start of its first event.
+    pub first_ns: Option<i64>,
+    /// End of its last event.
+    pub last_ns: Option<i64>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TimelineCounter {
+    /// What people call it.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// Number of its points.
+    pub points: i64,
+}
+
+/// The columns of a span that are not null, by name.
+pub type SpanRow = BTreeMap<String, Cell>;
+
+/// A span with everything around it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SpanDetails {
+    /// The span.
+    #[cfg_attr(test, ts(type = "SpanRow"))]
+    pub span: SpanRow,
+    /// The call that launched it.
+    #[cfg_attr(test, ts(type = "SpanRow | null"))]
+    pub launch: Option<SpanRow>,
+    /// The operator it belongs to.
+    #[cfg_attr(test, ts(type = "SpanRow | null"))]
+    pub operator: Option<SpanRow>,
+    /// The device events that it launched.
+    #[cfg_attr(test, ts(type = "Array<SpanRow>"))]
+    pub kernels: Vec<SpanRow>,
+    /// The forward operator of a backward one.
+    #[cfg_attr(test, ts(type = "SpanRow | null"))]
+    pub forward: Option<SpanRow>,
+    /// Python frames around it or around its launch, outermost first.
+    pub stack: Vec<String>,
+    /// All spans of this name and kind in the recording.
+    pub same_name: SameName,
+}
+
+/// What the spans of one name have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SameName {
+    /// How many there are.
+    pub count: i64,
+    /// Sum of their lengths.
+    pub total_ns: i64,
+    /// The shortest.
+    pub min_ns: i64,
+    /// The longest.
+    pub max_ns: i64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Search {
+    /// How many there are in all.
+    pub count: i64,
+    /// The first of them by time.
+    pub matches: Vec<SearchMatch>,
+}
+
+/// A span that a search found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SearchMatch {
+    /// Number of the span in its recording.
+    pub span_id: i64,
+    /// Track it lies on.
+    pub track: i64,
+    /// Lane of the track.
+    pub depth: i64,
+    /// Start.
+    pub start_ns: i64,
+    /// Length.
+    pub dur_ns: i64,
+    /// Name as recorded.
+    pub name: String,
+}

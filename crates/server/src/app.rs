@@ -1,0 +1,136 @@
+//! The runs that are open, as answers see them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::http::StatusCode;
+use stepscope_analysis::Workspace;
+use stepscope_model::{RunReading, RunState, RunStatus, Session, SourceSummary};
+
+use crate::failure::Failure;
+
+/// The runs that are open. The keeper changes them, answers look at them.
+#[derive(Default)]
+pub struct App {
+    runs: RwLock<Vec<Arc<OpenRun>>>,
+}
+
+/// One run, and how far it is.
+pub(crate) struct OpenRun {
+    name: String,
+    now: RwLock<Now>,
+    done_bytes: AtomicU64,
+    total_bytes: AtomicU64,
+}
+
+/// How far a run is.
+#[derive(Default)]
+struct Now {
+    /// What can be asked, also while a newer state of the traces is read.
+    ready: Option<Ready>,
+    is_reading: bool,
+    error: Option<String>,
+}
+
+struct Ready {
+    workspace: Arc<Workspace>,
+    sources: Vec<SourceSummary>,
+}
+
+impl App {
+    /// Adds a run that is ready, behind the others.
+    pub fn add(&self, name: &str, workspace: Workspace) -> Result<(), stepscope_analysis::AnalysisError> {
+        let sources = workspace.source_summaries()?;
+        self.run(name).finish(workspace, sources);
+        Ok(())
+    }
+
+    /// What is open, and how far it is.
+    #[must_use]
+    pub fn session(&self) -> Session {
+        let runs = self.runs.read().unwrap_or_else(PoisonError::into_inner);
+        Session { version: env!("CARGO_PKG_VERSION"), runs: runs.iter().map(|run| run.status()).collect() }
+    }
+
+    /// The run of a name; made if it is not there.
+    pub(crate) fn run(&self, name: &str) -> Arc<OpenRun> {
+        let mut runs = self.runs.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = runs.iter().find(|run| run.name == name) {
+            return Arc::clone(run);
+        }
+        let run = Arc::new(OpenRun {
+            name: name.to_owned(),
+            now: RwLock::default(),
+            done_bytes: AtomicU64::new(0),
+            total_bytes: AtomicU64::new(0),
+        });
+        runs.push(Arc::clone(&run));
+        run
+    }
+
+    /// Forgets a run.
+    pub(crate) fn remove(&self, name: &str) {
+        self.runs.write().unwrap_or_else(PoisonError::into_inner).retain(|run| run.name != name);
+    }
+
+    /// What answers questions about a run.
+    pub(crate) fn workspace(&self, name: &str) -> Result<Arc<Workspace>, Failure> {
+        let runs = self.runs.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(run) = runs.iter().find(|run| run.name == name) else {
+            let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).take(20).collect();
+            let failure = Failure::new(StatusCode::NOT_FOUND, format!("there is no run {name}"));
+            return Err(failure.with_hint(format!("runs: {}", names.join(", "))));
+        };
+        let now = run.now.read().unwrap_or_else(PoisonError::into_inner);
+        match (&now.ready, &now.error) {
+            (Some(ready), _) => Ok(Arc::clone(&ready.workspace)),
+            (None, Some(error)) => Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.clone())),
+            (None, None) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, format!("{name} is still being read"))
+                .with_hint("api/session tells how far it is")),
+        }
+    }
+}
+
+impl OpenRun {
+    /// Its traces are being read, for the first time or again.
+    pub(crate) fn begin(&self) {
+        self.progress(0, 0);
+        self.now.write().unwrap_or_else(PoisonError::into_inner).is_reading = true;
+    }
+
+    pub(crate) fn progress(&self, done_bytes: u64, total_bytes: u64) {
+        self.done_bytes.store(done_bytes, Ordering::Relaxed);
+        self.total_bytes.store(total_bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn finish(&self, workspace: Workspace, sources: Vec<SourceSummary>) {
+        let ready = Some(Ready { workspace: Arc::new(workspace), sources });
+        let before = std::mem::replace(
+            &mut *self.now.write().unwrap_or_else(PoisonError::into_inner),
+            Now { ready, ..Now::default() },
+        );
+        // Closing takes a moment, and nobody should wait for it.
+        drop(before);
+    }
+
+    pub(crate) fn fail(&self, error: String) {
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        now.is_reading = false;
+        now.error = Some(error);
+    }
+
+    fn status(&self) -> RunStatus {
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+        let state = match (&now.ready, &now.error) {
+            (Some(_), _) => RunState::Ready,
+            (None, Some(_)) if !now.is_reading => RunState::Failed,
+            _ => RunState::Reading,
+        };
+        let progress = now.is_reading.then(|| RunReading {
+            done_bytes: self.done_bytes.load(Ordering::Relaxed),
+            total_bytes: self.total_bytes.load(Ordering::Relaxed),
+        });
+        let sources = now.ready.as_ref().map(|ready| ready.sources.clone()).unwrap_or_default();
+        RunStatus { run: self.name.clone(), state, progress, error: now.error.clone(), sources }
+    }
+}

@@ -1,0 +1,72 @@
+//! Why there is no answer, in the words of the terminal.
+
+use axum::http::StatusCode;
+use serde_json::json;
+use stepscope_analysis::AnalysisError;
+use stepscope_model::{Exit, Hint};
+use stepscope_report::ShapeError;
+
+use crate::response::Response;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it is in HTTP.
+    pub status: StatusCode,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), hint: None }
+    }
+
+    /// A question that cannot be understood.
+    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The answer that says so.
+    pub(crate) fn response(&self) -> Response {
+        let body = json!({ "error": { "message": self.message, "hint": self.hint } });
+        Response::new(self.status, "application/json", body.to_string().into_bytes())
+    }
+}
+
+impl From<AnalysisError> for Failure {
+    fn from(error: AnalysisError) -> Self {
+        let status = match (&error, error.exit()) {
+            (AnalysisError::NoSuchSource { .. } | AnalysisError::NoSuchStep { .. }, _) => StatusCode::NOT_FOUND,
+            (_, Exit::Usage) => StatusCode::BAD_REQUEST,
+            (_, Exit::Interrupted) => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let message = words(&error);
+        Self { status, message, hint: error.hint().map(std::borrow::Cow::into_owned) }
+    }
+}
+
+impl From<ShapeError> for Failure {
+    fn from(error: ShapeError) -> Self {
+        let failure = Self::malformed(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
+}
+
+/// What happened, and where.
+pub(crate) fn words(error: &AnalysisError) -> String {
+    match error.location() {
+        Some(location) => format!("{error}: {location}"),
+        None => error.to_string(),
+    }
+}

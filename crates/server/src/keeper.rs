@@ -1,0 +1,98 @@
+//! Reads traces in the background, and notices new and changed ones.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use stepscope_analysis::{CancelFlag, Progress, RunInput, Settings, Workspace};
+
+use crate::app::{App, OpenRun};
+use crate::failure::words;
+
+/// How often folders are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How long it may take to stop.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Keeps the runs of an [`App`] as they are on disk.
+pub struct Keeper {
+    /// Where the runs go.
+    pub app: Arc<App>,
+    /// What the user named.
+    pub paths: Vec<PathBuf>,
+    /// How to open it.
+    pub settings: Settings,
+    /// Ends it.
+    pub stop: CancelFlag,
+    /// Hears about runs that cannot be read.
+    pub tell: Box<dyn Fn(&str) + Send>,
+}
+
+impl Keeper {
+    /// Reads what there is, then looks for what is new, until it is stopped.
+    pub fn run(&self) {
+        let mut opened: Vec<RunInput> = Vec::new();
+        let mut before: Option<Vec<RunInput>> = None;
+        while !self.stop.is_cancelled() {
+            // A folder that cannot be read just now may be there again the next time.
+            if let Ok(found) = Workspace::find_runs(&self.paths, &self.settings) {
+                // A file that is still being written changes from one look to the next.
+                let is_settled = |run: &RunInput| before.as_ref().is_none_or(|before| before.contains(run));
+                let new: Vec<&RunInput> = found.iter().filter(|run| !opened.contains(run) && is_settled(run)).collect();
+                for run in &new {
+                    self.app.run(&run.name).begin();
+                }
+                for run in new {
+                    self.open(run, found.len() == 1);
+                    opened.retain(|known| known.name != run.name);
+                    opened.push(run.clone());
+                }
+                before = Some(found);
+            }
+            let asleep = Instant::now();
+            while asleep.elapsed() < LOOK_EVERY && !self.stop.is_cancelled() {
+                thread::sleep(NAP);
+            }
+        }
+    }
+
+    fn open(&self, input: &RunInput, is_only_one: bool) {
+        let run = self.app.run(&input.name);
+        let reading = Reading { run: Arc::clone(&run), stop: self.stop.clone() };
+        let opened = Workspace::open_found(input, &self.settings, &reading)
+            .and_then(|workspace| Ok((workspace.source_summaries()?, workspace)));
+        match opened {
+            Ok((sources, workspace)) => run.finish(workspace, sources),
+            Err(_) if self.stop.is_cancelled() => {}
+            // A log folder may hold other things beside its runs.
+            Err(error) if error.is_without_traces() && !is_only_one => self.app.remove(&input.name),
+            Err(error) => {
+                let words = words(&error);
+                (self.tell)(&words);
+                run.fail(words);
+            }
+        }
+    }
+}
+
+/// Shows how far a run is.
+struct Reading {
+    run: Arc<OpenRun>,
+    stop: CancelFlag,
+}
+
+impl Progress for Reading {
+    fn update(&self, _file: &str, bytes_done: u64, bytes_total: Option<u64>) {
+        self.run.progress(bytes_done, bytes_total.unwrap_or(0));
+    }
+
+    fn finished_file(&self) {}
+
+    fn cancelled(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    // What is wrong with a recording stands in its health.
+    fn notice(&self, _message: &str) {}
+}

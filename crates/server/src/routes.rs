@@ -1,0 +1,97 @@
+//! The endpoints: one file a group, and the list of them.
+//!
+//! An endpoint is a plain function. To add one, write its file and add a line to [`ROUTES`].
+
+mod analyses;
+mod metrics;
+mod search;
+mod session;
+mod spans;
+mod sql;
+mod timeline;
+
+use std::sync::Arc;
+
+use axum::http::{Method, StatusCode};
+use stepscope_analysis::Workspace;
+
+use crate::app::App;
+use crate::assets;
+use crate::failure::Failure;
+use crate::request::Request;
+use crate::response::Response;
+
+/// One endpoint.
+pub(crate) struct Route {
+    method: Method,
+    /// The path; a part in braces stands for any text.
+    path: &'static str,
+    answer: fn(&Asked<'_>) -> Result<Response, Failure>,
+}
+
+/// Every endpoint.
+static ROUTES: [&Route; 8] = [
+    &session::ROUTE,
+    &analyses::ROUTE,
+    &metrics::ROUTE,
+    &sql::ROUTE,
+    &timeline::ROUTE,
+    &timeline::TRACK_ROUTE,
+    &spans::ROUTE,
+    &search::ROUTE,
+];
+
+/// A request that found its endpoint.
+pub(crate) struct Asked<'a> {
+    app: &'a App,
+    request: &'a Request,
+    /// What stands for the parts in braces, in their order.
+    parts: Vec<&'a str>,
+}
+
+impl Asked<'_> {
+    /// The run that the path names first.
+    fn workspace(&self) -> Result<Arc<Workspace>, Failure> {
+        self.app.workspace(self.parts.first().copied().unwrap_or_default())
+    }
+}
+
+/// Answers a request that may be asked: an endpoint, else a file of the page.
+pub(crate) fn answer(app: &App, request: &Request) -> Result<Response, Failure> {
+    let mut allowed = None;
+    for route in ROUTES {
+        let Some(parts) = matched(route.path, &request.path) else { continue };
+        if route.method == request.method {
+            return (route.answer)(&Asked { app, request, parts });
+        }
+        allowed = Some(&route.method);
+    }
+    if let Some(allowed) = allowed {
+        let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{} is not answered here", request.method));
+        return Err(failure.with_hint(format!("ask with {allowed}")));
+    }
+    if request.path.first().is_some_and(|first| first == "api") {
+        return Err(Failure::new(StatusCode::NOT_FOUND, format!("nothing answers at {}", request.path.join("/"))));
+    }
+    if request.method != Method::GET {
+        return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "a page can only be read"));
+    }
+    assets::file(&request.path.join("/"))
+}
+
+/// What stands for the parts in braces, if the path is of that form.
+fn matched<'a>(form: &str, path: &'a [String]) -> Option<Vec<&'a str>> {
+    let forms: Vec<&str> = form.split('/').collect();
+    if forms.len() != path.len() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (form, part) in forms.into_iter().zip(path) {
+        if form.starts_with('{') {
+            parts.push(part.as_str());
+        } else if form != part {
+            return None;
+        }
+    }
+    Some(parts)
+}

@@ -1,0 +1,93 @@
+//! Runs that are read in the background, and runs that appear while the server is up.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use stepscope_analysis::CancelFlag;
+use stepscope_model::{RunState, Session};
+use stepscope_server::{App, Keeper};
+
+use crate::harness::{settings, small_trace};
+
+/// Waits until the session is as it should be.
+fn wait(app: &App, is_so: impl Fn(&Session) -> bool) -> Session {
+    let begin = Instant::now();
+    loop {
+        let session = app.session();
+        if is_so(&session) {
+            return session;
+        }
+        assert!(begin.elapsed() < Duration::from_mins(1), "{session:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn names(session: &Session) -> Vec<&str> {
+    session.runs.iter().map(|run| run.run.as_str()).collect()
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn runs_of_a_log_folder_appear_by_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    write(&logs.join("notes.txt"), "no trace");
+    write(&logs.join("first/rank0.json"), &small_trace());
+    let (app, stop) = (Arc::new(App::default()), CancelFlag::default());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&told);
+    let keeper = Keeper {
+        app: Arc::clone(&app),
+        paths: vec![logs.clone()],
+        settings: settings(),
+        stop: stop.clone(),
+        tell: Box::new(move |words| hears.lock().unwrap().push(words.to_owned())),
+    };
+    let keeping = std::thread::spawn(move || keeper.run());
+    let is_ready = |session: &Session| session.runs.iter().all(|run| run.state == RunState::Ready);
+    let session = wait(&app, |session| session.runs.len() == 1 && is_ready(session));
+    assert_eq!(names(&session), ["logs.first"]);
+    assert_eq!(session.runs[0].sources.len(), 1);
+
+    write(&logs.join("second/rank0.json"), &small_trace());
+    write(&logs.join("first/rank1.json"), &small_trace().replace("1000", "2000"));
+    let has_all = |session: &Session| session.runs.len() == 2 && session.runs[0].sources.len() == 2;
+    let session = wait(&app, |session| has_all(session) && is_ready(session));
+    assert_eq!(names(&session), ["logs.first", "logs.second"]);
+
+    write(&logs.join("third/rank0.json"), "{\"traceEvents\": [");
+    write(&logs.join("third/broken.json.gz"), "\u{1f}nothing");
+    let session = wait(&app, |session| session.runs.len() == 3 && session.runs[2].progress.is_none());
+    assert_ne!(session.runs[2].state, RunState::Reading);
+    stop.cancel();
+    keeping.join().unwrap();
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_is_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    write(&path, "no trace at all");
+    let (app, stop) = (Arc::new(App::default()), CancelFlag::default());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&told);
+    let keeper = Keeper {
+        app: Arc::clone(&app),
+        paths: vec![path],
+        settings: settings(),
+        stop: stop.clone(),
+        tell: Box::new(move |words| hears.lock().unwrap().push(words.to_owned())),
+    };
+    let keeping = std::thread::spawn(move || keeper.run());
+    let session = wait(&app, |session| session.runs.first().is_some_and(|run| run.state == RunState::Failed));
+    stop.cancel();
+    keeping.join().unwrap();
+    let error = session.runs[0].error.clone().unwrap();
+    assert!(error.contains("trace.json"), "{error}");
+    assert_eq!(*told.lock().unwrap(), [error]);
+}

@@ -1,0 +1,262 @@
+// Generated from the Rust types of crates/model. Do not edit: run the tests with STEPSCOPE_UPDATE=1.
+
+export type Cell = null | boolean | number | string | Array<number> | { [key: string]: unknown };
+
+export type SpanRow = { [column: string]: Cell };
+
+export type Look =
+  | "value" | "figure" | "operator" | "kernel" | "bar" | "length" | "class" | "spark" | "stack" | "severity"
+  | "detail" | "hidden";
+
+export type Class = "kernel" | "memcpy" | "memset" | "communication" | "runtime" | "dataloader" | "cpu_exec" | "other";
+
+export type Column = {
+  /** Name in JSON and CSV, with its unit. */
+  name: string,
+  /** Header for people; follows from the name when missing. */
+  label: string | null,
+  /** Unit of its values. */
+  unit: Unit,
+  /** What its values look like on a screen. */
+  look: Look,
+  /** The class whose colour a bar has; neutral when missing. */
+  class: Class | null,
+  /** Screens narrower than this do not show it, in columns of a terminal. */
+  from_width: number,
+};
+
+export type Metric = {
+  /** Name in JSON, with its unit. */
+  name: string,
+  /** Value. */
+  value: Cell,
+  /** Unit to show. */
+  unit: Unit,
+  /** Why the value is missing. */
+  reason: string | null,
+};
+
+export type Missing = {
+  /** Where it would be in JSON, such as `rows[0].peak_bytes` or `memory_peak_bytes`. */
+  path: string,
+  /** What people call it. */
+  label: string,
+  /** Why it is missing: one of the fixed reasons. */
+  reason: string,
+};
+
+export type Part = { "kind": "text" } & Text | { "kind": "metric" } & Metric | { "kind": "table" } & Table | { "kind": "series" } & Series;
+
+export type Report = {
+  /** Name of the command, for the `schema` member of JSON: `stepscope.<name>/1`. */
+  name: string,
+  /** The parts, in reading order. */
+  parts: Array<Part>,
+  /** Values that are missing, and why. */
+  missing: Array<Missing>,
+};
+
+export type RunReading = {
+  /** Bytes that were read of the file that is being read. */
+  done_bytes: number,
+  /** Its bytes in all; 0 as long as they are not known. */
+  total_bytes: number,
+};
+
+export type RunState = "ready" | "reading" | "failed";
+
+export type RunStatus = {
+  /** Name of the run, as in the address of its answers. */
+  run: string,
+  /** Whether questions can be asked. */
+  state: RunState,
+  /** How far its traces are read; also while a run that changed is read again. */
+  progress: RunReading | null,
+  /** Why it cannot be read. */
+  error: string | null,
+  /** Its recordings, once it is ready. */
+  sources: Array<SourceSummary>,
+};
+
+export type SameName = {
+  /** How many there are. */
+  count: number,
+  /** Sum of their lengths. */
+  total_ns: number,
+  /** The shortest. */
+  min_ns: number,
+  /** The longest. */
+  max_ns: number,
+};
+
+export type Search = {
+  /** How many there are in all. */
+  count: number,
+  /** The first of them by time. */
+  matches: Array<SearchMatch>,
+};
+
+export type SearchMatch = {
+  /** Number of the span in its recording. */
+  span_id: number,
+  /** Track it lies on. */
+  track: number,
+  /** Lane of the track. */
+  depth: number,
+  /** Start. */
+  start_ns: number,
+  /** Length. */
+  dur_ns: number,
+  /** Name as recorded. */
+  name: string,
+};
+
+export type Series = {
+  /** Name in JSON, with its unit. */
+  name: string,
+  /** Unit of the values. */
+  unit: Unit,
+  /** Points as (time in nanoseconds, value). */
+  points: Array<[number, number]>,
+};
+
+export type Session = {
+  /** Version of Stepscope. */
+  version: string,
+  /** Runs, in the order in which they were named or found. */
+  runs: Array<RunStatus>,
+};
+
+export type SourceSummary = {
+  /** Rank of the process that recorded it. */
+  rank: number,
+  /** Which of the rank's recordings, from 0. */
+  window: number,
+  /** Elements of the event list. */
+  events: number,
+  /** Start of the first event, by the clock of the recording. */
+  first_ns: number | null,
+  /** End of the last event. */
+  last_ns: number | null,
+  /** Grade of its health: good, partial or poor. */
+  health: string,
+  /** Names of its devices. */
+  devices: Array<string>,
+  /** Steps whose device work was recorded to the end. */
+  complete_steps: number,
+  /** Rows of each table. */
+  rows: { [key in string]: number },
+};
+
+export type SpanDetails = {
+  /** The span. */
+  span: SpanRow,
+  /** The call that launched it. */
+  launch: SpanRow | null,
+  /** The operator it belongs to. */
+  operator: SpanRow | null,
+  /** The device events that it launched. */
+  kernels: Array<SpanRow>,
+  /** The forward operator of a backward one. */
+  forward: SpanRow | null,
+  /** Python frames around it or around its launch, outermost first. */
+  stack: Array<string>,
+  /** All spans of this name and kind in the recording. */
+  same_name: SameName,
+};
+
+export type Table = {
+  /** Name in JSON; the main table of a command is `rows`. */
+  name: string,
+  /** Heading for people, in place of the first column's; the name in capitals when missing. */
+  title: string | null,
+  /** Columns. */
+  columns: Array<Column>,
+  /** Rows; each as long as `columns`. */
+  rows: Array<Array<Cell>>,
+  /** Sums, shown below a rule; as long as `columns`. Where there is nothing to sum a text may stand, or an empty one. */
+  total: Array<Cell> | null,
+  /** The column that the rows are sorted by, for the arrow in its header; a leading `-` says from the largest. */
+  sorted_by: string | null,
+  /** Rows that a limit left out. */
+  left_out: number | null,
+  /** What the line below the table says, in pieces. */
+  notes: Array<string>,
+  /** Whether it may stand beside the table before it when the screen has room. */
+  is_beside: boolean,
+};
+
+export type Text = {
+  /** A word before it, such as `health` or `next`; texts that follow one another stand below each other. */
+  label: string | null,
+  /** The line, or several. */
+  text: string,
+  /** What stands at the right end of the line. */
+  right: string | null,
+  /** How much it weighs. */
+  tone: Tone,
+};
+
+export type Timeline = {
+  /** Start of the recording: 0. */
+  start_ns: number,
+  /** End of the recording. */
+  end_ns: number,
+  /** Where a ruler has its zero: the start of the first step, else of the first event. */
+  zero_ns: number,
+  /** Steps, in order. */
+  steps: Array<TimelineStep>,
+  /** Threads, streams and lanes, in the order of the trace. */
+  tracks: Array<TimelineTrack>,
+  /** Curves. */
+  counters: Array<TimelineCounter>,
+};
+
+export type TimelineCounter = {
+  /** What people call it. */
+  name: string,
+  /** Unit of its values. */
+  unit: Unit,
+  /** Number of its points. */
+  points: number,
+};
+
+export type TimelineStep = {
+  /** Place of the step in the recording, from 0. */
+  step: number,
+  /** Name of its mark. */
+  name: string,
+  /** Start. */
+  start_ns: number,
+  /** End. */
+  end_ns: number,
+  /** Whether its device work was recorded to the end. */
+  complete: boolean,
+};
+
+export type TimelineTrack = {
+  /** Number of the track in its recording. */
+  track: number,
+  /** thread, stream or async. */
+  kind: string,
+  /** Name of the process or device. */
+  process: string,
+  /** Name of the thread or stream. */
+  name: string,
+  /** Device of a stream. */
+  device: number | null,
+  /** Number of a stream. */
+  stream: number | null,
+  /** Spans on it. */
+  spans: number,
+  /** Lanes that its spans need. */
+  depth: number,
+  /** Start of its first event. */
+  first_ns: number | null,
+  /** End of its last event. */
+  last_ns: number | null,
+};
+
+export type Tone = "plain" | "strong" | "secondary";
+
+export type Unit = "plain" | "ns" | "bytes" | "moved_bytes" | "ratio" | "gb_per_s" | "flops" | "flops_per_s" | "id";
