@@ -1,0 +1,13 @@
+import { render } from "solid-js/web";
+import "./look/tokens.css";
+import "./look/base.css";
+import "./look/shell.css";
+import "./look/blocks.css";
+import "./look/table.css";
+import { App } from "./shell/App";
+import { followAddress } from "./state/route";
+import { applyTheme } from "./state/theme";
+
+applyTheme();
+followAddress();
+render(() => <App />, document.getElementById("root")!);
