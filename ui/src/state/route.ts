@@ -1,6 +1,6 @@
 // Where we are: the page and everything that is chosen on it. It lives in the address, so that a link shows a
 // colleague the same thing; only what differs from the default is written.
-import { createSignal } from "solid-js";
+import { createMemo, createRoot, createSignal } from "solid-js";
 
 export const PAGES = [
   "overview",
@@ -68,9 +68,14 @@ export function writeHash({ page, choices }: Place): string {
 
 const [place, setPlace] = createSignal<Place>(parseHash(typeof location === "undefined" ? "" : location.hash));
 
-export const currentPlace = place;
-export const currentPage = (): Page => place().page;
-export const choice = (key: Key): string | undefined => place().choices[key];
+// One memo a choice, so that a page hears only of the choices it asks for.
+const watched = createRoot(() => ({
+  page: createMemo(() => place().page),
+  choices: Object.fromEntries(KEYS.map((key) => [key, createMemo(() => place().choices[key])])) as Record<Key, () => string | undefined>,
+}));
+
+export const currentPage = watched.page;
+export const choice = (key: Key): string | undefined => watched.choices[key]();
 
 /** Follows the address bar; call once. */
 export function followAddress(): void {
