@@ -40,8 +40,9 @@ export function columnLabel(column: Column): string {
   return column.unit === "ratio" && label === "share" ? label : sentenceCase(label);
 }
 
+/** With a capital, unless it begins with a name from code such as `num_workers`. */
 export function sentenceCase(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return /^\w+[_=(:.]\w/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** What a label on a span says: `aten::` tells nothing. */

@@ -31,8 +31,8 @@ export function sql(run: string, statement: string, limit: number, signal?: Abor
   return postJson(`${runAddress(run)}/sql`, { statement, limit }, signal);
 }
 
-export function laneAddress(source: SourceKey, track: number, from: bigint, to: bigint, width: number): string {
-  const parameters = { rank: source.rank, window: source.window, from: String(from), to: String(to), width };
+export function laneAddress(source: SourceKey, track: number, from: number, to: number, width: number): string {
+  const parameters = { rank: source.rank, window: source.window, from, to, width };
   return `${runAddress(source.run)}/timeline/tracks/${track}${query(parameters)}`;
 }
 

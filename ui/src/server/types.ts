@@ -1,7 +1,7 @@
 // The server's answers, as its interface describes them.
 
-/** A time in nanoseconds; a bigint where a number would lose digits. */
-export type Ns = number | bigint;
+/** A point in time in nanoseconds; a bigint, as a number would lose digits. */
+export type PointNs = number | bigint;
 
 export type Session = { version: string; runs: Run[] };
 
@@ -19,8 +19,8 @@ export type Source = {
   rank: number;
   window: number;
   events: number;
-  first_ns: Ns;
-  last_ns: Ns;
+  first_ns: PointNs;
+  last_ns: PointNs;
   health: Grade;
   devices: string[];
   complete_steps: number;
@@ -83,13 +83,15 @@ export type TablePart = {
   rows: Cell[][];
   total: Cell[] | null;
 };
-export type SeriesPart = { kind: "series"; name: string; unit: Unit; points: [Ns, number][] };
+export type SeriesPart = { kind: "series"; name: string; unit: Unit; points: [number, number][] };
 export type Part = TextPart | MetricPart | TablePart | SeriesPart;
 
 export type Missing = { path: string; label: string; reason: string };
 export type Report = { name: string; parts: Part[]; missing: Missing[] };
 
-export type Step = { step: number; name: string; start_ns: Ns; end_ns: Ns; complete: boolean };
+// All times below count nanoseconds from the first event of the recording.
+
+export type Step = { step: number; name: string; start_ns: number; end_ns: number; complete: boolean };
 export type Track = {
   track: number;
   kind: "thread" | "stream" | "async";
@@ -99,10 +101,10 @@ export type Track = {
   stream: number | null;
   spans: number;
   depth: number;
-  first_ns: Ns;
-  last_ns: Ns;
+  first_ns: number;
+  last_ns: number;
 };
-export type TimelineOutline = { start_ns: Ns; end_ns: Ns; zero_ns: Ns; steps: Step[]; tracks: Track[] };
+export type TimelineOutline = { start_ns: number; end_ns: number; zero_ns: number; steps: Step[]; tracks: Track[] };
 
 /** A row of `spans` without what is null. */
 export type SpanRow = { [column: string]: Cell };
@@ -116,5 +118,5 @@ export type SpanDetails = {
   same_name: { count: number; total_ns: number; min_ns: number; max_ns: number };
 };
 
-export type Match = { span_id: number; track: number; depth: number; start_ns: Ns; dur_ns: number; name: string };
+export type Match = { span_id: number; track: number; depth: number; start_ns: number; dur_ns: number; name: string };
 export type Matches = { count: number; matches: Match[] };

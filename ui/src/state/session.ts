@@ -84,9 +84,9 @@ export const sourceKey = followed.key;
 export const timelineOutline = (): TimelineOutline | undefined =>
   followed.outlineOfSource.error ? undefined : followed.outlineOfSource();
 
-/** Nanoseconds from the start of the first step; the server speaks of points in time. */
-export function fromZero(outline: TimelineOutline, time: number | bigint): number {
-  return Number(BigInt(time) - BigInt(outline.zero_ns));
+/** Nanoseconds from the start of the first step, as pages count; the server counts from the first event. */
+export function fromZero(outline: TimelineOutline, time: number): number {
+  return time - outline.zero_ns;
 }
 
 /** The range that is chosen, in nanoseconds from the first step. */
@@ -108,10 +108,8 @@ export const scope = (): Parameters | undefined => {
   if (range) {
     const outline = timelineOutline();
     if (!outline) return undefined;
-    // Analyses count from the first event of the recording, the page from the first step.
-    const shift = Number(BigInt(outline.zero_ns) - BigInt(outline.start_ns));
-    parameters.from = Math.max(0, Math.round(range.from + shift));
-    parameters.to = Math.max(0, Math.round(range.to + shift));
+    parameters.from = Math.max(0, Math.round(range.from + outline.zero_ns));
+    parameters.to = Math.max(0, Math.round(range.to + outline.zero_ns));
   }
   return parameters;
 };

@@ -4,6 +4,7 @@ import { classLabel } from "../format/names";
 import { exactTime } from "../format/number";
 import { Sheet } from "../shell/Sheet";
 import type { LaneStore } from "./lane_store";
+import { classAt } from "./lanes";
 import { nameOnSpan } from "./overlay";
 import type { Row } from "./rows";
 import type { TimelineState } from "./state";
@@ -19,7 +20,7 @@ export function AsTable(props: { state: TimelineState; rows: Row[]; store: LaneS
       if (!lanes || row.kind !== "track") return [];
       return Array.from({ length: lanes.size }, (_, i) => i)
         .filter((i) => lanes.count[i] === 1 && lanes.start[i]! <= view.to && lanes.start[i]! + lanes.dur[i]! >= view.from)
-        .map((i) => ({ track: row.title, name: nameOnSpan(lanes.names[i]!, lanes.classes[i]!), className: lanes.classes[i]!, start: lanes.start[i]!, dur: lanes.dur[i]!, id: lanes.spanId[i]! }));
+        .map((i) => ({ track: row.title, name: nameOnSpan(lanes.names[i]!, classAt(lanes, i)), className: classAt(lanes, i), start: lanes.start[i]!, dur: lanes.dur[i]!, id: lanes.spanId[i]! }));
     });
     return found.sort((a, b) => b.dur - a.dur).slice(0, MOST);
   };

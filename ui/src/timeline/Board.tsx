@@ -14,14 +14,14 @@ import { followHand, type Surface } from "./gestures";
 import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
 import { LaneStore } from "./lane_store";
-import { entryAt, type Lanes } from "./lanes";
+import { classAt, entryAt, type Lanes } from "./lanes";
 import { drawGround, drawOverlay, nameOnSpan, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
 import { Painter } from "./painter";
 import { readPalette, type Palette } from "./palette";
 import { RangePane } from "./RangePane";
 import { laneAt, layOut, rowAt } from "./rows";
 import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
-import { buildScene, type ColorBy, type Scene } from "./scene";
+import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
 import { SpanPane } from "./SpanPane";
 import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
 import { fitted, lengthOf, type Range } from "./view";
@@ -48,7 +48,7 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
   let cursor: number | undefined;
   let cursorTrack: number | undefined;
 
-  const store = new LaneStore(source, BigInt(outline.zero_ns), state.bounds, () => {
+  const store = new LaneStore(source, outline.zero_ns, state.bounds, () => {
     isSceneStale = true;
     setLoaded((times) => times + 1);
   }, (error) => tell(error instanceof Error ? error.message : String(error)));
@@ -95,8 +95,8 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
   function draw(): void {
     frame = 0;
     const now = picture();
-    if (isSceneStale || !scene) {
-      scene = buildScene(now.rows, store, palette, props.colorBy, now.view, scene);
+    if (isSceneStale || !scene || !canShow(scene, now.view, now.width)) {
+      scene = buildScene(now.rows, store, palette, props.colorBy, now.view, now.width, scene);
       painter?.load(scene.rectangles);
       isSceneStale = false;
     }
@@ -202,9 +202,9 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
       }
       const { lanes, entry } = found;
       const many = lanes.count[entry]!;
-      const lines = many > 1 ? [`${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`, `longest: ${nameOnSpan(lanes.names[entry]!, lanes.classes[entry]!)}`] : [exactTime(lanes.dur[entry]!)];
+      const lines = many > 1 ? [`${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`, `longest: ${nameOnSpan(lanes.names[entry]!, classAt(lanes, entry))}`] : [exactTime(lanes.dur[entry]!)];
       const box = above.getBoundingClientRect();
-      setTip({ x: box.left + x, y: box.top + y, title: many > 1 ? classLabel(lanes.classes[entry]!) : nameOnSpan(lanes.names[entry]!, lanes.classes[entry]!), lines: many > 1 ? lines : [...lines, classLabel(lanes.classes[entry]!)] });
+      setTip({ x: box.left + x, y: box.top + y, title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(lanes.names[entry]!, classAt(lanes, entry)), lines: many > 1 ? lines : [...lines, classLabel(classAt(lanes, entry))] });
     },
     leave: () => (setHovered(undefined), setTip(undefined)),
     drawing: (range) => (setTip(undefined), setDrawing(range)),
@@ -245,7 +245,7 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
     if (!details) return;
     const name = String(details.span.name);
     const found = await search(source, name, new AbortController().signal);
-    const own = fromZero(outline, details.span.start_ns as number | bigint);
+    const own = fromZero(outline, Number(details.span.start_ns));
     const starts = found.matches.filter((match) => match.name === name).map((match) => ({ id: match.span_id, start: fromZero(outline, match.start_ns) })).sort((a, b) => a.start - b.start);
     const next = by > 0 ? starts.find((match) => match.start > own) : starts.findLast((match) => match.start < own);
     if (next) choose({ sel: String(next.id) });

@@ -6,7 +6,7 @@ import { analysis, sql, type SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
 import { Answer, createAnswer } from "../shell/Answer";
 import { choose, pageAddress } from "../state/route";
-import { scope } from "../state/session";
+import { scope, source as recording } from "../state/session";
 import { Ends, Swatch } from "../report/cells";
 import { cellNamed, tableNamed, tables } from "../report/parts";
 import { lengthOf, type Range } from "./view";
@@ -14,7 +14,7 @@ import { lengthOf, type Range } from "./view";
 const OPERATORS = 7;
 
 export function RangePane(props: { range: Range; source: SourceKey; outline: TimelineOutline; fit: () => void }): JSX.Element {
-  const statement = createMemo(() => classStatement(props.range, props.source, BigInt(props.outline.zero_ns)));
+  const statement = createMemo(() => classStatement(props.range, props.source, BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns)));
   const [classes, retryClasses] = createAnswer(statement, (text) => sql(props.source.run, text, 1));
   const [operators, retryOperators] = createAnswer(
     () => scope(),

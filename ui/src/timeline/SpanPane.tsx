@@ -74,7 +74,7 @@ export function SpanPane(props: { details: SpanDetails; outline: TimelineOutline
 function facts(span: SpanRow, outline: TimelineOutline): [string, string][] {
   const found: [string, string][] = [
     ["Duration", exactTime(Number(span.dur_ns))],
-    ["Start", exactTime(Math.max(0, fromZero(outline, span.start_ns as number | bigint)))],
+    ["Start", exactTime(Math.max(0, fromZero(outline, Number(span.start_ns))))],
   ];
   if (span.self_ns !== undefined && span.self_ns !== span.dur_ns && span.kind !== "kernel") found.push(["Self", exactTime(Number(span.self_ns))]);
   if (span.stream_id !== undefined) found.push(["Stream", `${String(span.stream_id)} on GPU ${String(span.device_id ?? 0)}`]);
@@ -117,7 +117,7 @@ function Connections(props: { details: SpanDetails; outline: TimelineOutline; ac
   const details = () => props.details;
   const delay = () => {
     const { launch, span } = details();
-    return launch ? Number(BigInt(span.start_ns as number | bigint) - BigInt(launch.start_ns as number | bigint)) - Number(launch.dur_ns) : undefined;
+    return launch ? Number(span.start_ns) - Number(launch.start_ns) - Number(launch.dur_ns) : undefined;
   };
   return (
     <>

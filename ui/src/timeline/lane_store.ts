@@ -21,7 +21,7 @@ export class LaneStore {
 
   constructor(
     private readonly source: SourceKey,
-    private readonly zero: bigint,
+    private readonly zero: number,
     private readonly bounds: Range,
     private readonly onChange: (track: number) => void,
     private readonly onError: (error: unknown) => void,

@@ -1,5 +1,6 @@
 // The events of one track in one range, as the server sends them: exact spans, and buckets where they are too small.
 import { tableFromIPC } from "@uwdata/flechette";
+import { CLASSES } from "../format/names";
 import { askBytes } from "../server/client";
 import { laneAddress, type SourceKey } from "../server/questions";
 
@@ -18,17 +19,26 @@ export type Lanes = {
   busy: Float64Array;
   count: Float64Array;
   spanId: Float64Array;
-  classes: string[];
+  /** Places in `LANE_CLASSES`. */
+  classOf: Uint8Array;
   names: string[];
 };
 
-export async function askLanes(source: SourceKey, track: number, zero: bigint, from: number, to: number, width: number, signal?: AbortSignal): Promise<Lanes> {
+/** What an event can be: the classes of time, and what is no work of its own. */
+export const LANE_CLASSES: readonly string[] = [...CLASSES, "python", "annotation"];
+const OTHER = LANE_CLASSES.indexOf("other");
+
+export function classAt(lanes: Lanes, entry: number): string {
+  return LANE_CLASSES[lanes.classOf[entry]!]!;
+}
+
+export async function askLanes(source: SourceKey, track: number, zero: number, from: number, to: number, width: number, signal?: AbortSignal): Promise<Lanes> {
   const [first, last] = [Math.floor(from), Math.ceil(to)];
-  const bytes = await askBytes(laneAddress(source, track, zero + BigInt(first), zero + BigInt(last), width), signal);
+  const bytes = await askBytes(laneAddress(source, track, Math.max(0, zero + first), zero + last, width), signal);
   return decodeLanes(bytes, zero, first, last, width);
 }
 
-export function decodeLanes(bytes: Uint8Array, zero: bigint, from: number, to: number, width: number): Lanes {
+export function decodeLanes(bytes: Uint8Array, zero: number, from: number, to: number, width: number): Lanes {
   const table = tableFromIPC(bytes, { useBigInt: true });
   const size = table.numRows;
   const column = (name: string): ArrayLike<unknown> => table.getChild(name).toArray();
@@ -42,12 +52,15 @@ export function decodeLanes(bytes: Uint8Array, zero: bigint, from: number, to: n
     size,
     isExact: count.every((many) => many === 1),
     depth: Int32Array.from(column("depth") as ArrayLike<number>, Number),
-    start: Float64Array.from(starts, (start) => Number(start - zero)),
+    start: Float64Array.from(starts, (start) => Number(start) - zero),
     dur: numbers("dur_ns"),
     busy: numbers("busy_ns"),
     count,
     spanId: numbers("span_id"),
-    classes: Array.from(column("class") as ArrayLike<string>),
+    classOf: Uint8Array.from(column("class") as ArrayLike<string>, (name) => {
+      const place = LANE_CLASSES.indexOf(name);
+      return place < 0 ? OTHER : place;
+    }),
     names: Array.from(column("name") as ArrayLike<string | null>, (name) => name ?? ""),
   };
   return isSorted(lanes) ? lanes : sorted(lanes);
@@ -72,7 +85,7 @@ function sorted(lanes: Lanes): Lanes {
     busy: pick(lanes.busy),
     count: pick(lanes.count),
     spanId: pick(lanes.spanId),
-    classes: order.map((i) => lanes.classes[i]!),
+    classOf: Uint8Array.from(order, (i) => lanes.classOf[i]!),
     names: order.map((i) => lanes.names[i]!),
   };
 }
@@ -102,7 +115,7 @@ export function busyShares(lanes: Lanes, from: number, to: number, bins: number,
   const shares = new Float64Array(bins);
   const bin = (to - from) / bins;
   for (let i = 0; i < lanes.size; i++) {
-    if (!wanted(lanes.classes[i]!, lanes.depth[i]!) || lanes.dur[i] === 0) continue;
+    if (!wanted(classAt(lanes, i), lanes.depth[i]!) || lanes.dur[i] === 0) continue;
     const [start, end] = [lanes.start[i]!, lanes.start[i]! + lanes.dur[i]!];
     const density = lanes.busy[i]! / lanes.dur[i]!;
     const last = Math.min(bins - 1, Math.floor((end - from) / bin));
@@ -115,7 +128,7 @@ export function busyShares(lanes: Lanes, from: number, to: number, bins: number,
 }
 
 /** The smallest number below `size` for which it holds; `size` if there is none. */
-function lowest(size: number, holds: (i: number) => boolean): number {
+export function lowest(size: number, holds: (i: number) => boolean): number {
   let [low, high] = [0, size];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -4,7 +4,7 @@ import { spanLabel } from "../format/names";
 import { shortKernelName } from "../format/kernel_name";
 import type { Match } from "../server/types";
 import type { LaneStore } from "./lane_store";
-import type { Lanes } from "./lanes";
+import { classAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
 import { laneTop, type Row, type TrackRow } from "./rows";
 import { deviceBusy } from "./scene";
@@ -123,7 +123,7 @@ function longestFirst(lanes: Lanes): Uint32Array {
   if (!order) {
     const exact: number[] = [];
     for (let i = 0; i < lanes.size; i++) if (lanes.count[i] === 1) exact.push(i);
-    const isAnnotation = (i: number) => Number(lanes.classes[i] === "annotation");
+    const isAnnotation = (i: number) => Number(classAt(lanes, i) === "annotation");
     order = Uint32Array.from(exact.sort((a, b) => lanes.dur[b]! - lanes.dur[a]! || isAnnotation(b) - isAnnotation(a)));
     orders.set(lanes, order);
   }
@@ -145,9 +145,9 @@ function drawLabels(context: CanvasRenderingContext2D, picture: Picture, x: (tim
       const left = Math.max(0, x(current.start[i]!));
       const right = Math.min(picture.width, x(current.start[i]! + current.dur[i]!));
       if (right - left < LABEL_FROM_PX) continue;
-      const text = fitted(context, nameOnSpan(current.names[i]!, current.classes[i]!), right - left - 10);
+      const text = fitted(context, nameOnSpan(current.names[i]!, classAt(current, i)), right - left - 10);
       if (text === "") continue;
-      context.fillStyle = picture.palette.text(current.classes[i]!);
+      context.fillStyle = picture.palette.text(classAt(current, i));
       context.fillText(text, left + 5, laneTop(row, current.depth[i]!) - picture.scroll + row.lane / 2);
       drawn++;
     }

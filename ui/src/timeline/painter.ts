@@ -16,9 +16,8 @@ void main() {
   left = max(left, -8.0);
   right = min(right, screen.x + 8.0);
   if (mode != 1.0 && wide >= 4.0) right -= 1.0;
-  float least = mode == 1.0 ? 2.0 : 1.0;
   left = floor(left * screen.z + 0.5) / screen.z;
-  right = max(left + least, floor(right * screen.z + 0.5) / screen.z);
+  right = max(left + 1.0, floor(right * screen.z + 0.5) / screen.z);
   float top = floor((rect.z - place.z) * screen.z + 0.5) / screen.z;
   float bottom = floor((rect.z + rect.w - place.z) * screen.z + 0.5) / screen.z;
   vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);

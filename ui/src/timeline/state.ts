@@ -90,7 +90,7 @@ export type TimelineState = ReturnType<typeof createTimelineState>;
 /** Where a row of `spans` lies; the lane comes from what is drawn, as lanes are not depths. */
 export function spotOf(row: SpanRow, outline: TimelineOutline, store: LaneStore): Spot {
   const [track, spanId] = [Number(row.track_id), Number(row.span_id)];
-  const spot = { track, spanId, start: fromZero(outline, row.start_ns as number | bigint), dur: Number(row.dur_ns) };
+  const spot = { track, spanId, start: fromZero(outline, Number(row.start_ns)), dur: Number(row.dur_ns) };
   return { ...spot, depth: laneOf(store, track, spanId, spot.start) ?? Number(row.depth ?? 0) };
 }
 

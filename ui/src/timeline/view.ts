@@ -63,7 +63,7 @@ export const TICK_PX = 95;
 export function rulerFormat(view: Range, about: number): { step: number; text: (ns: number) => string } {
   const step = roundStep(lengthOf(view) / Math.max(1, about));
   const largest = Math.max(Math.abs(view.from), Math.abs(view.to));
-  const [unit, symbol] = largest >= 10e9 ? [1e9, "s"] : step >= 1e4 || largest >= 1e7 ? [1e6, "ms"] : [1e3, "µs"];
+  const [unit, symbol] = largest >= 10e9 ? [1e9, "s"] : largest >= 1e7 ? [1e6, "ms"] : [1e3, "µs"];
   const decimals = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / unit) - 1e-9)));
   return { step, text: (ns) => `${(ns / unit).toFixed(decimals).replace(/^-/, "−")} ${symbol}` };
 }

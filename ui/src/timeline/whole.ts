@@ -26,7 +26,7 @@ export function createWhole() {
 
 async function askWhole(key: SourceKey, outline: TimelineOutline): Promise<Whole> {
   const [from, to] = [fromZero(outline, outline.start_ns), fromZero(outline, outline.end_ns)];
-  const ask = (track: Track) => askLanes(key, track.track, BigInt(outline.zero_ns), from, to, WHOLE_WIDTH);
+  const ask = (track: Track) => askLanes(key, track.track, outline.zero_ns, from, to, WHOLE_WIDTH);
   const streams = outline.tracks.filter((track) => track.kind === "stream").sort((a, b) => b.spans - a.spans);
   const threads = outline.tracks.filter((track) => track.kind === "thread").sort((a, b) => b.spans - a.spans);
   const isDevice = streams.length > 0;
