@@ -163,7 +163,7 @@ export function SmallTable(props: { table: TablePart; missing: Missing[]; isShow
             <tr>
               <For each={columns()}>
                 {(column) => (
-                  <td class={column.isNumber ? "num grid-cell" : "grid-cell"}>
+                  <td class="grid-cell" classList={{ num: column.isNumber, wide: column.width.includes("fr") }}>
                     <CellView shown={column} cell={row[column.place] ?? null} row={row} classPlace={classPlace()} />
                   </td>
                 )}

@@ -11,7 +11,7 @@ const REMEMBERED = 40;
 const remembered = new Map<string, Promise<unknown>>();
 
 export function analysis(run: string, name: string, parameters: Parameters): Promise<Report> {
-  return remember(`${runAddress(run)}/analyses/${name}${query(parameters)}`);
+  return remember(`${runAddress(run)}/analyses/${name}${query(parameters)}`, withExactCells);
 }
 
 export function outline(source: SourceKey): Promise<TimelineOutline> {
@@ -27,8 +27,8 @@ export function search(source: SourceKey, text: string, signal: AbortSignal): Pr
   return askJson(`${runAddress(source.run)}/search${query(parameters)}`, signal);
 }
 
-export function sql(run: string, statement: string, limit: number, signal?: AbortSignal): Promise<Report> {
-  return postJson(`${runAddress(run)}/sql`, { statement, limit }, signal);
+export async function sql(run: string, statement: string, limit: number, signal?: AbortSignal): Promise<Report> {
+  return withExactCells(await postJson<Report>(`${runAddress(run)}/sql`, { statement, limit }, signal));
 }
 
 export function laneAddress(source: SourceKey, track: number, from: number, to: number, width: number): string {
@@ -51,10 +51,25 @@ function query(parameters: Parameters): string {
   return "?" + given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
 }
 
-function remember<T>(address: string): Promise<T> {
+/** Integers that no number holds come as texts, digit by digit; in columns of numbers they are integers again. */
+function withExactCells(report: Report): Report {
+  for (const part of report.parts) {
+    if (part.kind !== "table") continue;
+    const places = part.columns.flatMap((column, place) => (column.unit === "plain" ? [] : [place]));
+    for (const row of part.rows) {
+      for (const place of places) {
+        const cell = row[place];
+        if (typeof cell === "string" && /^-?\d{16,19}$/.test(cell)) row[place] = BigInt(cell);
+      }
+    }
+  }
+  return report;
+}
+
+function remember<T>(address: string, refine: (answer: T) => T = (answer) => answer): Promise<T> {
   const known = remembered.get(address);
   if (known) return known as Promise<T>;
-  const answer = askJson<T>(address);
+  const answer = askJson<T>(address).then(refine);
   remembered.set(address, answer);
   answer.catch((error) => {
     if (isAborted(error) || remembered.get(address) === answer) remembered.delete(address);
