@@ -11,7 +11,8 @@ import { EmptyState } from "../shell/states";
 import { choice, choose, pageAddress } from "../state/route";
 import { ranks, run, source, timelineOutline } from "../state/session";
 import { Null, Swatch } from "../report/cells";
-import { cellNamed, Lede, sentence, Stat, tableNamed, tables, texts } from "../report/parts";
+import { Lede, Stat } from "../report/parts";
+import { cellNamed, sentence, tableNamed, tables, texts } from "../report/table";
 
 /** Ranks that stand in the table; the rest is on the page of communication. */
 const SHOWN_RANKS = 64;

@@ -10,7 +10,7 @@ import { copyText } from "../shell/Toast";
 import { pageAddress } from "../state/route";
 import { run, scope } from "../state/session";
 import { Severity } from "../report/cells";
-import { cellNamed, tables } from "../report/parts";
+import { cellNamed, tables } from "../report/table";
 
 type Finding = { severity: string; title: string; stake: Cell; evidence: string[]; fix: string; notThis: string; show: string };
 

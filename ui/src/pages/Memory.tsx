@@ -8,7 +8,8 @@ import { Answer, createAnswer } from "../shell/Answer";
 import { EmptyState } from "../shell/states";
 import { choose, pageAddress } from "../state/route";
 import { fromZero, run, scope, source, timelineOutline } from "../state/session";
-import { cellNamed, Lede, sentence, SmallTable, Stat, tableNamed } from "../report/parts";
+import { Lede, SmallTable, Stat } from "../report/parts";
+import { cellNamed, sentence, tableNamed } from "../report/table";
 
 export function Memory(): JSX.Element {
   const question = createMemo(() => {

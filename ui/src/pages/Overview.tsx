@@ -14,7 +14,8 @@ import { choose, pageAddress, type Page } from "../state/route";
 import { chosenSteps, fromZero, run, scope, source, sourceKey, timelineOutline } from "../state/session";
 import { createWhole } from "../timeline/whole";
 import { Bar, Ends, Null, Swatch } from "../report/cells";
-import { cellNamed, Lede, sentence, SmallTable, Stat, tableNamed, texts } from "../report/parts";
+import { Lede, SmallTable, Stat } from "../report/parts";
+import { cellNamed, sentence, tableNamed, texts } from "../report/table";
 import { Findings } from "./Findings";
 
 export function Overview(): JSX.Element {

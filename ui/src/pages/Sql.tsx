@@ -11,11 +11,15 @@ import { copyText, tell } from "../shell/Toast";
 import { choice, choose } from "../state/route";
 import { run } from "../state/session";
 import { DataGrid } from "../report/DataGrid";
-import { tables } from "../report/parts";
+import { tables } from "../report/table";
 import { arrange, asCsv, asTsv, parseSort, writeSort } from "../report/rows";
 import { complete, propose, type Proposal, type Schema } from "./completion";
 
 const LIMIT = 10_000;
+/** Measures of the editor, as `.editor textarea` has them. */
+const PADDING_PX = 15;
+const LINE_PX = 20;
+const LETTER_PX = 7.4;
 const FIRST = "SELECT kind, count(*) AS events, sum(dur_ns) AS total_ns\nFROM spans\nGROUP BY kind\nORDER BY total_ns DESC";
 
 export function Sql(): JSX.Element {
@@ -138,9 +142,14 @@ function Editor(props: { text: string; change: (text: string) => void; run: () =
   let field!: HTMLTextAreaElement;
   const [proposals, setProposals] = createSignal<Proposal[]>([]);
   const [chosen, setChosen] = createSignal(0);
+  const [place, setPlace] = createSignal({ left: 0, top: 0 });
   const look = () => {
     setProposals(propose(field.value, field.selectionStart, props.schema));
     setChosen(0);
+    // Below the line of the cursor, so that it hides nothing that was just written.
+    const box = field.getBoundingClientRect();
+    const lines = field.value.slice(0, field.selectionStart).split("\n");
+    setPlace({ left: box.left + PADDING_PX + Math.min(box.width / 2, lines.at(-1)!.length * LETTER_PX), top: box.top + PADDING_PX + lines.length * LINE_PX - field.scrollTop });
   };
   const take = (proposal: Proposal) => {
     const next = complete(field.value, field.selectionStart, proposal.text);
@@ -178,7 +187,7 @@ function Editor(props: { text: string; change: (text: string) => void; run: () =
         onKeyDown={onKeyDown}
       />
       <Show when={proposals().length > 0}>
-        <ul class="popover proposals" id="proposals" role="listbox" aria-label="Completions">
+        <ul class="popover proposals" id="proposals" role="listbox" aria-label="Completions" style={{ left: `${place().left}px`, top: `${place().top}px` }}>
           <For each={proposals()}>
             {(proposal, place) => (
               <li role="option" aria-selected={place() === chosen()} onPointerDown={(event) => (event.preventDefault(), take(proposal))}>

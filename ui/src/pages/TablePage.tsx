@@ -12,7 +12,8 @@ import { choice, choose, goTo, pageAddress } from "../state/route";
 import { chosenSteps, run, scope, source, timelineOutline } from "../state/session";
 import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
 import { DataGrid } from "../report/DataGrid";
-import { isStrip, Lede, Metrics, sentence, SmallTable, Strip, tableNamed, tables, tableTitle, texts } from "../report/parts";
+import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
+import { sentence, tableNamed, tables, texts } from "../report/table";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
 import type { TablePageEntry } from "./table_pages";
 

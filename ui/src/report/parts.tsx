@@ -2,32 +2,9 @@
 import { For, Show, type JSX } from "solid-js";
 import { columnLabel, sentenceCase } from "../format/names";
 import { figure, numberOf } from "../format/number";
-import type { Cell, Column, MetricPart, Missing, Report, TablePart, TextPart, Unit } from "../server/types";
+import type { Cell, Column, MetricPart, Missing, TablePart, Unit } from "../server/types";
 import { CellView, Null, Sparks } from "./cells";
 import { isShownAtFirst, shownColumns } from "./columns";
-
-export function tables(report: Report): TablePart[] {
-  return report.parts.filter((part) => part.kind === "table");
-}
-
-export function tableNamed(report: Report | undefined, name: string): TablePart | undefined {
-  return report && tables(report).find((table) => table.name === name);
-}
-
-export function texts(report: Report): TextPart[] {
-  return report.parts.filter((part) => part.kind === "text");
-}
-
-/** The sentence that says it all. */
-export function sentence(report: Report): string | undefined {
-  return texts(report).find((text) => text.tone === "strong" && text.label === null)?.text;
-}
-
-/** The place of a column by its name; a row without it gives null. */
-export function cellNamed(table: TablePart | undefined, row: number, name: string): Cell {
-  const place = table?.columns.findIndex((column) => column.name === name) ?? -1;
-  return place < 0 ? null : (table?.rows[row]?.[place] ?? null);
-}
 
 /** The sentence and one line of facts. */
 export function Lede(props: { sentence?: string; facts?: string }): JSX.Element {

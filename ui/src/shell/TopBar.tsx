@@ -4,7 +4,7 @@ import { stepNumber } from "../format/names";
 import { figureText } from "../format/number";
 import { openQuestions } from "../server/client";
 import { choice, choose, currentPage, goTo, pageAddress } from "../state/route";
-import { chosenRange, chosenSteps, ranks, run, session, showsAllRanks, source, timelineOutline, windows } from "../state/session";
+import { chosenRange, chosenSteps, comparedRuns, ranks, run, session, showsAllRanks, source, timelineOutline, windows } from "../state/session";
 import { theme, toggleTheme } from "../state/theme";
 import { HealthBadge, HealthSheet } from "./HealthSheet";
 import { Brand, Icon } from "./icons";
@@ -19,7 +19,9 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
         <Brand />
         <span>Stepscope</span>
       </a>
-      <Selectors />
+      <Show when={currentPage() === "compare"} fallback={<Selectors />}>
+        <ComparedSelectors />
+      </Show>
       <Show when={chosenRange()}>
         {(range) => (
           <span class="chip">
@@ -87,6 +89,17 @@ function Selectors(): JSX.Element {
         </Show>
         <StepSelector />
       </Show>
+    </div>
+  );
+}
+
+/** On the page that compares, the two sides take the place of the run. */
+function ComparedSelectors(): JSX.Element {
+  const options = () => (session()?.runs ?? []).filter((run) => run.state === "ready").map((run): [string, string] => [run.run, run.run]);
+  return (
+    <div class="selectors">
+      <Selector label="A" value={comparedRuns()[0]?.run ?? ""} options={options()} choose={(value) => choose({ a: value })} />
+      <Selector label="B" value={comparedRuns()[1]?.run ?? ""} options={options()} choose={(value) => choose({ b: value })} />
     </div>
   );
 }

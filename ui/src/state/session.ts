@@ -47,6 +47,14 @@ export const run = (): Run | undefined => {
   return runs.find((run) => run.state === "ready") ?? runs[0];
 };
 
+/** The two runs to compare: those of the address, else the chosen run and the next one. */
+export const comparedRuns = (): [Run | undefined, Run | undefined] => {
+  const ready = session()?.runs.filter((run) => run.state === "ready" && run.sources.length > 0) ?? [];
+  const named = (name: string | undefined) => ready.find((run) => run.run === name);
+  const a = named(choice("a")) ?? named(run()?.run) ?? ready[0];
+  return [a, named(choice("b")) ?? ready.find((run) => run !== a)];
+};
+
 export const ranks = (): number[] => [...new Set(run()?.sources.map((source) => source.rank) ?? [])];
 export const windows = (): number[] => {
   const rank = source()?.rank;

@@ -8,7 +8,7 @@ import { Answer, createAnswer } from "../shell/Answer";
 import { choose, pageAddress } from "../state/route";
 import { scope, source as recording } from "../state/session";
 import { Ends, Swatch } from "../report/cells";
-import { cellNamed, tableNamed, tables } from "../report/parts";
+import { cellNamed, tableNamed, tables } from "../report/table";
 import { lengthOf, type Range } from "./view";
 
 const OPERATORS = 7;
