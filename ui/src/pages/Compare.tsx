@@ -133,7 +133,8 @@ function Pair(props: { label: string; unit: Unit; a: Cell; b: Cell }): JSX.Eleme
 }
 
 function signed(by: number, write: (size: number) => string): string {
-  return by === 0 ? "no change" : `${by < 0 ? "−" : "+"}${write(Math.abs(by))}`;
+  const size = write(Math.abs(by));
+  return by === 0 ? "no change" : size.startsWith("<") ? size : `${by < 0 ? "−" : "+"}${size}`;
 }
 
 function ChangeTable(props: { title: string; what: string; rows: Changed[]; isKernel: boolean }): JSX.Element {
@@ -148,7 +149,7 @@ function ChangeTable(props: { title: string; what: string; rows: Changed[]; isKe
           {props.rows.filter((row) => row.countA > 0).length} in A, {props.rows.filter((row) => row.countB > 0).length} in B
         </span>
       </header>
-      <div class="scrolled">
+      <div class="scrolled" role="region" tabindex="0" aria-label={props.title}>
         <table>
           <thead>
             <tr>

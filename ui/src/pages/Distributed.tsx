@@ -124,7 +124,7 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
         </span>
         <span class="more">sorted by waiting caused</span>
       </header>
-      <div class="side-by-side">
+      <div class="side-by-side" role="region" tabindex="0" aria-label="Ranks side by side">
         <table>
           <thead>
             <tr>

@@ -72,7 +72,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
               Operators
             </a>
           </header>
-          <div class="scrolled">
+          <div class="scrolled" role="region" tabindex="0" aria-label={"Rows"}>
             <SmallTable table={tableNamed(props.report, "rows")!} missing={props.report.missing} most={50} isShown={(column) => ["name", "device", "self_increase_bytes", "self_allocations", "self_allocated_bytes"].includes(column.name) && column.look !== "hidden"} />
           </div>
         </section>
@@ -83,7 +83,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
             <span class="what">in this recording, largest first</span>
           </header>
           <Show when={(tableNamed(props.report, "open_allocations")?.rows.length ?? 0) > 0} fallback={<p class="nothing">Every allocation that was recorded is freed again.</p>}>
-            <div class="scrolled">
+            <div class="scrolled" role="region" tabindex="0" aria-label={"Rows"}>
               <SmallTable table={tableNamed(props.report, "open_allocations")!} missing={props.report.missing} most={50} />
             </div>
           </Show>

@@ -179,7 +179,7 @@ function Editor(props: { text: string; change: (text: string) => void; run: () =
         autocapitalize="off"
         aria-label="SQL statement"
         aria-autocomplete="list"
-        aria-controls="proposals"
+        aria-controls={proposals().length > 0 ? "proposals" : undefined}
         value={props.text}
         onInput={(event) => (props.change(event.currentTarget.value), look())}
         onClick={() => setProposals([])}

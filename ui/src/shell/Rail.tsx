@@ -34,7 +34,6 @@ function RailLink(props: { entry: PageEntry }): JSX.Element {
       href={pageAddress(props.entry.page)}
       classList={{ off: !hasRows(props.entry.page) }}
       aria-current={currentPage() === props.entry.page ? "page" : undefined}
-      aria-label={props.entry.label}
       title={`${props.entry.label} (g ${props.entry.key})`}
     >
       <Icon name={props.entry.icon} />

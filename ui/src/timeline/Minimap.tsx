@@ -52,8 +52,8 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
         onPointerMove={(event) => event.buttons === 1 && moveTo(event)}
       >
         <canvas ref={canvas} role="img" aria-label="The whole recording" />
-        <div class="shade" style={{ left: "0", width: `${Math.max(0, percent(props.view.from))}%` }} />
-        <div class="shade" style={{ left: `${Math.min(100, percent(props.view.to))}%`, right: "0" }} />
+        <div class="shade before" style={{ width: `${Math.max(0, percent(props.view.from))}%` }} />
+        <div class="shade after" style={{ left: `${Math.min(100, percent(props.view.to))}%` }} />
         <For each={numbered()}>
           {(step) => (
             <span class="step" style={{ left: `${percent(step.from)}%` }}>

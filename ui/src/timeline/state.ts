@@ -116,11 +116,10 @@ export function arrowsOf(details: SpanDetails | undefined, kind: ArrowKind, outl
   return details.kernels.slice(0, MOST_ARROWS).map((kernel) => ({ from: own, to: spot(kernel) }));
 }
 
-/** A view that shows a span: where it is if it is on screen, else moved to it, closer if it would be a dot. */
+/** A view that shows a span: the same if some of it is on screen, else moved to it, and closer if it would be a dot. */
 export function viewOn(view: Range, span: Range, bounds: Range): Range {
-  const isSeen = span.from >= view.from && span.to <= view.to;
+  if (span.to >= view.from && span.from <= view.to) return view;
   const isDot = lengthOf(span) < lengthOf(view) / 300;
-  if (isSeen && !isDot) return view;
   const length = isDot ? Math.max(lengthOf(span) * 30, 1000) : Math.max(lengthOf(view), lengthOf(span) * 1.2);
   const middle = (span.from + span.to) / 2;
   return clamp({ from: middle - length / 2, to: middle + length / 2 }, bounds);
