@@ -24,7 +24,7 @@ export function drawBusy(canvas: HTMLCanvasElement, whole: Whole, range: { from:
   const tall = height - top;
   for (let x = 0; x < width; x += 2) {
     const busy = share(whole.busy, x);
-    context.fillStyle = color("--kernel");
+    context.fillStyle = color(whole.isDevice ? "--kernel" : "--cpu_exec");
     if (busy > 0.004) context.fillRect(x, height - Math.max(1, busy * tall), 2, Math.max(1, busy * tall));
     if (share(whole.loading, x) > 0.25) {
       context.fillStyle = color("--dataloader");

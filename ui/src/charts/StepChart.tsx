@@ -1,7 +1,7 @@
 // Where each step goes: one column a step, the classes stacked in their fixed order. Above so many steps columns touch
 // and lose their labels; above the pixels there are, a column is the mean of several steps with a whisker.
 import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
-import { classLabel, CLASSES, stepNumber } from "../format/names";
+import { classLabel, CLASSES, stepMark, stepNumber } from "../format/names";
 import { figureText, formatOfHeader, show } from "../format/number";
 import { ticks } from "./scale";
 
@@ -34,8 +34,10 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
   const isDense = () => bars().length > LABELLED_STEPS || slot() < 30;
   const barWidth = () => (isDense() ? Math.max(1, slot() - (slot() > 5 ? 1 : 0)) : Math.min(64, slot() * 0.62));
   const x = (place: number) => LEFT + slot() * place + (slot() - barWidth()) / 2;
-  const ms = formatOfHeader("ns", "ms")!;
-  const inBar = { ...ms, decimals: 1, isFigure: false } as typeof ms;
+  const unit = () => chartUnit(most());
+  const total = () => formatOfHeader("ns", unit())!;
+  const inBar = () => ({ ...total(), decimals: 1, isFigure: false }) as ReturnType<typeof total>;
+  const unitNs = () => (unit() === "ms" ? 1e6 : 1e3);
   /** Values of a class stand in all columns or in none. */
   const isValueShown = createMemo(() => CLASSES.map((_, place) => !isDense() && bars().every((bar) => (inner() * (bar.shares[place] ?? 0)) / most() >= VALUE_FROM_PX)));
   const place = (event: PointerEvent) => Math.min(bars().length - 1, Math.max(0, Math.floor((event.offsetX - LEFT) / slot())));
@@ -57,11 +59,11 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
           props.choose(bars()[from]!.first.step, bars()[to]!.last.step);
         }}
       >
-        <For each={ticks(0, most() / 1e6, 4)}>
+        <For each={ticks(0, most() / unitNs(), 4)}>
           {(tick) => (
             <g class="axis">
-              <line x1={LEFT} x2={width()} y1={Math.round(y(tick * 1e6)) + 0.5} y2={Math.round(y(tick * 1e6)) + 0.5} />
-              <text x={LEFT - 10} y={y(tick * 1e6) + 4} text-anchor="end">
+              <line x1={LEFT} x2={width()} y1={Math.round(y(tick * unitNs())) + 0.5} y2={Math.round(y(tick * unitNs())) + 0.5} />
+              <text x={LEFT - 10} y={y(tick * unitNs()) + 4} text-anchor="end">
                 {String(Math.round(tick * 1000) / 1000)}
               </text>
             </g>
@@ -82,8 +84,8 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
                       fill={piece.name === "other" ? "url(#hatch)" : `var(--${piece.name})`}
                     />
                     <Show when={isValueShown()[piece.place]}>
-                      <text class="inside" style={{ fill: `var(--on-${piece.name})` }} x={x(at()) + barWidth() / 2} y={(y(piece.from) + y(piece.to)) / 2 + 4} text-anchor="middle">
-                        {show(inBar, Math.round(piece.to - piece.from))}
+                      <text class="inside" classList={{ "on-hatch": piece.name === "other" }} style={{ fill: piece.name === "other" ? "var(--ink)" : `var(--on-${piece.name})` }} x={x(at()) + barWidth() / 2} y={(y(piece.from) + y(piece.to)) / 2 + 4} text-anchor="middle">
+                        {show(inBar(), Math.round(piece.to - piece.from))}
                       </text>
                     </Show>
                   </>
@@ -94,10 +96,10 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
               </Show>
               <Show when={!isDense()}>
                 <text class="total" x={x(at()) + barWidth() / 2} y={y(bar.dur) - 7} text-anchor="middle">
-                  {show(ms, bar.dur)}
+                  {show(total(), bar.dur)}
                 </text>
                 <text class="step" x={x(at()) + barWidth() / 2} y={props.height - 6} text-anchor="middle">
-                  #{stepNumber(bar.first.name)}
+                  {stepMark(bar.first.name)}
                 </text>
               </Show>
             </g>
@@ -119,8 +121,13 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
   );
 }
 
+/** Steps are shown in milliseconds unless all are shorter than one. */
+export function chartUnit(longestNs: number): "ms" | "µs" {
+  return longestNs >= 1e6 ? "ms" : "µs";
+}
+
 function reading(bar: Bar): string {
-  const name = bar.first === bar.last ? `#${stepNumber(bar.first.name)}` : `#${stepNumber(bar.first.name)}–${stepNumber(bar.last.name)}, mean`;
+  const name = bar.first === bar.last ? stepMark(bar.first.name) : `${stepMark(bar.first.name)}–${stepNumber(bar.last.name)}, mean`;
   const largest = bar.shares.indexOf(Math.max(...bar.shares));
   return `${name} · ${figureText("ns", Math.round(bar.dur))} · ${classLabel(CLASSES[largest] ?? "other").toLowerCase()} ${figureText("ns", Math.round(bar.shares[largest] ?? 0))}`;
 }

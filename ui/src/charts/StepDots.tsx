@@ -1,6 +1,6 @@
 // Every step of two recordings as a dot on one axis, with a line at the median.
 import { createSignal, For, onCleanup, onMount, type JSX } from "solid-js";
-import { stepNumber } from "../format/names";
+import { stepMark } from "../format/names";
 import { figure, figureText } from "../format/number";
 import { ticks } from "./scale";
 
@@ -52,7 +52,7 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
                 {(dot, at) => (
                   <circle class={place() === 0 ? "dot a" : "dot b"} cx={x(dot.dur)} cy={middle(place()) + spread(at())} r="5">
                     <title>
-                      #{stepNumber(dot.name)}: {figureText("ns", dot.dur)}
+                      {stepMark(dot.name)}: {figureText("ns", dot.dur)}
                     </title>
                   </circle>
                 )}

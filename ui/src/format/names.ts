@@ -40,9 +40,9 @@ export function columnLabel(column: Column): string {
   return column.unit === "ratio" && label === "share" ? label : sentenceCase(label);
 }
 
-/** With a capital, unless it begins with a name from code such as `num_workers`. */
+/** With a capital, unless it begins with a name such as `num_workers` or `p50`. */
 export function sentenceCase(text: string): string {
-  return /^\w+[_=(:.]\w/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /^\w+[_=(:.]\w|^p\d/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** What a label on a span says: `aten::` tells nothing. */
@@ -53,6 +53,11 @@ export function spanLabel(name: string): string {
 /** `ProfilerStep#7` → `7`. */
 export function stepNumber(name: string): string {
   return /#(\d+)$/.exec(name)?.[1] ?? name;
+}
+
+/** `ProfilerStep#7` → `#7`; a step without a number keeps its name. */
+export function stepMark(name: string): string {
+  return /#\d+$/.exec(name)?.[0] ?? name;
 }
 
 /** `[[32, 256, 14, 14], [256, 1024, 1, 1]]` → `32×256×14×14 256×1024×1×1`; other texts stay. */

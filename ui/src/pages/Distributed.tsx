@@ -1,6 +1,6 @@
 // Ranks side by side: who waits, and for whom.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { classLabel, CLASSES, stepNumber } from "../format/names";
+import { classLabel, CLASSES, stepMark } from "../format/names";
 import { figureText, formatOfHeader, numberOf, show } from "../format/number";
 import { heatCap, type Heat } from "../charts/heat";
 import { HeatMap } from "../charts/HeatMap";
@@ -234,7 +234,7 @@ function Waiting(props: { rows: RankRow[] }): JSX.Element {
     const columnOf = new Map(places.map((each, at) => [each, at]));
     return {
       ranks: ranks(),
-      columns: places.map((each) => (isBySteps() ? `#${stepNumber(steps()[each]?.name ?? String(each))}` : String(each))),
+      columns: places.map((each) => (isBySteps() ? stepMark(steps()[each]?.name ?? `#${each}`) : String(each))),
       cells: (table?.rows ?? []).filter((row) => columnOf.has(number(row[place]))).map((row) => ({ rank: number(row[rank]), column: columnOf.get(number(row[place]))!, wait: number(row[wait]), isLast: !isBySteps() && number(row[last]) === 1 })),
     };
   };

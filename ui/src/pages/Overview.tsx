@@ -1,10 +1,10 @@
 // The answer on one screen: the sentence, the figures that prove it, and a way to the evidence.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { classLabel, stepNumber } from "../format/names";
+import { classLabel, stepMark } from "../format/names";
 import { figure, figureText, formatOfHeader, numberOf, show } from "../format/number";
 import { shortKernelName } from "../format/kernel_name";
 import { BusyStrip } from "../charts/BusyStrip";
-import { StepChart, type ChartStep } from "../charts/StepChart";
+import { chartUnit, StepChart, type ChartStep } from "../charts/StepChart";
 import { analysis } from "../server/questions";
 import type { Cell, Report, TablePart } from "../server/types";
 import { Answer, createAnswer } from "../shell/Answer";
@@ -36,7 +36,7 @@ export function Overview(): JSX.Element {
               <Findings />
               <TopRows title="Top operators" what={topUnit(tableNamed(summary(), "operators"))} page="operators" table={tableNamed(summary(), "operators")} />
               <TopRows title="Top kernels" what="total" page="kernels" table={tableNamed(summary(), "kernels")} />
-              <HealthPanel />
+              <HealthPanel note={texts(summary()).find((text) => text.label === "health")?.text} />
             </div>
           </>
         )}
@@ -103,7 +103,7 @@ function StepPanel(props: { summary: Report }): JSX.Element {
     <section class="panel wide">
       <header>
         <h2>Where each step goes</h2>
-        <span class="what">ms, each instant counted once</span>
+        <span class="what">each instant counted once</span>
         <a class="more plain-link" href={pageAddress("steps")}>
           Steps table
         </a>
@@ -142,8 +142,9 @@ function chartSteps(report: Report): ChartStep[] {
 
 /** A legend that is a table: colour, value, share. */
 function Legend(props: { table: TablePart | undefined }): JSX.Element {
-  const format = formatOfHeader("ns", "ms")!;
   const rows = () => (props.table?.rows ?? []).map((_, row) => ({ name: String(cellNamed(props.table, row, "class")), ns: cellNamed(props.table, row, "mean_ns"), share: cellNamed(props.table, row, "share_ratio") }));
+  const unit = () => chartUnit(total());
+  const format = () => formatOfHeader("ns", unit())!;
   const total = () => rows().reduce((sum, row) => sum + (numberOf(row.ns) ?? 0), 0);
   /** The largest class that is not computing: what there is to gain. */
   const most = () => rows().filter((row) => row.name !== "kernel").reduce((best, row) => ((numberOf(row.ns) ?? 0) > (numberOf(best?.ns ?? null) ?? 0) ? row : best), rows()[1]);
@@ -153,7 +154,7 @@ function Legend(props: { table: TablePart | undefined }): JSX.Element {
         <thead>
           <tr>
             <th>Class</th>
-            <th class="num">ms a step</th>
+            <th class="num">{unit()} a step</th>
             <th>
               <span class="hidden-text">bar</span>
             </th>
@@ -170,7 +171,7 @@ function Legend(props: { table: TablePart | undefined }): JSX.Element {
                     {classLabel(row.name)}
                   </span>
                 </td>
-                <td class="num">{show(format, row.ns)}</td>
+                <td class="num">{show(format(), row.ns)}</td>
                 <td>
                   <Bar ratio={numberOf(row.share) ?? 0} color={row.name === "other" ? "var(--other)" : `var(--${row.name})`} />
                 </td>
@@ -180,7 +181,7 @@ function Legend(props: { table: TablePart | undefined }): JSX.Element {
           </For>
           <tr class="whole">
             <td>Step</td>
-            <td class="num">{show(format, total())}</td>
+            <td class="num">{show(format(), total())}</td>
             <td />
             <td class="num">100 %</td>
           </tr>
@@ -220,7 +221,7 @@ function BusyAlong(): JSX.Element {
             <For each={marks()}>
               {(mark) => (
                 <a style={{ left: `${mark.left}%` }} href={pageAddress("timeline", { steps: String(mark.step.step) })}>
-                  #{stepNumber(mark.step.name)}
+                  {stepMark(mark.step.name)}
                 </a>
               )}
             </For>
@@ -299,7 +300,7 @@ const HEALTH_FACTS: [string, string][] = [
   ["incomplete_steps", "Incomplete steps"],
 ];
 
-function HealthPanel(): JSX.Element {
+function HealthPanel(props: { note?: string }): JSX.Element {
   const [report, retry] = createAnswer(sourceKey, (key) => analysis(key.run, "health", { rank: key.rank, window: key.window }));
   return (
     <section class="panel health">
@@ -309,6 +310,9 @@ function HealthPanel(): JSX.Element {
           <Show when={source()}>{(source) => <HealthBadge grade={source().health} />}</Show>
         </span>
       </header>
+      <Show when={source()?.health !== "good" && props.note}>
+        <p class="nothing">{props.note}</p>
+      </Show>
       <Answer of={report} retry={retry}>
         {(report) => {
           const figures = () => healthFigures(report(), sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);

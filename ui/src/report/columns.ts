@@ -23,6 +23,7 @@ export type ShownColumn = {
 /** How rows are counted: as they are, divided by steps, or divided by the calls of each row. */
 export type Values = "sum" | "step" | "call";
 
+const LETTER_PX = 9.5;
 const SMALLEST_NUMBER_PX = 72;
 const WIDEST_TEXT_PX = 320;
 /** Rows whose texts are measured for the width of a column. */
@@ -30,8 +31,8 @@ const MEASURED_ROWS = 200;
 
 /** Whether a column is shown when nobody has chosen columns. */
 export function isShownAtFirst(column: Column, width: number): boolean {
-  // The terminal gives up columns below so many characters; a character is about eight pixels.
-  return column.look !== "hidden" && column.look !== "detail" && column.from_width * 8 <= width;
+  // The terminal gives up columns below so many characters; with its air a character is about this wide here.
+  return column.look !== "hidden" && column.look !== "detail" && column.from_width * LETTER_PX <= width;
 }
 
 export function shownColumns(table: TablePart, missing: Missing[], isShown: (column: Column) => boolean): ShownColumn[] {
@@ -39,9 +40,13 @@ export function shownColumns(table: TablePart, missing: Missing[], isShown: (col
     .map((column, place) => ({ column, place }))
     .filter(({ column }) => isShown(column))
     .map(({ column, place }) => describe(table, column, place, missing));
-  const wide = shown.find((each) => each.column.look === "operator" || each.column.look === "kernel") ?? shown.find((each) => !each.isNumber);
+  const wide = shown.find((each) => each.column.look === "operator" || each.column.look === "kernel") ?? shown.find((each) => !each.isNumber && each.column.unit !== "id") ?? shown[0];
   if (wide) wide.width = "minmax(240px, 1fr)";
-  return shown;
+  // A picture of the row stands beside its name, where it is seen first.
+  const pictures = shown.filter((each) => each.column.look === "stack");
+  const rest = shown.filter((each) => each.column.look !== "stack");
+  const after = rest.findIndex((each) => each.isNumber);
+  return after < 0 ? shown : [...rest.slice(0, after), ...pictures, ...rest.slice(after)];
 }
 
 /** The template of a grid row. */
@@ -62,10 +67,12 @@ function describe(table: TablePart, column: Column, place: number, missing: Miss
   const label = columnLabel(column);
   const byUnit = formatOfHeader(column.unit, column.label ?? "") ?? formatOf(column.unit, cells);
   const format = column.look === "figure" ? asFigure(byUnit, cells) : byUnit;
-  const isNumber = cells.some((cell) => typeof cell === "number" || typeof cell === "bigint") || column.look === "figure";
+  const hasNumbers = cells.some((cell) => typeof cell === "number" || typeof cell === "bigint") || column.look === "figure";
+  const isNumber = column.unit === "plain" ? hasNumbers : column.unit !== "id";
   const largest = cells.reduce((most: number, cell) => Math.max(most, Math.abs(extent(cell))), 0);
   const reason = missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`))?.reason ?? "not recorded";
-  const symbol = symbolOf(format);
+  // Nothing needs no unit.
+  const symbol = largest === 0 ? "" : symbolOf(format);
   const shown = { column, place, label, symbol, format, isNumber, largest, reason, width: "" };
   const longest = cells.slice(0, MEASURED_ROWS).reduce((most: number, cell) => Math.max(most, pictureLook(column) ? 0 : cellText(shown, cell).length), 0);
   const header = label.length + (symbol === "" ? 0 : symbol.length + 2);

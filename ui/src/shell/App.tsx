@@ -69,8 +69,8 @@ function RunOrReason(): JSX.Element {
       <Match when={session() !== undefined && run() === undefined}>
         <EmptyState title="This run is not here" why="The link names a run that this server does not have. Choose one at the top." />
       </Match>
-      <Match when={run()?.sources.length === 0}>
-        <EmptyState title="Nothing to show" why="The files of this run hold no recording." />
+      <Match when={run()?.sources.every((source) => source.events === 0)}>
+        <EmptyState title="This recording is empty" why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file." code="for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()" />
       </Match>
       <Match when={run()}>
         <CurrentPage />

@@ -75,7 +75,7 @@ function Selectors(): JSX.Element {
           value={showsAllRanks() && choice("rank") === undefined ? "all" : String(source()?.rank)}
           options={[
             ...(showsAllRanks() && ranks().length > 1 ? [["all", `all ${ranks().length}`] as [string, string]] : []),
-            ...ranks().map((rank): [string, string] => [String(rank), ranks().length > 1 ? `${rank} of ${ranks().length}` : String(rank)]),
+            ...ranks().map((rank): [string, string] => [String(rank), ranks().length > 1 ? `${rank} of ${ranks()[0]}–${ranks().at(-1)}` : String(rank)]),
           ]}
           choose={(value) => choose({ rank: value === "all" ? undefined : value, window: undefined, sel: undefined, view: undefined })}
         />

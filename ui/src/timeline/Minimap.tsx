@@ -1,7 +1,7 @@
 // The whole recording in one strip, with the view as a frame.
 import { createEffect, createSignal, For, onCleanup, onMount, type JSX } from "solid-js";
 import { drawBusy } from "../charts/BusyStrip";
-import { stepNumber } from "../format/names";
+import { stepMark } from "../format/names";
 import { exactTime, figureText } from "../format/number";
 import { theme } from "../state/theme";
 import type { RulerStep } from "./ruler";
@@ -57,7 +57,7 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
         <For each={numbered()}>
           {(step) => (
             <span class="step" style={{ left: `${percent(step.from)}%` }}>
-              #{stepNumber(step.name)}
+              {stepMark(step.name)}
             </span>
           )}
         </For>

@@ -3,6 +3,7 @@
 import { isAborted } from "../server/client";
 import type { SourceKey } from "../server/questions";
 import { askLanes, type Lanes } from "./lanes";
+import { wholeLanes } from "./whole";
 import { lengthOf, type Range } from "./view";
 
 /** More on each side than is seen, so that a small pan needs nothing new. */
@@ -52,12 +53,10 @@ export class LaneStore {
       const known = this.known.get(track) ?? {};
       this.known.set(track, known);
       if (known.asked || serves(known.current, wanted.view, wanted.width, this.bounds)) continue;
-      const whole = { range: this.bounds, width: Math.max(600, wanted.width) };
-      const isWhole = lengthOf(wanted.view) * (1 + 2 * AHEAD) >= lengthOf(this.bounds);
       const ahead = lengthOf(wanted.view) * AHEAD;
       const near = { from: Math.max(this.bounds.from, wanted.view.from - ahead), to: Math.min(this.bounds.to, wanted.view.to + ahead) };
       if (!(near.to > near.from)) continue;
-      if (!known.whole) void this.ask(track, known, isWhole ? { ...whole, width: wanted.width * 2 } : whole);
+      if (!known.whole) void this.ask(track, known, { range: this.bounds, width: wanted.width });
       else void this.ask(track, known, { range: near, width: Math.round((wanted.width * lengthOf(near)) / lengthOf(wanted.view)) });
     }
   }
@@ -66,7 +65,9 @@ export class LaneStore {
     const asked = { ...what, stop: new AbortController() };
     known.asked = asked;
     try {
-      const lanes = await askLanes(this.source, track, this.zero, what.range.from, what.range.to, what.width, asked.stop.signal);
+      const lanes = known.whole
+        ? await askLanes(this.source, track, this.zero, what.range.from, what.range.to, what.width, asked.stop.signal)
+        : await wholeLanes(this.source, track, this.zero, this.bounds);
       if (known.whole) known.current = lanes;
       else known.whole = known.current = lanes;
       this.onChange(track);

@@ -25,8 +25,9 @@ const SMALLEST_TRACK_PX = 40;
 /** Deeper lanes wait for the track to be unfolded. */
 const USUAL_LANES = 10;
 const MOST_LANES = 48;
-/** Tracks with fewer spans than this share of the busiest are folded at first. */
+/** Threads with fewer spans than this share of the busiest are folded at first; so are streams if there are many. */
 const QUIET_SHARE = 0.01;
+const MANY_STREAMS = 12;
 
 export function layOut(outline: TimelineOutline, options: RowOptions): { rows: Row[]; height: number } {
   const rows: Row[] = [];
@@ -36,7 +37,9 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
     y += row.height;
   };
   const busiest = Math.max(1, ...outline.tracks.map((track) => track.spans));
-  const isFolded = (track: Track) => (outline.tracks.length > 6 && track.spans < busiest * QUIET_SHARE) !== options.toggled.has(String(track.track));
+  const streams = outline.tracks.filter((track) => track.kind === "stream").length;
+  const isQuiet = (track: Track) => track.spans < busiest * QUIET_SHARE && (track.kind === "stream" ? streams > MANY_STREAMS : outline.tracks.length > 6);
+  const isFolded = (track: Track) => isQuiet(track) !== options.toggled.has(String(track.track));
   for (const number of options.pinned) {
     const track = outline.tracks.find((track) => track.track === number);
     if (track) add(trackRow(track, isFolded(track), true, options));
