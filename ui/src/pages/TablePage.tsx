@@ -14,7 +14,9 @@ import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../rep
 import { DataGrid } from "../report/DataGrid";
 import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
 import { sentence, tableNamed, tables, texts } from "../report/table";
+import { Segments } from "../report/Segments";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
+import { Stacks } from "./Stacks";
 import type { TablePageEntry } from "./table_pages";
 
 const ROW_LIMIT = 5000;
@@ -81,6 +83,11 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
           <span class="caption">Values</span>
           <Segments label="Values" options={[["", "sum"], ["step", "a step"], ["call", "a call"]]} value={choice("values") ?? ""} choose={(value) => choose({ values: value || undefined })} />
         </Show>
+        <Show when={props.page.frames}>
+          <button class="btn" aria-pressed={choice("view") === "stacks"} onClick={() => choose({ view: choice("view") === "stacks" ? undefined : "stacks" })}>
+            {props.page.frames === "modules" ? "Nesting" : "Call stacks"}
+          </button>
+        </Show>
         <span class="grow" />
         <ColumnMenu table={table()} isShown={isShown} change={(name, shown) => setColumnsChosen({ ...columnsChosen(), [name]: shown })} />
         <button class="btn" onClick={copy} title="Copy the rows below as TSV">
@@ -106,6 +113,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
         onExpand={subRows.ask}
       />
       <StatusLine table={table()} filter={filter()} values={values()} page={props.page} />
+      <Show when={choice("view") === "stacks" && props.page.frames}>{(frames) => <Stacks frames={frames()} />}</Show>
     </div>
   );
 }
@@ -163,20 +171,6 @@ function Groups(props: { page: TablePageEntry }): JSX.Element {
       <span class="caption">Group by</span>
       <Segments label="Group by" options={options()} value={choice("group") ?? ""} choose={(value) => choose({ group: value || undefined, sel: undefined })} />
     </Show>
-  );
-}
-
-export function Segments(props: { label: string; options: [string, string][]; value: string; choose: (value: string) => void }): JSX.Element {
-  return (
-    <span class="seg" role="group" aria-label={props.label}>
-      <For each={props.options}>
-        {([value, text]) => (
-          <button aria-pressed={props.value === value} onClick={() => props.choose(value)}>
-            {text}
-          </button>
-        )}
-      </For>
-    </span>
   );
 }
 

@@ -9,6 +9,8 @@ export type TablePageEntry = {
   groups: [string, string][];
   /** The grouping whose rows appear below an expanded row. */
   expandBy?: string;
+  /** Which frames its flame graph is made of. */
+  frames?: "calls" | "modules";
   /** Whether sums can be shown a step and a call. */
   hasValues: boolean;
   /** What to record if there are no rows. */
@@ -26,6 +28,7 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
       ["stack", "+ stack"],
     ],
     expandBy: "input_shape",
+    frames: "calls",
     hasValues: true,
     empty: { title: "No operators in this recording", why: "Operators are recorded with the CPU activity.", code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])" },
     statement: "SELECT * FROM ops_by_name\nORDER BY device_self_ns DESC",
@@ -46,6 +49,7 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     analysis: "modules",
     noun: "modules",
     groups: [["class", "by class"]],
+    frames: "modules",
     hasValues: true,
     empty: { title: "No modules in this recording", why: "Modules need Python frames; this trace has none.", code: "profile(..., with_stack=True, with_modules=True)" },
     statement: "SELECT * FROM spans\nWHERE python_module_id IS NOT NULL\nLIMIT 100",

@@ -26,13 +26,21 @@ export function EmptyState(props: { title: string; why?: string; code?: string; 
 export function ErrorState(props: { error: unknown; retry?: () => void }): JSX.Element {
   const message = () => (props.error instanceof Error ? props.error.message : String(props.error));
   const hint = () => (props.error instanceof ServerError ? props.error.hint : null);
+  // Errors end with the path they are about.
+  const words = () => {
+    const match = /^(.*): (\/.*|\S+\.\w+(?:, .*)?)$/s.exec(message());
+    return { what: match?.[1] ?? message(), path: match?.[2] };
+  };
   const whole = () => `error: ${message()}${hint() ? `\nhint: ${hint()}` : ""}`;
   return (
     <div class="state" role="alert">
       <span class="glyph">
         <Icon name="octagon" size={22} />
       </span>
-      <h2>{capital(message())}</h2>
+      <h2>{capital(words().what)}</h2>
+      <Show when={words().path}>
+        <p class="mono">{words().path}</p>
+      </Show>
       <Show when={hint()}>{(hint) => <p>{capital(hint())}</p>}</Show>
       <div class="buttons">
         <Show when={props.retry}>

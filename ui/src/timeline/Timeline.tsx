@@ -8,7 +8,7 @@ import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
 import { choice, choose } from "../state/route";
 import { chosenRange, sourceKey, timelineOutline } from "../state/session";
-import { Segments } from "../pages/TablePage";
+import { Segments } from "../report/Segments";
 import "../look/timeline.css";
 import { Board } from "./Board";
 import { Minimap } from "./Minimap";
