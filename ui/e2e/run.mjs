@@ -31,6 +31,8 @@ for (const width of values.widths.split(",").map(Number)) {
       const found = await accessibilityFindings(page);
       failures.push(...found.map((finding) => `${name}, ${theme}, ${width}: ${finding}`));
       failures.push(...complaints.splice(0).map((complaint) => `${name}, ${theme}, ${width}: ${complaint}`));
+      // Texts of a hostile trace try to set this.
+      if (await page.evaluate(() => "executed" in globalThis)) failures.push(`${name}, ${theme}, ${width}: a text of the trace was executed`);
       const wider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
       if (wider) failures.push(`${name}, ${theme}, ${width}: the page is wider than the screen`);
       if (values.pictures) await page.screenshot({ path: join(values.pictures, `${name}-${theme}-${width}.png`) });

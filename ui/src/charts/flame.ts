@@ -28,6 +28,17 @@ export function flameTree(rows: Weighed[], frames: "calls" | "modules"): FlameNo
   return root;
 }
 
+/** Where the tree begins to branch, and how many frames above it all time goes through. */
+export function branching(root: FlameNode): { from: FlameNode; folded: number } {
+  let [from, folded] = [root, -1];
+  for (let next: FlameNode | undefined = root; next; folded++) {
+    from = next;
+    const only: FlameNode | undefined = next.children.size === 1 ? [...next.children.values()][0] : undefined;
+    next = only && only.total === from.total && only.children.size > 0 ? only : undefined;
+  }
+  return { from, folded };
+}
+
 /** Boxes of at least `least` of the root's total, children from the largest. */
 export function flameBoxes(root: FlameNode, least: number): FlameBox[] {
   const boxes: FlameBox[] = [];
@@ -44,9 +55,9 @@ export function flameBoxes(root: FlameNode, least: number): FlameBox[] {
   return boxes;
 }
 
-/** `torch/nn/modules/conv.py(458): forward` → `conv.py(458): forward`. */
+/** `torch/nn/modules/conv.py(458): forward` → `conv.py(458): forward`, `nn.Module: Linear_1` → `Linear_1`. */
 export function frameLabel(name: string): string {
-  return name.replace(/^.*\/(?=[^/]+\.py\()/, "");
+  return name.startsWith(MODULE) ? name.slice(MODULE.length) : name.replace(/^.*\/(?=[^/]+\.py\()/, "");
 }
 
 function node(name: string): FlameNode {

@@ -57,11 +57,12 @@ test("a header may carry the unit", () => {
 });
 
 test("details have all recorded digits", () => {
-  expect([604_000, 426_402_000, 60_912_001, 1_066_000_000, 7].map(exactTime)).toEqual([
+  expect([604_000, 426_402_000, 60_912_001, 1_066_000_000, 7, -4_200_000].map(exactTime)).toEqual([
     "604 µs",
     "426.402 ms",
     "60.912001 ms",
     "1.066 s",
     "7 ns",
+    "−4.2 ms",
   ]);
 });

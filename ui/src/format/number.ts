@@ -116,6 +116,7 @@ export function figureText(unit: Unit, cell: Cell): string {
 
 /** A duration with all digits that were recorded, for the details of a span. */
 export function exactTime(ns: number): string {
+  if (ns < 0) return `−${exactTime(-ns)}`;
   const [unit, symbol] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
   const decimals = Math.round(Math.log10(unit));
   const digits = grouped(scaleRounded(Math.round(ns), unit, decimals), decimals);

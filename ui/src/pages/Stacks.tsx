@@ -1,7 +1,7 @@
 // Where the time of operators comes from in the code: call stacks, or the modules of the model.
 import { createMemo, createSignal, Show, type JSX } from "solid-js";
 import { FlameGraph } from "../charts/FlameGraph";
-import { flameTree, type Weighed } from "../charts/flame";
+import { branching, flameTree, type Weighed } from "../charts/flame";
 import { numberOf } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Report } from "../server/types";
@@ -34,10 +34,11 @@ export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
         <Answer of={report} retry={retry}>
           {(report) => {
             const tree = createMemo(() => flameTree(weighed(report(), weight()), props.frames));
+            const begin = createMemo(() => branching(tree()));
             return (
               <Show when={hasStacks(report())} fallback={<p class="nothing">This recording has no Python frames: profile(..., with_stack=True) records them.</p>}>
                 <Show when={tree().total > 0} fallback={<p class="nothing">No operator in it has such time.</p>}>
-                  <FlameGraph tree={tree()} color={weight() === "device_self_ns" ? "kernel" : "cpu_exec"} rootLabel={weight() === "device_self_ns" ? "all device time" : "all host time"} />
+                  <FlameGraph tree={begin().from} color={weight() === "device_self_ns" ? "kernel" : "cpu_exec"} rootLabel={`all ${weight() === "device_self_ns" ? "device" : "host"} time${begin().folded > 0 ? `, below ${begin().folded} frames that all of it goes through` : ""}`} />
                 </Show>
               </Show>
             );

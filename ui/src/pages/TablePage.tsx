@@ -1,7 +1,7 @@
 // A page that is one analysis: its sentence, its small tables, and its main table.
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { columnLabel, sentenceCase, shapeLabel } from "../format/names";
-import { count, show } from "../format/number";
+import { count, figureText } from "../format/number";
 import { analysis, type Parameters } from "../server/questions";
 import type { Cell, Column, Report, TablePart } from "../server/types";
 import { Answer, createAnswer } from "../shell/Answer";
@@ -214,7 +214,7 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
     const columns = shownColumns(props.table, [], () => true);
     return columns
       .filter((column) => column.place > 0 && typeof props.table.total?.[column.place] === "number" && column.column.look !== "hidden" && column.column.unit !== "ratio")
-      .map((column) => `${column.label.toLowerCase()} ${show(column.format, props.table.total?.[column.place] ?? null)}${column.symbol ? ` ${column.symbol}` : ""}`)
+      .map((column) => `${column.label.toLowerCase()} ${figureText(column.column.unit, props.table.total?.[column.place] ?? null)}`)
       .join(" · ");
   };
   const note = () => (props.values === "sum" ? props.table.notes.join(" · ") : props.values === "step" ? "divided by complete steps" : "divided by calls");

@@ -59,15 +59,13 @@ function Selectors(): JSX.Element {
   const runs = () => session()?.runs.map((run) => run.run) ?? [];
   return (
     <div class="selectors">
-      <Show when={run()}>
-        {(run) => (
-          <Selector
-            label="Run"
-            value={run().run}
-            options={runs().map((name) => [name, name])}
-            choose={(value) => choose({ run: value, rank: undefined, window: undefined, steps: undefined, from: undefined, to: undefined, sel: undefined, view: undefined })}
-          />
-        )}
+      <Show when={runs().length > 0}>
+        <Selector
+          label="Run"
+          value={run()?.run ?? ""}
+          options={[...(run() ? [] : [["", "choose one"] as [string, string]]), ...runs().map((name): [string, string] => [name, name])]}
+          choose={(value) => choose({ run: value, rank: undefined, window: undefined, steps: undefined, from: undefined, to: undefined, sel: undefined, view: undefined })}
+        />
       </Show>
       <Show when={source()}>
         <Selector

@@ -52,7 +52,7 @@ export function AsTable(props: { state: TimelineState; rows: Row[]; store: LaneS
                     </td>
                     <td>{classLabel(span.className)}</td>
                     <td>{span.track}</td>
-                    <td class="num">{exactTime(Math.max(0, span.start))}</td>
+                    <td class="num">{exactTime(span.start)}</td>
                     <td class="num">{exactTime(span.dur)}</td>
                   </tr>
                 )}

@@ -14,7 +14,7 @@ import { followHand, type Surface } from "./gestures";
 import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
 import { LaneStore } from "./lane_store";
-import { classAt, entryAt, type Lanes } from "./lanes";
+import { classAt, entryAt, pythonLanes, type Lanes } from "./lanes";
 import { drawGround, drawOverlay, nameOnSpan, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
 import { Painter } from "./painter";
 import { readPalette, type Palette } from "./palette";
@@ -48,15 +48,19 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
   let cursor: number | undefined;
   let cursorTrack: number | undefined;
 
-  const store = new LaneStore(source, outline.zero_ns, state.bounds, () => {
+  const [python, setPython] = createSignal<ReadonlyMap<number, number>>(new Map());
+  const store = new LaneStore(source, outline.zero_ns, state.bounds, (track) => {
     isSceneStale = true;
+    const { whole } = store.lanes(track);
+    const lanes = whole ? pythonLanes(whole) : 0;
+    if ((python().get(track) ?? 0) !== lanes) setPython(new Map(python()).set(track, lanes));
     setLoaded((times) => times + 1);
   }, (error) => tell(error instanceof Error ? error.message : String(error)));
   onCleanup(() => store.close());
 
   const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
   const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
-  const layout = createMemo(() => layOut(outline, { toggled: toggled(), pinned: pinned(), laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17 }));
+  const layout = createMemo(() => layOut(outline, { toggled: toggled(), pinned: pinned(), pythonLanes: (track) => python().get(track) ?? 0, laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17 }));
   const range = () => drawing() ?? props.range;
   const selected = createMemo((): Spot | undefined => {
     loaded();

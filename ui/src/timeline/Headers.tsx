@@ -57,10 +57,10 @@ function TrackHead(props: { row: Extract<Row, { kind: "track" }>; actions: Heade
           <span class="faint">{props.row.note || `${count(props.row.track.spans)} ${props.row.track.spans === 1 ? "event" : "events"}`}</span>
         </Show>
       </button>
-      <Show when={!props.row.isFolded && props.row.hidden > 0}>
-        <button class="deeper" onClick={() => props.actions.toggleFold(`+${number()}`)}>
-          +{props.row.hidden}
-          <span class="hidden-text"> deeper lanes</span>
+      <Show when={!props.row.isFolded && (props.row.hidden > 0 || props.row.isWhole)}>
+        <button class="deeper" title={props.row.first > 0 ? "Python frames and deeper lanes" : "Deeper lanes"} onClick={() => props.actions.toggleFold(`+${number()}`)}>
+          {props.row.isWhole ? "less" : `+${props.row.hidden}`}
+          <span class="hidden-text"> lanes</span>
         </button>
       </Show>
     </>

@@ -31,6 +31,11 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
     context.fillStyle = getComputedStyle(canvas).getPropertyValue("--accent");
     for (const start of props.matchStarts) context.fillRect(((start - props.bounds.from) / lengthOf(props.bounds)) * width(), canvas.clientHeight - 3, 1, 3);
   };
+  /** A time no finer than a thousandth of the view. */
+  const coarse = (time: number) => {
+    const step = 10 ** Math.max(0, Math.floor(Math.log10(lengthOf(props.view))) - 3);
+    return exactTime(Math.round(time / step) * step);
+  };
   const percent = (time: number) => (100 * (time - props.bounds.from)) / lengthOf(props.bounds);
   const numbered = () => props.steps.filter((_, place) => place % Math.ceil(props.steps.length / MOST_STEP_NUMBERS) === 0);
   const moveTo = (event: PointerEvent) => {
@@ -42,7 +47,7 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
       <div class="corner">
         <b>{figureText("ns", Math.round(lengthOf(props.view)))}</b>
         <span class="faint">
-          {exactTime(Math.round(Math.max(0, props.view.from) / 1e5) * 1e5)} – {exactTime(Math.round(Math.max(0, props.view.to) / 1e5) * 1e5)}
+          {coarse(props.view.from)} – {coarse(props.view.to)}
         </span>
       </div>
       <div

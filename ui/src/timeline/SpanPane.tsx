@@ -74,7 +74,7 @@ export function SpanPane(props: { details: SpanDetails; outline: TimelineOutline
 function facts(span: SpanRow, outline: TimelineOutline): [string, string][] {
   const found: [string, string][] = [
     ["Duration", exactTime(Number(span.dur_ns))],
-    ["Start", exactTime(Math.max(0, fromZero(outline, Number(span.start_ns))))],
+    ["Start", exactTime(fromZero(outline, Number(span.start_ns)))],
   ];
   if (span.self_ns !== undefined && span.self_ns !== span.dur_ns && span.kind !== "kernel") found.push(["Self", exactTime(Number(span.self_ns))]);
   if (span.stream_id !== undefined) found.push(["Stream", `${String(span.stream_id)} on GPU ${String(span.device_id ?? 0)}`]);

@@ -90,6 +90,14 @@ function sorted(lanes: Lanes): Lanes {
   };
 }
 
+/** How many lanes from the top hold Python frames alone. */
+export function pythonLanes(lanes: Lanes): number {
+  const python = LANE_CLASSES.indexOf("python");
+  let deepest = -1;
+  for (let i = 0; i < lanes.size && lanes.classOf[i] === python; i++) deepest = lanes.depth[i]!;
+  return deepest + 1;
+}
+
 /** The entries of one depth: first and one behind the last. */
 export function depthRange(lanes: Lanes, depth: number): [number, number] {
   return [lowest(lanes.size, (i) => lanes.depth[i]! >= depth), lowest(lanes.size, (i) => lanes.depth[i]! > depth)];

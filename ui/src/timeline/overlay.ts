@@ -6,7 +6,7 @@ import type { Match } from "../server/types";
 import type { LaneStore } from "./lane_store";
 import { classAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
-import { laneTop, type Row, type TrackRow } from "./rows";
+import { hasLane, laneTop, type Row, type TrackRow } from "./rows";
 import { deviceBusy } from "./scene";
 import { lengthOf, rulerFormat, TICK_PX, type Range } from "./view";
 
@@ -65,7 +65,7 @@ export function visible(picture: Pick<Picture, "rows" | "scroll" | "height">): R
 /** Where a span lies on screen; undefined if its track is folded away. */
 function boxOf(picture: Picture, spot: Spot, x: (time: number) => number): { left: number; right: number; top: number; height: number } | undefined {
   const row = trackRowOf(picture.rows, spot.track);
-  if (!row || spot.depth >= row.lanes) return undefined;
+  if (!row || !hasLane(row, spot.depth)) return undefined;
   const left = x(spot.start);
   return { left, right: Math.max(left + 1, x(spot.start + spot.dur)), top: laneTop(row, spot.depth) - picture.scroll, height: row.lane - 1 };
 }
@@ -141,7 +141,7 @@ function drawLabels(context: CanvasRenderingContext2D, picture: Picture, x: (tim
     if (!current) continue;
     for (const i of longestFirst(current)) {
       if (current.dur[i]! * pixelsPerNs < LABEL_FROM_PX || drawn >= MOST_LABELS) break;
-      if (current.depth[i]! >= row.lanes) continue;
+      if (!hasLane(row, current.depth[i]!)) continue;
       const left = Math.max(0, x(current.start[i]!));
       const right = Math.min(picture.width, x(current.start[i]! + current.dur[i]!));
       if (right - left < LABEL_FROM_PX) continue;
@@ -178,7 +178,7 @@ function drawMatches(context: CanvasRenderingContext2D, picture: Picture, x: (ti
     const start = picture.matchStarts[place]!;
     if (start > picture.view.to || start + match.dur_ns < picture.view.from) return;
     const row = trackRowOf(picture.rows, match.track);
-    if (!row || match.depth >= row.lanes) return;
+    if (!row || !hasLane(row, match.depth)) return;
     const left = x(start);
     context.fillRect(left, laneTop(row, match.depth) - picture.scroll + row.lane - 3, Math.max(2, x(start + match.dur_ns) - left), 2);
   });

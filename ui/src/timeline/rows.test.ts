@@ -22,7 +22,7 @@ const outline: TimelineOutline = {
   steps: [],
   tracks: [track(0, "thread", 100, 3), track(1, "stream", 900, 1), track(2, "thread", 500, 30), track(3, "thread", 1, 1, "Traces (9)")],
 };
-const options = { toggled: new Set<string>(), pinned: [], laneHeight: 17 };
+const options = { toggled: new Set<string>(), pinned: [], laneHeight: 17, pythonLanes: () => 0 };
 const words = (changes: Partial<typeof options>) =>
   layOut(outline, { ...options, ...changes }).rows.map((row) => (row.kind === "track" ? `${row.title}${row.isPinned ? " pinned" : ""} ${row.lanes}` : row.title));
 
@@ -33,6 +33,12 @@ test("hosts, then devices, then what is quiet", () => {
 test("folds and pins move rows", () => {
   expect(words({ toggled: new Set(["h:python (1)", "h:Traces (9)"]), pinned: [1] as never })).toEqual(["stream 7 pinned 1", "python (1)", "GPU 0", "GPU busy", "Traces (9)", "thread 3 1"]);
   expect(words({ toggled: new Set(["+2"]) })[1]).toBe("thread 2 30");
+});
+
+test("operators are seen before Python frames", () => {
+  const row = layOut(outline, { ...options, pythonLanes: (track) => (track === 2 ? 25 : 0) }).rows[1] as TrackRow;
+  expect([row.first, row.lanes, row.hidden]).toEqual([25, 5, 25]);
+  expect(laneAt(row, laneTop(row, 27) + 1)).toBe(27);
 });
 
 test("a height finds its lane", () => {

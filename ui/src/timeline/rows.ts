@@ -4,7 +4,7 @@ import type { TimelineOutline, Track } from "../server/types";
 
 export type Row =
   | { kind: "group"; key: string; title: string; note: string; isFolded: boolean; y: number; height: number }
-  | { kind: "track"; track: Track; title: string; note: string; isFolded: boolean; isPinned: boolean; lanes: number; hidden: number; lane: number; y: number; height: number }
+  | { kind: "track"; track: Track; title: string; note: string; isFolded: boolean; isPinned: boolean; isWhole: boolean; first: number; lanes: number; hidden: number; lane: number; y: number; height: number }
   | { kind: "busy"; device: number; tracks: Track[]; title: string; note: string; y: number; height: number };
 
 export type TrackRow = Extract<Row, { kind: "track" }>;
@@ -14,6 +14,8 @@ export type RowOptions = {
   toggled: ReadonlySet<string>;
   pinned: number[];
   laneHeight: number;
+  /** Lanes of Python frames above the operators of a track; they wait for the track to be unfolded. */
+  pythonLanes: (track: number) => number;
 };
 
 const GROUP_PX = 25;
@@ -88,11 +90,13 @@ function kindOrder(track: Track): number {
 
 function trackRow(track: Track, isFolded: boolean, isPinned: boolean, options: RowOptions): TrackRow {
   const isToggled = options.toggled.has(`+${track.track}`);
-  const lanes = isFolded ? 1 : Math.max(1, Math.min(track.depth, isToggled ? MOST_LANES : USUAL_LANES));
+  const python = options.pythonLanes(track.track);
+  const first = isToggled || python >= track.depth ? 0 : python;
+  const lanes = isFolded ? 1 : Math.max(1, Math.min(track.depth - first, isToggled ? MOST_LANES : USUAL_LANES));
   const lane = isFolded ? FOLDED_PX - 6 : track.kind === "stream" && lanes === 1 ? SINGLE_LANE_PX : options.laneHeight;
   const height = isFolded ? FOLDED_PX : Math.max(SMALLEST_TRACK_PX, lanes * lane + 2 * PADDING_PX);
   const [title, note] = trackWords(track);
-  return { kind: "track", track, title, note, isFolded, isPinned, lanes, hidden: track.depth - lanes, lane, y: 0, height };
+  return { kind: "track", track, title, note, isFolded, isPinned, isWhole: isToggled, first, lanes, hidden: track.depth - lanes, lane, y: 0, height };
 }
 
 /** `thread 123 (python)` → `thread 123` and `python`. */
@@ -107,7 +111,7 @@ function trackWords(track: Track): [string, string] {
 export function laneTop(row: TrackRow, depth: number): number {
   const used = row.lanes * row.lane;
   const top = row.isFolded ? 3 : row.track.kind === "stream" ? Math.max(PADDING_PX, (row.height - used) / 2) : PADDING_PX;
-  return row.y + top + depth * row.lane;
+  return row.y + top + (depth - row.first) * row.lane;
 }
 
 export function rowAt(rows: Row[], y: number): Row | undefined {
@@ -116,6 +120,11 @@ export function rowAt(rows: Row[], y: number): Row | undefined {
 
 /** The lane of a track at a height; -1 between lanes. */
 export function laneAt(row: TrackRow, y: number): number {
-  const depth = Math.floor((y - laneTop(row, 0)) / row.lane);
-  return depth >= 0 && depth < row.lanes ? depth : -1;
+  const depth = row.first + Math.floor((y - laneTop(row, row.first)) / row.lane);
+  return hasLane(row, depth) ? depth : -1;
+}
+
+/** Whether a lane is on screen when the track is. */
+export function hasLane(row: TrackRow, depth: number): boolean {
+  return depth >= row.first && depth < row.first + row.lanes;
 }

@@ -37,7 +37,7 @@ export function buildScene(rows: Row[], store: LaneStore, palette: Palette, colo
   for (const row of rows) {
     if (row.kind !== "track") continue;
     const { whole, current } = store.lanes(row.track.track);
-    for (let depth = 0; depth < row.lanes; depth++) {
+    for (let depth = row.first; depth < row.first + row.lanes; depth++) {
       if (current) addLane(scene, columns, row, current, depth, paintOf, undefined);
       // Around what is known finely, the coarse picture of the whole recording stays.
       if (whole && whole !== current) addLane(scene, columns, row, whole, depth, paintOf, current);
