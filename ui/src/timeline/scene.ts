@@ -79,6 +79,7 @@ class Columns {
   private readonly busy: Float64Array;
   private readonly byClass: Float64Array;
   private readonly count: Uint32Array;
+  private readonly isUsed: Uint8Array;
   private readonly alone: Float64Array;
   private used: [number, number] = [Infinity, -1];
 
@@ -88,6 +89,7 @@ class Columns {
     this.busy = new Float64Array(this.size);
     this.byClass = new Float64Array(this.size * LANE_CLASSES.length);
     this.count = new Uint32Array(this.size);
+    this.isUsed = new Uint8Array(this.size);
     this.alone = new Float64Array(this.size * 2);
   }
 
@@ -99,6 +101,7 @@ class Columns {
     if (last < 0 || first >= this.size) return;
     for (let at = first; at <= last; at++) {
       const overlap = Math.max(0, Math.min(end, from + (at + 1) * columnNs) - Math.max(start, from + at * columnNs));
+      this.isUsed[at] = 1;
       this.busy[at]! += overlap * density;
       // An instant has no length but is there.
       this.byClass[at * LANE_CLASSES.length + classPlace]! += overlap * density + 1e-9;
@@ -115,10 +118,10 @@ class Columns {
     const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
     const classes = LANE_CLASSES.length;
     for (let at = this.used[0]; at <= this.used[1]; at++) {
-      const shares = this.byClass.subarray(at * classes, (at + 1) * classes);
-      let best = -1;
-      for (let place = 0; place < classes; place++) if (shares[place]! > 0 && (best < 0 || shares[place]! > shares[best]!)) best = place;
-      if (best < 0) continue;
+      if (this.isUsed[at] === 0) continue;
+      const first = at * classes;
+      let best = 0;
+      for (let place = 1; place < classes; place++) if (this.byClass[first + place]! > this.byClass[first + best]!) best = place;
       const paint = palette.of(LANE_CLASSES[best]!);
       const isAlone = this.count[at] === 1 && this.count[at - 1] !== undefined && this.count[at - 1]! + (this.count[at + 1] ?? 0) === 0;
       if (isAlone) {
@@ -129,9 +132,11 @@ class Columns {
         const start = range.from + at * this.columnNs - origin;
         rectangles.add(start, start + this.columnNs, top + height - tall, tall, paint.color, BUCKET_ALPHA, BUCKET);
       }
-      shares.fill(0);
-      this.busy[at] = this.count[at] = 0;
+      this.byClass.fill(0, first, first + classes);
+      this.busy[at] = this.isUsed[at] = 0;
     }
+    // Neighbours were looked at until here.
+    if (this.used[1] >= 0) this.count.fill(0, this.used[0], this.used[1] + 1);
     this.used = [Infinity, -1];
   }
 }
