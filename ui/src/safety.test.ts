@@ -11,6 +11,7 @@ const FORBIDDEN: [string, RegExp][] = [
   ["markup from text", /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc/],
   ["code from text", /\beval\(|new Function|javascript:/],
   ["a style attribute, which the content security policy refuses", /style="|setAttribute\(\s*["']style/],
+  ["a style that never changes, which ends up in such an attribute", /style=\{\{[^}]*?[\w"]:\s*"[^"]*"\s*[,}]/],
   ["an address outside of this server", /["'`(]\s*(https?:)?\/\/[a-z]/i],
   ["a worker or script from a blob", /new (Shared)?Worker|importScripts|serviceWorker/],
 ];

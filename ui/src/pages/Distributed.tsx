@@ -164,7 +164,7 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
                   <td class="num grid-cell" classList={{ zero: row.caused === 0 }}>
                     {show(ms, row.caused)}
                     <Show when={row.caused > 0}>
-                      <i class="share" style={{ width: `${(90 * row.caused) / worst()}%`, background: "var(--ink-2)" }} />
+                      <i class="share plain" style={{ width: `${(90 * row.caused) / worst()}%` }} />
                     </Show>
                   </td>
                 </tr>
