@@ -48,6 +48,18 @@ export const journeys = {
     assert.doesNotMatch(await hash(page), /steps=/);
   },
 
+  "the overview shows the figures of metrics": async (page) => {
+    const run = await page.locator(".topbar .sel >> nth=0").locator("select, b").evaluate((field) => field.value ?? field.textContent);
+    const { metrics } = await page.evaluate(async (run) => (await fetch(`api/runs/${encodeURIComponent(run)}/metrics?window=0&rank=` + (await (await fetch("api/session")).json()).runs.find((each) => each.run === run).sources[0].rank)).json(), run);
+    const unit = (await page.locator(".legend th >> nth=1").innerText()).startsWith("µs") ? 1e3 : 1e6;
+    const classes = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec", "other", "total"];
+    const shown = await page.locator(".legend tbody td:nth-child(2)").allInnerTexts();
+    classes.forEach((name, place) => assertShown(shown[place], metrics.breakdown_average[`${name}_ns`] / unit, name));
+    const figures = await page.locator(".stat .v").allInnerTexts();
+    const device = Object.values(metrics.gpu)[0];
+    if (device) assertShown(figures[1], 100 * device.gpu_utilization_ratio, "utilisation");
+  },
+
   "a table sorts, filters and expands": async (page, show, chosen) => {
     await show(`#/operators${chosen}`);
     const names = () => page.locator(".grid .row:not(.head):not(.sub) .ends").allTextContents();
@@ -140,6 +152,15 @@ export const journeys = {
     await page.waitForSelector("[role=alert]");
   },
 };
+
+/** A figure on the page is the exact one, rounded to the digits it shows. */
+function assertShown(text, exact, what) {
+  const digits = /[\d,]+(?:\.(\d+))?/.exec(text.replace("< ", ""));
+  assert.ok(digits, `${what}: ${text} is no number`);
+  const value = Number(digits[0].replaceAll(",", ""));
+  const half = 0.5000001 * 10 ** -(digits[1]?.length ?? 0);
+  assert.ok(Math.abs(value - exact) <= half || (text.includes("<") && exact < value), `${what}: the page shows ${text}, metrics say ${exact}`);
+}
 
 /** Clicks across the lanes until a span is hit. */
 async function selectSomething(page) {
