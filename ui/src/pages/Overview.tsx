@@ -112,7 +112,7 @@ function StepPanel(props: { summary: Report }): JSX.Element {
         <Answer of={report} retry={retry} waiting={<div class="step-chart" />}>
           {(report) => (
             <Show when={chartSteps(report()).length > 0} fallback={<p class="nothing">No steps in this recording.</p>}>
-              <StepChart steps={chartSteps(report())} chosen={chosenSteps()} height={264} choose={(first, last) => choose({ steps: first === last ? String(first) : `${first}-${last}` })} />
+              <StepChart steps={chartSteps(report())} chosen={chosenSteps()} height={window.innerHeight >= 1000 ? 330 : 264} choose={(first, last) => choose({ steps: first === last ? String(first) : `${first}-${last}` })} />
             </Show>
           )}
         </Answer>

@@ -7,8 +7,9 @@ import type { SpanRow, TimelineOutline } from "../server/types";
 import { isTyping } from "../shell/keys";
 import { tell } from "../shell/Toast";
 import { choice, choose } from "../state/route";
-import { fromZero } from "../state/session";
+import { fromZero, source as recording } from "../state/session";
 import { theme } from "../state/theme";
+import { createCurves } from "./ask_curves";
 import { AsTable } from "./AsTable";
 import { followHand, type Surface } from "./gestures";
 import { Headers } from "./Headers";
@@ -58,9 +59,10 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
   }, (error) => tell(error instanceof Error ? error.message : String(error)));
   onCleanup(() => store.close());
 
+  const curves = createCurves(source, outline, () => loaded() > 0);
   const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
   const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
-  const layout = createMemo(() => layOut(outline, { toggled: toggled(), pinned: pinned(), pythonLanes: (track) => python().get(track) ?? 0, laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17 }));
+  const layout = createMemo(() => layOut(outline, { toggled: toggled(), pinned: pinned(), pythonLanes: (track) => python().get(track) ?? 0, curves: curves(), deviceName: (device) => recording()?.devices[device] ?? "", laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17 }));
   const range = () => drawing() ?? props.range;
   const selected = createMemo((): Spot | undefined => {
     loaded();

@@ -15,14 +15,14 @@ export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Ele
             <Switch>
               <Match when={row.kind === "group" && row}>{(group) => <GroupHead row={group() as Extract<Row, { kind: "group" }>} actions={props.actions} />}</Match>
               <Match when={row.kind === "track" && row}>{(track) => <TrackHead row={track() as Extract<Row, { kind: "track" }>} actions={props.actions} />}</Match>
-              <Match when={row.kind === "busy"}>
+              <Match when={row.kind === "busy" || row.kind === "curve"}>
                 <span class="pin" />
                 <span class="words">
                   <span>{row.title}</span>
                   <span class="faint">{row.note}</span>
                 </span>
                 <span class="axis">
-                  <span>100 %</span>
+                  <span>{row.kind === "curve" ? row.curve.axis : "100 %"}</span>
                   <span>0</span>
                 </span>
               </Match>

@@ -3,6 +3,7 @@ import { figureText } from "../format/number";
 import { spanLabel } from "../format/names";
 import { shortKernelName } from "../format/kernel_name";
 import type { Match } from "../server/types";
+import { pointsIn } from "./curves";
 import type { LaneStore } from "./lane_store";
 import { classAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
@@ -47,7 +48,10 @@ export function prepare(canvas: HTMLCanvasElement, width: number, height: number
 
 export function drawOverlay(context: CanvasRenderingContext2D, picture: Picture): void {
   const x = (time: number) => ((time - picture.view.from) / lengthOf(picture.view)) * picture.width;
-  for (const row of visible(picture)) if (row.kind === "busy") drawBusyCurve(context, picture, row);
+  for (const row of visible(picture)) {
+    if (row.kind === "busy") drawBusyCurve(context, picture, row);
+    if (row.kind === "curve") drawMemoryCurve(context, picture, row, x);
+  }
   drawLabels(context, picture, x);
   drawMatches(context, picture, x);
   for (const mark of picture.marks) drawBand(context, picture, mark, x, false);
@@ -97,15 +101,27 @@ export function drawGround(context: CanvasRenderingContext2D, picture: Picture):
 function drawBusyCurve(context: CanvasRenderingContext2D, picture: Picture, row: Extract<Row, { kind: "busy" }>): void {
   const bins = Math.max(1, Math.floor(picture.width / 3));
   const shares = deviceBusy(row.tracks.map((track) => track.track), picture.store, picture.view, bins);
+  drawArea(context, picture, row, Array.from(shares, (share, at) => [(at * picture.width) / bins, share]), picture.width);
+}
+
+function drawMemoryCurve(context: CanvasRenderingContext2D, picture: Picture, row: Extract<Row, { kind: "curve" }>, x: (time: number) => number): void {
+  const { curve } = row;
+  const end = Math.min(picture.width, x(curve.times.at(-1) ?? 0));
+  drawArea(context, picture, row, pointsIn(curve, picture.view).map(([time, value]) => [Math.max(0, x(time)), value / curve.most]), end);
+}
+
+/** Stairs: each point is where a share begins, which lasts until the next one. */
+function drawArea(context: CanvasRenderingContext2D, picture: Picture, row: Row, steps: [number, number][], end: number): void {
+  if (steps.length === 0) return;
   const [floor, tall] = [row.y - picture.scroll + row.height - 4, row.height - 10];
   context.beginPath();
-  context.moveTo(0, floor);
-  shares.forEach((share, at) => {
+  context.moveTo(steps[0]![0], floor);
+  steps.forEach(([left, share], at) => {
     const y = floor - share * tall;
-    context.lineTo((at * picture.width) / bins, y);
-    context.lineTo(((at + 1) * picture.width) / bins, y);
+    context.lineTo(left, y);
+    context.lineTo(steps[at + 1]?.[0] ?? end, y);
   });
-  context.lineTo(picture.width, floor);
+  context.lineTo(end, floor);
   context.globalAlpha = 0.2;
   context.fillStyle = picture.palette.ink2;
   context.fill();

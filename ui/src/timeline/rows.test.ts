@@ -22,7 +22,7 @@ const outline: TimelineOutline = {
   steps: [],
   tracks: [track(0, "thread", 100, 3), track(1, "stream", 900, 1), track(2, "thread", 500, 30), track(3, "thread", 1, 1, "Traces (9)")],
 };
-const options = { toggled: new Set<string>(), pinned: [], laneHeight: 17, pythonLanes: () => 0 };
+const options = { toggled: new Set<string>(), pinned: [], laneHeight: 17, pythonLanes: () => 0, curves: [], deviceName: () => "" };
 const words = (changes: Partial<typeof options>) =>
   layOut(outline, { ...options, ...changes }).rows.map((row) => (row.kind === "track" ? `${row.title}${row.isPinned ? " pinned" : ""} ${row.lanes}` : row.title));
 

@@ -1,10 +1,12 @@
 // The rows of the timeline from top to bottom: pinned tracks, then processes with their threads, then devices with
 // their streams.
 import type { TimelineOutline, Track } from "../server/types";
+import type { Curve } from "./curves";
 
 export type Row =
   | { kind: "group"; key: string; title: string; note: string; isFolded: boolean; y: number; height: number }
   | { kind: "track"; track: Track; title: string; note: string; isFolded: boolean; isPinned: boolean; isWhole: boolean; first: number; lanes: number; hidden: number; lane: number; y: number; height: number }
+  | { kind: "curve"; curve: Curve; title: string; note: string; y: number; height: number }
   | { kind: "busy"; device: number; tracks: Track[]; title: string; note: string; y: number; height: number };
 
 export type TrackRow = Extract<Row, { kind: "track" }>;
@@ -16,6 +18,9 @@ export type RowOptions = {
   laneHeight: number;
   /** Lanes of Python frames above the operators of a track; they wait for the track to be unfolded. */
   pythonLanes: (track: number) => number;
+  /** Curves below the first device, or below everything without one. */
+  curves: Curve[];
+  deviceName: (device: number) => string;
 };
 
 const GROUP_PX = 25;
@@ -46,21 +51,28 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
     const track = outline.tracks.find((track) => track.track === number);
     if (track) add(trackRow(track, isFolded(track), true, options));
   }
+  let isCurveDue = true;
+  const addCurves = () => {
+    for (const curve of isCurveDue ? options.curves : []) add({ kind: "curve", curve, title: curve.title, note: curve.note, y: 0, height: BUSY_PX });
+    isCurveDue = false;
+  };
   for (const group of groups(outline)) {
     const folded = (weightOf(group) < busiest * QUIET_SHARE) !== options.toggled.has(group.key);
-    add({ kind: "group", key: group.key, title: group.title, note: group.note, isFolded: folded, y: 0, height: GROUP_PX });
+    add({ kind: "group", key: group.key, title: group.title, note: group.device === null ? "" : options.deviceName(group.device), isFolded: folded, y: 0, height: GROUP_PX });
     if (folded) continue;
     for (const track of group.tracks) {
       if (!options.pinned.includes(track.track)) add(trackRow(track, isFolded(track), false, options));
     }
     if (group.device !== null) {
       add({ kind: "busy", device: group.device, tracks: group.tracks, title: "GPU busy", note: group.tracks.length > 1 ? "all streams" : "share of time", y: 0, height: BUSY_PX });
+      addCurves();
     }
   }
+  addCurves();
   return { rows, height: y };
 }
 
-type Group = { key: string; title: string; note: string; device: number | null; tracks: Track[] };
+type Group = { key: string; title: string; device: number | null; tracks: Track[] };
 
 function groups(outline: TimelineOutline): Group[] {
   const found = new Map<string, Group>();
@@ -68,7 +80,7 @@ function groups(outline: TimelineOutline): Group[] {
     const device = track.kind === "stream" ? (track.device ?? 0) : null;
     const key = device === null ? `h:${track.process}` : `d:${device}`;
     const title = device === null ? track.process || "process" : `GPU ${device}`;
-    const group = found.get(key) ?? { key, title, note: "", device, tracks: [] };
+    const group = found.get(key) ?? { key, title, device, tracks: [] };
     group.tracks.push(track);
     found.set(key, group);
   }
