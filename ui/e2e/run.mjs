@@ -1,4 +1,5 @@
-// Walks through the pages as a person would: node e2e/run.mjs URL [--pictures FOLDER] [--run RUN]
+// Walks through the pages as a person would: node e2e/run.mjs URL [--run RUN] [--widths 1280,1920] [--pictures FOLDER]
+// [--only PAGE] [--pages-only]
 // URL is what `stepscope open --no-open` prints, with its token.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ const PAGES = ["overview", "timeline", "operators", "kernels", "modules", "trans
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { pictures: { type: "string" }, run: { type: "string" }, widths: { type: "string", default: "1440" }, only: { type: "string" } },
+  options: { pictures: { type: "string" }, run: { type: "string" }, widths: { type: "string", default: "1440" }, only: { type: "string" }, "pages-only": { type: "boolean", default: false } },
 });
 const address = positionals[0] ?? process.env.STEPSCOPE_URL;
 if (!address) {
@@ -42,7 +43,7 @@ for (const width of values.widths.split(",").map(Number)) {
   }
 }
 
-for (const [name, journey] of Object.entries(values.only ? {} : journeys)) {
+for (const [name, journey] of Object.entries(values.only || values["pages-only"] ? {} : journeys)) {
   const { page, context, complaints, show } = await openPage(browser, address);
   await settled(page);
   try {

@@ -123,8 +123,9 @@ export function busyShares(lanes: Lanes, from: number, to: number, bins: number,
   const shares = new Float64Array(bins);
   const bin = (to - from) / bins;
   for (let i = 0; i < lanes.size; i++) {
-    if (!wanted(classAt(lanes, i), lanes.depth[i]!) || lanes.dur[i] === 0) continue;
-    const [start, end] = [lanes.start[i]!, lanes.start[i]! + lanes.dur[i]!];
+    const start = lanes.start[i]!;
+    const end = start + lanes.dur[i]!;
+    if (start > to || end < from || start === end || !wanted(classAt(lanes, i), lanes.depth[i]!)) continue;
     const density = lanes.busy[i]! / lanes.dur[i]!;
     const last = Math.min(bins - 1, Math.floor((end - from) / bin));
     for (let at = Math.max(0, Math.floor((start - from) / bin)); at <= last; at++) {

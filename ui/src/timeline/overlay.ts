@@ -149,6 +149,8 @@ function longestFirst(lanes: Lanes): Uint32Array {
 function drawLabels(context: CanvasRenderingContext2D, picture: Picture, x: (time: number) => number): void {
   context.font = `${LABEL_FONT_PX}px ${picture.palette.sans}`;
   context.textBaseline = "middle";
+  // Names stay letter by letter: no ligature may turn `256x256` into something else.
+  context.textRendering = "optimizeSpeed";
   const pixelsPerNs = picture.width / lengthOf(picture.view);
   let drawn = 0;
   for (const row of visible(picture)) {

@@ -45,7 +45,7 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
   };
   const busiest = Math.max(1, ...outline.tracks.map((track) => track.spans));
   const streams = outline.tracks.filter((track) => track.kind === "stream").length;
-  const isQuiet = (track: Track) => track.spans < busiest * QUIET_SHARE && (track.kind === "stream" ? streams > MANY_STREAMS : outline.tracks.length > 6);
+  const isQuiet = (track: Track) => track.spans < busiest * QUIET_SHARE && (track.kind !== "stream" || streams > MANY_STREAMS);
   const isFolded = (track: Track) => isQuiet(track) !== options.toggled.has(String(track.track));
   for (const number of options.pinned) {
     const track = outline.tracks.find((track) => track.track === number);
