@@ -7,7 +7,8 @@ const headers = { authorization: `Bearer ${printed.searchParams.get("token") ?? 
 
 const proxy = { "/api": { target: printed.origin, changeOrigin: true, headers } };
 // As strict as the server's own, so that what it refuses is noticed before it is embedded.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export default defineConfig({
   base: "./",

@@ -5,17 +5,29 @@ import { chromium } from "playwright-core";
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export async function startBrowser() {
-  return chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] });
+  return chromium.launch({
+    executablePath: EXECUTABLE,
+    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
+  });
 }
 
 /** A page of the server; `complaints` gathers errors, refused policies and requests to other hosts. */
 export async function openPage(browser, address, { theme = "dark", width = 1440, height = 900 } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", bypassCSP: false });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    bypassCSP: false,
+  });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(`${message.type()}: ${message.text()}`));
+  page.on(
+    "console",
+    (message) =>
+      ["error", "warning"].includes(message.type()) && complaints.push(`${message.type()}: ${message.text()}`),
+  );
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.host !== new URL(address).host && url.protocol !== "blob:") complaints.push(`request to ${url.host}`);
@@ -43,5 +55,11 @@ export async function accessibilityFindings(page) {
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations
     .filter((violation) => violation.impact === "serious" || violation.impact === "critical")
-    .map((violation) => `${violation.id}: ${violation.help} (${violation.nodes.slice(0, 3).map((node) => node.target.join(" ")).join("; ")})`);
+    .map(
+      (violation) =>
+        `${violation.id}: ${violation.help} (${violation.nodes
+          .slice(0, 3)
+          .map((node) => node.target.join(" "))
+          .join("; ")})`,
+    );
 }

@@ -10,7 +10,19 @@ export const expectedComplaints = { "a statement completes, runs and tells its e
 
 export const journeys = {
   "keys lead to every page": async (page) => {
-    for (const [key, name] of [["t", "timeline"], ["p", "operators"], ["k", "kernels"], ["m", "modules"], ["x", "transfers"], ["c", "communication"], ["y", "memory"], ["d", "distributed"], ["=", "compare"], ["s", "sql"], ["o", "overview"]]) {
+    for (const [key, name] of [
+      ["t", "timeline"],
+      ["p", "operators"],
+      ["k", "kernels"],
+      ["m", "modules"],
+      ["x", "transfers"],
+      ["c", "communication"],
+      ["y", "memory"],
+      ["d", "distributed"],
+      ["=", "compare"],
+      ["s", "sql"],
+      ["o", "overview"],
+    ]) {
       await page.keyboard.press("g");
       await page.keyboard.press(key);
       assert.match(await hash(page), new RegExp(`^#/${name}`));
@@ -49,10 +61,32 @@ export const journeys = {
   },
 
   "the overview shows the figures of metrics": async (page) => {
-    const run = await page.locator(".topbar .sel >> nth=0").locator("select, b").evaluate((field) => field.value ?? field.textContent);
-    const { metrics } = await page.evaluate(async (run) => (await fetch(`api/runs/${encodeURIComponent(run)}/metrics?window=0&rank=` + (await (await fetch("api/session")).json()).runs.find((each) => each.run === run).sources[0].rank)).json(), run);
+    const run = await page
+      .locator(".topbar .sel >> nth=0")
+      .locator("select, b")
+      .evaluate((field) => field.value ?? field.textContent);
+    const { metrics } = await page.evaluate(
+      async (run) =>
+        (
+          await fetch(
+            `api/runs/${encodeURIComponent(run)}/metrics?window=0&rank=` +
+              (await (await fetch("api/session")).json()).runs.find((each) => each.run === run).sources[0].rank,
+          )
+        ).json(),
+      run,
+    );
     const unit = (await page.locator(".legend th >> nth=1").innerText()).startsWith("µs") ? 1e3 : 1e6;
-    const classes = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec", "other", "total"];
+    const classes = [
+      "kernel",
+      "memcpy",
+      "memset",
+      "communication",
+      "runtime",
+      "dataloader",
+      "cpu_exec",
+      "other",
+      "total",
+    ];
     const shown = await page.locator(".legend tbody td:nth-child(2)").allInnerTexts();
     classes.forEach((name, place) => assertShown(shown[place], metrics.breakdown_average[`${name}_ns`] / unit, name));
     const figures = await page.locator(".stat .v").allInnerTexts();
@@ -71,7 +105,10 @@ export const journeys = {
     await page.keyboard.type("aten::add");
     await settled(page);
     const filtered = await names();
-    assert.ok(filtered.length > 0 && filtered.every((name) => name.includes("add")), `filter leaves ${filtered.join(", ")}`);
+    assert.ok(
+      filtered.length > 0 && filtered.every((name) => name.includes("add")),
+      `filter leaves ${filtered.join(", ")}`,
+    );
     assert.match(await hash(page), /q=aten::add/);
     await page.keyboard.press("Escape");
     await page.click(".twisty >> nth=0");
@@ -159,7 +196,10 @@ function assertShown(text, exact, what) {
   assert.ok(digits, `${what}: ${text} is no number`);
   const value = Number(digits[0].replaceAll(",", ""));
   const half = 0.5000001 * 10 ** -(digits[1]?.length ?? 0);
-  assert.ok(Math.abs(value - exact) <= half || (text.includes("<") && exact < value), `${what}: the page shows ${text}, metrics say ${exact}`);
+  assert.ok(
+    Math.abs(value - exact) <= half || (text.includes("<") && exact < value),
+    `${what}: the page shows ${text}, metrics say ${exact}`,
+  );
 }
 
 /** Clicks across the lanes until a span is hit. */

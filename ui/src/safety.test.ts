@@ -4,11 +4,16 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const ROOT = new URL(".", import.meta.url).pathname;
-const files = readdirSync(ROOT, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|tsx|css)$/.test(name) && !name.endsWith(".test.ts"));
+const files = readdirSync(ROOT, { recursive: true, encoding: "utf8" }).filter(
+  (name) => /\.(ts|tsx|css)$/.test(name) && !name.endsWith(".test.ts"),
+);
 const sources = files.map((name) => ({ name, text: readFileSync(join(ROOT, name), "utf8") }));
 
 const FORBIDDEN: [string, RegExp][] = [
-  ["markup from text", /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc/],
+  [
+    "markup from text",
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc/,
+  ],
   ["code from text", /\beval\(|new Function|javascript:/],
   ["a style attribute, which the content security policy refuses", /style="|setAttribute\(\s*["']style/],
   ["a style that never changes, which ends up in such an attribute", /style=\{\{[^}]*?[\w"]:\s*"[^"]*"\s*[,}]/],

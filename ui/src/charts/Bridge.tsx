@@ -21,7 +21,8 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
     onCleanup(() => observer.disconnect());
   });
   const columns = () => bridge(props.a, props.b);
-  const most = () => Math.max(1, ...columns().flatMap((column) => column.pieces.map((piece) => Math.max(piece.from, piece.to))));
+  const most = () =>
+    Math.max(1, ...columns().flatMap((column) => column.pieces.map((piece) => Math.max(piece.from, piece.to))));
   const y = (ns: number) => TOP + (props.height - TOP - BOTTOM) * (1 - ns / most());
   const slot = () => (width() - LEFT) / columns().length;
   const bar = () => Math.min(52, slot() * 0.66);
@@ -56,11 +57,23 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
               <text class="total" x={x(place()) + bar() / 2} y={y(column.above) - 7} text-anchor="middle">
                 {column.value}
               </text>
-              <text class="step" x={x(place()) + bar() / 2} y={props.height - 8} text-anchor="middle" font-weight={column.isWhole ? "600" : undefined}>
+              <text
+                class="step"
+                x={x(place()) + bar() / 2}
+                y={props.height - 8}
+                text-anchor="middle"
+                font-weight={column.isWhole ? "600" : undefined}
+              >
                 {column.label}
               </text>
               <Show when={place() < columns().length - 1}>
-                <line class="link" x1={x(place()) + bar()} x2={x(place() + 1)} y1={y(column.link)} y2={y(column.link)} />
+                <line
+                  class="link"
+                  x1={x(place()) + bar()}
+                  x2={x(place() + 1)}
+                  y1={y(column.link)}
+                  y2={y(column.link)}
+                />
               </Show>
             </g>
           )}
@@ -86,7 +99,14 @@ export function bridge(a: number[], b: number[]): Column[] {
     .map(({ name, by }): Column => {
       const from = level;
       level += by;
-      return { label: SHORT[name] ?? classLabel(name), isWhole: false, pieces: [{ name, from, to: level }], value: signed(by), above: Math.max(from, level), link: level };
+      return {
+        label: SHORT[name] ?? classLabel(name),
+        isWhole: false,
+        pieces: [{ name, from, to: level }],
+        value: signed(by),
+        above: Math.max(from, level),
+        link: level,
+      };
     });
   return [whole("A", a), ...changes, whole("B", b)];
 }
@@ -94,7 +114,9 @@ export function bridge(a: number[], b: number[]): Column[] {
 function whole(label: string, times: number[]): Column {
   const format = { ...formatOfHeader("ns", "ms")!, isFigure: true };
   let level = 0;
-  const pieces = times.map((ns, place): Piece => ({ name: CLASSES[place]!, from: level, to: (level += ns) })).filter((piece) => piece.to > piece.from);
+  const pieces = times
+    .map((ns, place): Piece => ({ name: CLASSES[place]!, from: level, to: (level += ns) }))
+    .filter((piece) => piece.to > piece.from);
   return { label, isWhole: true, pieces, value: show(format, Math.round(level)), above: level, link: level };
 }
 

@@ -6,7 +6,12 @@ import { theme } from "../state/theme";
 const FOOT_PX = 4;
 
 /** Draws onto a canvas; a column is two pixels. */
-export function drawBusy(canvas: HTMLCanvasElement, whole: Whole, range: { from: number; to: number }, top: number): void {
+export function drawBusy(
+  canvas: HTMLCanvasElement,
+  whole: Whole,
+  range: { from: number; to: number },
+  top: number,
+): void {
   const [width, height, scale] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio];
   if (width === 0) return;
   canvas.width = Math.round(width * scale);
@@ -15,7 +20,8 @@ export function drawBusy(canvas: HTMLCanvasElement, whole: Whole, range: { from:
   context.scale(scale, scale);
   const color = (name: string) => getComputedStyle(canvas).getPropertyValue(name);
   const share = (values: Float64Array, x: number) => {
-    const at = (pixel: number) => ((range.from + ((range.to - range.from) * pixel) / width - whole.from) / (whole.to - whole.from)) * values.length;
+    const at = (pixel: number) =>
+      ((range.from + ((range.to - range.from) * pixel) / width - whole.from) / (whole.to - whole.from)) * values.length;
     const [first, last] = [Math.max(0, Math.floor(at(x))), Math.min(values.length - 1, Math.ceil(at(x + 2)) - 1)];
     let sum = 0;
     for (let i = first; i <= last; i++) sum += values[i]!;
@@ -33,7 +39,12 @@ export function drawBusy(canvas: HTMLCanvasElement, whole: Whole, range: { from:
   }
 }
 
-export function BusyStrip(props: { whole: Whole | undefined; range: { from: number; to: number }; top?: number; label: string }): JSX.Element {
+export function BusyStrip(props: {
+  whole: Whole | undefined;
+  range: { from: number; to: number };
+  top?: number;
+  label: string;
+}): JSX.Element {
   let canvas!: HTMLCanvasElement;
   const [width, setWidth] = createSignal(0);
   onMount(() => {

@@ -19,7 +19,12 @@ export function FlameGraph(props: { tree: FlameNode; color: "kernel" | "cpu_exec
   const boxes = createMemo((): FlameBox[] => {
     const path = zoomed();
     const root = path.at(-1) ?? props.tree;
-    const above = (path.length > 0 ? [props.tree, ...path.slice(0, -1)] : []).map((node, depth) => ({ node, depth, from: 0, to: root.total }));
+    const above = (path.length > 0 ? [props.tree, ...path.slice(0, -1)] : []).map((node, depth) => ({
+      node,
+      depth,
+      from: 0,
+      to: root.total,
+    }));
     const least = (root.total * SMALLEST_PX) / Math.max(1, width());
     return [...above, ...flameBoxes(root, least).map((box) => ({ ...box, depth: box.depth + above.length }))];
   });
@@ -96,10 +101,15 @@ export function FlameGraph(props: { tree: FlameNode; color: "kernel" | "cpu_exec
       />
       <Show when={tip()}>
         {(tip) => (
-          <div class="tip" style={{ left: `${Math.min(tip().x + 12, window.innerWidth - 440)}px`, top: `${tip().y - 64}px` }}>
+          <div
+            class="tip"
+            style={{ left: `${Math.min(tip().x + 12, window.innerWidth - 440)}px`, top: `${tip().y - 64}px` }}
+          >
             <b>{tip().box.node.name}</b>
             <div class="muted">
-              {figureText("ns", Math.round(tip().box.node.total))} · {figureText("ratio", tip().box.node.total / Math.max(1, props.tree.total))} · self {figureText("ns", Math.round(tip().box.node.self))}
+              {figureText("ns", Math.round(tip().box.node.total))} ·{" "}
+              {figureText("ratio", tip().box.node.total / Math.max(1, props.tree.total))} · self{" "}
+              {figureText("ns", Math.round(tip().box.node.self))}
             </div>
           </div>
         )}

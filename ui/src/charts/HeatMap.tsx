@@ -7,14 +7,23 @@ import { heatCap, heatColor, heatRows, type Heat, type HeatRow } from "./heat";
 const LABEL_PX = 64;
 const AXIS_PX = 22;
 
-export function HeatMap(props: { heat: Heat; caused: (rank: number) => number; choose: (column: number) => void }): JSX.Element {
+export function HeatMap(props: {
+  heat: Heat;
+  caused: (rank: number) => number;
+  choose: (column: number) => void;
+}): JSX.Element {
   let canvas!: HTMLCanvasElement;
   const [width, setWidth] = createSignal(0);
   const [tip, setTip] = createSignal<{ x: number; y: number; text: string }>();
   const rows = createMemo(() => heatRows(props.heat.ranks, props.caused));
   const height = () => rows().reduce((sum, row) => sum + row.height, 0);
-  const table = createMemo(() => new Map(props.heat.cells.map((cell) => [cell.rank * props.heat.columns.length + cell.column, cell])));
-  const cellOf = (row: HeatRow, column: number) => row.ranks.map((rank) => table().get(rank * props.heat.columns.length + column)).reduce((worst, cell) => (cell && (!worst || cell.wait > worst.wait) ? cell : worst), undefined);
+  const table = createMemo(
+    () => new Map(props.heat.cells.map((cell) => [cell.rank * props.heat.columns.length + cell.column, cell])),
+  );
+  const cellOf = (row: HeatRow, column: number) =>
+    row.ranks
+      .map((rank) => table().get(rank * props.heat.columns.length + column))
+      .reduce((worst, cell) => (cell && (!worst || cell.wait > worst.wait) ? cell : worst), undefined);
   const cellWidth = () => (width() - LABEL_PX) / Math.max(1, props.heat.columns.length);
 
   onMount(() => {
@@ -49,20 +58,24 @@ export function HeatMap(props: { heat: Heat; caused: (rank: number) => number; c
         const x = LABEL_PX + column * cellWidth();
         context.fillStyle = cell ? heatColor(scaleColors, Math.sqrt(Math.min(1, cell.wait / cap))) : token("--sunken");
         context.fillRect(x, y, cellWidth() - gap, row.height - (row.height > 5 ? 1 : 0));
-        if (cell?.isLast && row.height >= 10 && cellWidth() >= 7) ring(context, x + (cellWidth() - gap) / 2, y + row.height / 2, token("--ink"));
+        if (cell?.isLast && row.height >= 10 && cellWidth() >= 7)
+          ring(context, x + (cellWidth() - gap) / 2, y + row.height / 2, token("--ink"));
       }
       y += row.height;
     }
     context.fillStyle = token("--ink-3");
     const every = Math.max(1, Math.ceil(props.heat.columns.length / (width() / 110)));
-    for (let column = 0; column < props.heat.columns.length; column += every) context.fillText(props.heat.columns[column]!, LABEL_PX + column * cellWidth(), height() + AXIS_PX / 2 + 2);
+    for (let column = 0; column < props.heat.columns.length; column += every)
+      context.fillText(props.heat.columns[column]!, LABEL_PX + column * cellWidth(), height() + AXIS_PX / 2 + 2);
   }
 
   const at = (event: PointerEvent | MouseEvent) => {
     const column = Math.floor((event.offsetX - LABEL_PX) / cellWidth());
     let y = event.offsetY;
     const row = rows().find((row) => (y -= row.height) < 0);
-    return row && column >= 0 && column < props.heat.columns.length ? { row, column, cell: cellOf(row, column) } : undefined;
+    return row && column >= 0 && column < props.heat.columns.length
+      ? { row, column, cell: cellOf(row, column) }
+      : undefined;
   };
   return (
     <>
@@ -74,7 +87,13 @@ export function HeatMap(props: { heat: Heat; caused: (rank: number) => number; c
         aria-label={`How long each of ${props.heat.ranks.length} ranks waits; the table above holds the sums`}
         onPointerMove={(event) => {
           const found = at(event);
-          setTip(found?.cell && { x: event.clientX, y: event.clientY, text: `rank ${found.cell.rank}, ${props.heat.columns[found.column]}: ${found.cell.isLast ? "last to arrive" : `waits ${figureText("ns", Math.round(found.cell.wait))}`}` });
+          setTip(
+            found?.cell && {
+              x: event.clientX,
+              y: event.clientY,
+              text: `rank ${found.cell.rank}, ${props.heat.columns[found.column]}: ${found.cell.isLast ? "last to arrive" : `waits ${figureText("ns", Math.round(found.cell.wait))}`}`,
+            },
+          );
         }}
         onPointerLeave={() => setTip(undefined)}
         onClick={(event) => {
@@ -84,7 +103,10 @@ export function HeatMap(props: { heat: Heat; caused: (rank: number) => number; c
       />
       <Show when={tip()}>
         {(tip) => (
-          <div class="tip" style={{ left: `${Math.min(tip().x + 12, window.innerWidth - 300)}px`, top: `${tip().y + 14}px` }}>
+          <div
+            class="tip"
+            style={{ left: `${Math.min(tip().x + 12, window.innerWidth - 300)}px`, top: `${tip().y + 14}px` }}
+          >
             {tip().text}
           </div>
         )}

@@ -27,7 +27,12 @@ export function MemoryChart(props: {
     const token = (name: string) => style.getPropertyValue(name).trim();
     const most = Math.max(1, ...props.curves.flatMap((curve) => curve.points.map(([, bytes]) => bytes)));
     const [unit, symbol] = most >= GIB ? [GIB, "GiB"] : [MIB, "MiB"];
-    const axis = { stroke: token("--ink-3"), font: `11px ${token("--sans")}`, grid: { stroke: token("--line"), width: 1 }, ticks: { show: false } };
+    const axis = {
+      stroke: token("--ink-3"),
+      font: `11px ${token("--sans")}`,
+      grid: { stroke: token("--line"), width: 1 },
+      ticks: { show: false },
+    };
     const [peak, steps, choose] = [props.peak, props.steps, props.choose];
     plot = new uPlot(
       {
@@ -36,10 +41,18 @@ export function MemoryChart(props: {
         padding: [14, 70, 0, 0],
         legend: { show: false },
         cursor: { points: { size: 6 }, drag: { x: true, y: false, setScale: false }, y: false },
-        scales: { x: { time: false }, y: { range: (_, least, largest) => [Math.min(0, least), Math.max(largest * 1.06, 1e-3)] } },
+        scales: {
+          x: { time: false },
+          y: { range: (_, least, largest) => [Math.min(0, least), Math.max(largest * 1.06, 1e-3)] },
+        },
         axes: [
           { ...axis, size: 26, values: () => [], grid: { show: false } },
-          { ...axis, size: 54, values: (_, ticks) => ticks.map((tick, place) => (place === ticks.length - 1 ? `${tick} ${symbol}` : String(tick))) },
+          {
+            ...axis,
+            size: 54,
+            values: (_, ticks) =>
+              ticks.map((tick, place) => (place === ticks.length - 1 ? `${tick} ${symbol}` : String(tick))),
+          },
         ],
         series: [
           {},
@@ -55,7 +68,14 @@ export function MemoryChart(props: {
           })),
         ],
         hooks: {
-          setSelect: [(chart) => chart.select.width > 4 && choose(chart.posToVal(chart.select.left, "x"), chart.posToVal(chart.select.left + chart.select.width, "x"))],
+          setSelect: [
+            (chart) =>
+              chart.select.width > 4 &&
+              choose(
+                chart.posToVal(chart.select.left, "x"),
+                chart.posToVal(chart.select.left + chart.select.width, "x"),
+              ),
+          ],
           drawClear: [(chart) => drawSteps(chart, steps, token)],
           draw: [(chart) => (drawEnds(chart, unit, symbol, token), peak && drawPeak(chart, peak, unit, token))],
         },
@@ -74,7 +94,12 @@ export function MemoryChart(props: {
     onCleanup(() => (observer.disconnect(), plot?.destroy()));
   });
   return (
-    <div class="memory-chart" role="img" aria-label="Memory over the recording; the tables below hold the figures" onDblClick={() => props.clear()}>
+    <div
+      class="memory-chart"
+      role="img"
+      aria-label="Memory over the recording; the tables below hold the figures"
+      onDblClick={() => props.clear()}
+    >
       <div ref={frame} />
     </div>
   );
@@ -82,7 +107,9 @@ export function MemoryChart(props: {
 
 /** All curves on the times of all of them; a curve holds its value until its next point. */
 function joined(curves: Curve[], unit: number): uPlot.AlignedData {
-  const tables = curves.map((curve) => [curve.points.map(([time]) => time), curve.points.map(([, bytes]) => bytes / unit)] as uPlot.AlignedData);
+  const tables = curves.map(
+    (curve) => [curve.points.map(([time]) => time), curve.points.map(([, bytes]) => bytes / unit)] as uPlot.AlignedData,
+  );
   return tables.length === 1 ? tables[0]! : uPlot.join(tables);
 }
 
@@ -99,7 +126,8 @@ function drawSteps(chart: uPlot, steps: RulerStep[], token: (name: string) => st
     if (left >= bbox.left) ctx.fillRect(Math.round(left), bbox.top, scale, bbox.height + 6 * scale);
     ctx.fillStyle = token("--ink-2");
     const label = `${step.name} · ${figureText("ns", Math.round(step.to - step.from))}`;
-    if (ctx.measureText(label).width < right - left - 12 * scale) ctx.fillText(label, Math.max(left, bbox.left) + 6 * scale, bbox.top + bbox.height + 17 * scale);
+    if (ctx.measureText(label).width < right - left - 12 * scale)
+      ctx.fillText(label, Math.max(left, bbox.left) + 6 * scale, bbox.top + bbox.height + 17 * scale);
   }
   ctx.restore();
 }
@@ -116,12 +144,21 @@ function drawEnds(chart: uPlot, unit: number, symbol: string, token: (name: stri
   for (const values of chart.data.slice(1)) {
     const last = [...values].findLast((value) => value !== null && value !== undefined);
     if (last === undefined || last === null) continue;
-    ctx.fillText(figureText("bytes", Math.round(last * unit)) || symbol, bbox.left + bbox.width + 8 * scale, chart.valToPos(last, "y", true));
+    ctx.fillText(
+      figureText("bytes", Math.round(last * unit)) || symbol,
+      bbox.left + bbox.width + 8 * scale,
+      chart.valToPos(last, "y", true),
+    );
   }
   ctx.restore();
 }
 
-function drawPeak(chart: uPlot, peak: { time: number; bytes: number }, unit: number, token: (name: string) => string): void {
+function drawPeak(
+  chart: uPlot,
+  peak: { time: number; bytes: number },
+  unit: number,
+  token: (name: string) => string,
+): void {
   const { ctx, bbox } = chart;
   const scale = devicePixelRatio;
   const [x, y] = [chart.valToPos(peak.time, "x", true), chart.valToPos(peak.bytes / unit, "y", true)];
@@ -136,7 +173,11 @@ function drawPeak(chart: uPlot, peak: { time: number; bytes: number }, unit: num
   ctx.lineTo(x, y - 26 * scale);
   ctx.stroke();
   ctx.font = `600 ${12 * scale}px ${token("--sans")}`;
-  ctx.fillText(`${figureText("bytes", peak.bytes)} at ${figureText("ns", Math.round(peak.time))}`, x + 6 * scale, y - 18 * scale);
+  ctx.fillText(
+    `${figureText("bytes", peak.bytes)} at ${figureText("ns", Math.round(peak.time))}`,
+    x + 6 * scale,
+    y - 18 * scale,
+  );
   ctx.beginPath();
   ctx.arc(x, y, 4 * scale, 0, 2 * Math.PI);
   ctx.fillStyle = token("--surface");

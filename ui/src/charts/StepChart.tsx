@@ -7,7 +7,15 @@ import { ticks } from "./scale";
 
 export type ChartStep = { step: number; name: string; dur: number; shares: number[]; isComplete: boolean };
 
-type Bar = { first: ChartStep; last: ChartStep; dur: number; least: number; most: number; shares: number[]; isComplete: boolean };
+type Bar = {
+  first: ChartStep;
+  last: ChartStep;
+  dur: number;
+  least: number;
+  most: number;
+  shares: number[];
+  isComplete: boolean;
+};
 
 const TOP = 22;
 const BOTTOM = 24;
@@ -16,7 +24,12 @@ const VALUE_FROM_PX = 18;
 const LABELLED_STEPS = 60;
 const SMALLEST_BAR_PX = 3;
 
-export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number; last: number }; choose: (first: number, last: number) => void; height: number }): JSX.Element {
+export function StepChart(props: {
+  steps: ChartStep[];
+  chosen?: { first: number; last: number };
+  choose: (first: number, last: number) => void;
+  height: number;
+}): JSX.Element {
   const [width, setWidth] = createSignal(460);
   const [hovered, setHovered] = createSignal<number>();
   const [pressed, setPressed] = createSignal<number>();
@@ -39,9 +52,15 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
   const inBar = () => ({ ...total(), decimals: 1, isFigure: false }) as ReturnType<typeof total>;
   const unitNs = () => (unit() === "ms" ? 1e6 : 1e3);
   /** Values of a class stand in all columns or in none. */
-  const isValueShown = createMemo(() => CLASSES.map((_, place) => !isDense() && bars().every((bar) => (inner() * (bar.shares[place] ?? 0)) / most() >= VALUE_FROM_PX)));
-  const place = (event: PointerEvent) => Math.min(bars().length - 1, Math.max(0, Math.floor((event.offsetX - LEFT) / slot())));
-  const isDim = (bar: Bar) => props.chosen !== undefined && (bar.last.step < props.chosen.first || bar.first.step > props.chosen.last);
+  const isValueShown = createMemo(() =>
+    CLASSES.map(
+      (_, place) => !isDense() && bars().every((bar) => (inner() * (bar.shares[place] ?? 0)) / most() >= VALUE_FROM_PX),
+    ),
+  );
+  const place = (event: PointerEvent) =>
+    Math.min(bars().length - 1, Math.max(0, Math.floor((event.offsetX - LEFT) / slot())));
+  const isDim = (bar: Bar) =>
+    props.chosen !== undefined && (bar.last.step < props.chosen.first || bar.first.step > props.chosen.last);
 
   return (
     <div class="step-chart" ref={frame}>
@@ -62,7 +81,12 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
         <For each={ticks(0, most() / unitNs(), 4)}>
           {(tick) => (
             <g class="axis">
-              <line x1={LEFT} x2={width()} y1={Math.round(y(tick * unitNs())) + 0.5} y2={Math.round(y(tick * unitNs())) + 0.5} />
+              <line
+                x1={LEFT}
+                x2={width()}
+                y1={Math.round(y(tick * unitNs())) + 0.5}
+                y2={Math.round(y(tick * unitNs())) + 0.5}
+              />
               <text x={LEFT - 10} y={y(tick * unitNs()) + 4} text-anchor="end">
                 {String(Math.round(tick * 1000) / 1000)}
               </text>
@@ -84,7 +108,14 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
                       fill={piece.name === "other" ? "url(#hatch)" : `var(--${piece.name})`}
                     />
                     <Show when={isValueShown()[piece.place]}>
-                      <text class="inside" classList={{ "on-hatch": piece.name === "other" }} style={{ fill: piece.name === "other" ? "var(--ink)" : `var(--on-${piece.name})` }} x={x(at()) + barWidth() / 2} y={(y(piece.from) + y(piece.to)) / 2 + 4} text-anchor="middle">
+                      <text
+                        class="inside"
+                        classList={{ "on-hatch": piece.name === "other" }}
+                        style={{ fill: piece.name === "other" ? "var(--ink)" : `var(--on-${piece.name})` }}
+                        x={x(at()) + barWidth() / 2}
+                        y={(y(piece.from) + y(piece.to)) / 2 + 4}
+                        text-anchor="middle"
+                      >
                         {show(inBar(), Math.round(piece.to - piece.from))}
                       </text>
                     </Show>
@@ -92,7 +123,13 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
                 )}
               </For>
               <Show when={bar.first !== bar.last}>
-                <line class="whisker" x1={x(at()) + barWidth() / 2} x2={x(at()) + barWidth() / 2} y1={y(bar.most)} y2={y(bar.least)} />
+                <line
+                  class="whisker"
+                  x1={x(at()) + barWidth() / 2}
+                  x2={x(at()) + barWidth() / 2}
+                  y1={y(bar.most)}
+                  y2={y(bar.least)}
+                />
               </Show>
               <Show when={!isDense()}>
                 <text class="total" x={x(at()) + barWidth() / 2} y={y(bar.dur) - 7} text-anchor="middle">
@@ -106,7 +143,13 @@ export function StepChart(props: { steps: ChartStep[]; chosen?: { first: number;
           )}
         </For>
         <Show when={hovered() !== undefined}>
-          <rect class="hover" x={LEFT + slot() * Math.min(hovered()!, pressed() ?? hovered()!)} width={slot() * (Math.abs(hovered()! - (pressed() ?? hovered()!)) + 1)} y={0} height={props.height - BOTTOM} />
+          <rect
+            class="hover"
+            x={LEFT + slot() * Math.min(hovered()!, pressed() ?? hovered()!)}
+            width={slot() * (Math.abs(hovered()! - (pressed() ?? hovered()!)) + 1)}
+            y={0}
+            height={props.height - BOTTOM}
+          />
         </Show>
         <defs>
           <pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
@@ -127,14 +170,19 @@ export function chartUnit(longestNs: number): "ms" | "µs" {
 }
 
 function reading(bar: Bar): string {
-  const name = bar.first === bar.last ? stepMark(bar.first.name) : `${stepMark(bar.first.name)}–${stepNumber(bar.last.name)}, mean`;
+  const name =
+    bar.first === bar.last
+      ? stepMark(bar.first.name)
+      : `${stepMark(bar.first.name)}–${stepNumber(bar.last.name)}, mean`;
   const largest = bar.shares.indexOf(Math.max(...bar.shares));
   return `${name} · ${figureText("ns", Math.round(bar.dur))} · ${classLabel(CLASSES[largest] ?? "other").toLowerCase()} ${figureText("ns", Math.round(bar.shares[largest] ?? 0))}`;
 }
 
 function pieces(bar: Bar): { name: string; place: number; from: number; to: number }[] {
   let from = 0;
-  return bar.shares.map((share, place) => ({ name: CLASSES[place] ?? "other", place, from, to: (from += share) })).filter((piece) => piece.to > piece.from);
+  return bar.shares
+    .map((share, place) => ({ name: CLASSES[place] ?? "other", place, from, to: (from += share) }))
+    .filter((piece) => piece.to > piece.from);
 }
 
 function grouped(steps: ChartStep[], most: number): Bar[] {
@@ -142,7 +190,8 @@ function grouped(steps: ChartStep[], most: number): Bar[] {
   const bars: Bar[] = [];
   for (let at = 0; at < steps.length; at += size) {
     const members = steps.slice(at, at + size);
-    const mean = (value: (step: ChartStep) => number) => members.reduce((sum, step) => sum + value(step), 0) / members.length;
+    const mean = (value: (step: ChartStep) => number) =>
+      members.reduce((sum, step) => sum + value(step), 0) / members.length;
     bars.push({
       first: members[0]!,
       last: members.at(-1)!,

@@ -44,13 +44,24 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
                 {place() === 0 ? "A" : "B"}
               </text>
               <line class="rule" x1={LEFT} x2={width()} y1={middle(place())} y2={middle(place())} />
-              <line class="median" x1={x(median(dots))} x2={x(median(dots))} y1={middle(place()) - 34} y2={middle(place()) + 34} />
+              <line
+                class="median"
+                x1={x(median(dots))}
+                x2={x(median(dots))}
+                y1={middle(place()) - 34}
+                y2={middle(place()) + 34}
+              />
               <text class="total" x={x(median(dots))} y={middle(place()) - 40} text-anchor="middle">
                 {figure("ns", median(dots)).digits}
               </text>
               <For each={dots}>
                 {(dot, at) => (
-                  <circle class={place() === 0 ? "dot a" : "dot b"} cx={x(dot.dur)} cy={middle(place()) + spread(at())} r="5">
+                  <circle
+                    class={place() === 0 ? "dot a" : "dot b"}
+                    cx={x(dot.dur)}
+                    cy={middle(place()) + spread(at())}
+                    r="5"
+                  >
                     <title>
                       {stepMark(dot.name)}: {figureText("ns", dot.dur)}
                     </title>

@@ -2,13 +2,20 @@ import { expect, test } from "vitest";
 import { branching, flameBoxes, flameTree, frameLabel } from "./flame";
 
 const rows = [
-  { stack: "torch/nn/modules/module.py(1): _call_impl;nn.Module: Linear_1;a/model.py(2): forward;nn.Module: Net_0;train.py(9): <module>", name: "aten::mm", weight: 6 },
+  {
+    stack:
+      "torch/nn/modules/module.py(1): _call_impl;nn.Module: Linear_1;a/model.py(2): forward;nn.Module: Net_0;train.py(9): <module>",
+    name: "aten::mm",
+    weight: 6,
+  },
   { stack: "nn.Module: Net_0;train.py(9): <module>", name: "aten::add", weight: 3 },
   { stack: null, name: "backward", weight: 1 },
 ];
 
 test("a stack is a path from the root, without what all calls share", () => {
-  const boxes = flameBoxes(flameTree(rows, "calls"), 0).map((box) => `${" ".repeat(box.depth)}${frameLabel(box.node.name)} ${box.from}–${box.to}`);
+  const boxes = flameBoxes(flameTree(rows, "calls"), 0).map(
+    (box) => `${" ".repeat(box.depth)}${frameLabel(box.node.name)} ${box.from}–${box.to}`,
+  );
   expect(boxes).toEqual([
     "all 0–10",
     " train.py(9): <module> 0–9",

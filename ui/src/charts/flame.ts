@@ -13,8 +13,14 @@ export function flameTree(rows: Weighed[], frames: "calls" | "modules"): FlameNo
   const root = node("all");
   for (const { stack, name, weight } of rows) {
     if (!(weight > 0)) continue;
-    const all = (stack ?? "").split(";").filter((frame) => frame !== "").toReversed();
-    const kept = frames === "modules" ? all.filter((frame) => frame.startsWith(MODULE)).map((frame) => frame.slice(MODULE.length)) : all.filter((frame) => !PLUMBING.test(frame));
+    const all = (stack ?? "")
+      .split(";")
+      .filter((frame) => frame !== "")
+      .toReversed();
+    const kept =
+      frames === "modules"
+        ? all.filter((frame) => frame.startsWith(MODULE)).map((frame) => frame.slice(MODULE.length))
+        : all.filter((frame) => !PLUMBING.test(frame));
     let at = root;
     at.total += weight;
     for (const frame of frames === "modules" ? kept : [...kept, name]) {

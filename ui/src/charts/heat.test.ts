@@ -15,5 +15,10 @@ test("a thousand ranks fit 400 pixels, the worst on top by name", () => {
 
 test("the scale meets its stops", () => {
   const stops = ["#000000", "#0a0a0a", "#141414"];
-  expect([0, 0.25, 0.5, 1].map((share) => heatColor(stops, share))).toEqual(["rgb(0 0 0)", "rgb(5 5 5)", "rgb(10 10 10)", "rgb(20 20 20)"]);
+  expect([0, 0.25, 0.5, 1].map((share) => heatColor(stops, share))).toEqual([
+    "rgb(0 0 0)",
+    "rgb(5 5 5)",
+    "rgb(10 10 10)",
+    "rgb(20 20 20)",
+  ]);
 });

@@ -19,10 +19,7 @@ test.each([
     "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*, unsigned long, ncclWork*)",
     "ncclDevKernel_AllReduce_Sum_f16_RING_LL",
   ],
-  [
-    "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
-    "ncclKernel_AllReduce_RING_LL_Sum_float",
-  ],
+  ["ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "ncclKernel_AllReduce_RING_LL_Sum_float"],
   [
     "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_relu_f16_128x128_32x5_tn_align8>(cutlass_80_tensorop_f16_s16816gemm_relu_f16_128x128_32x5_tn_align8::Params)",
     "cutlass_80_tensorop_f16_s16816gemm_relu_f16_128x128_32x5_tn_align8",
@@ -55,10 +52,7 @@ test.each([
     "void nchwToNhwcKernel<float, float, float, true, false, (cudnnKernelDataType_t)0>(int, int, int, int, float const*, float*, float, float)",
     "nchwToNhwcKernel<true, false, 0>",
   ],
-  [
-    "cask_cudnn::computeOffsetsKernel(cask_cudnn::ComputeOffsetsParams)",
-    "computeOffsetsKernel",
-  ],
+  ["cask_cudnn::computeOffsetsKernel(cask_cudnn::ComputeOffsetsParams)", "computeOffsetsKernel"],
   [
     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true>(float*, float const*, int, int, int)",
     "softmax_warp_forward<10, true>",
@@ -127,22 +121,10 @@ test.each([
     "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::masked_fill_kernel(at::TensorIterator&, c10::Scalar const&)::{lambda()#1}::operator()() const::{lambda()#7}::operator()() const::{lambda(float, bool)#1}, std::array<char*, 3ul> >(int, at::native::(anonymous namespace)::masked_fill_kernel(at::TensorIterator&, c10::Scalar const&)::{lambda()#1}::operator()() const::{lambda()#7}::operator()() const::{lambda(float, bool)#1}, std::array<char*, 3ul>)",
     "masked_fill_kernel (vectorized_elementwise)",
   ],
-  [
-    "void broken<int(",
-    "broken<int(",
-  ],
-  [
-    "a::b<c->d>(e)",
-    "b<c->d>",
-  ],
-  [
-    ":::a(<)(><(>>>",
-    ":a",
-  ],
-  [
-    ":::a<b>",
-    ":a<b>",
-  ],
+  ["void broken<int(", "broken<int("],
+  ["a::b<c->d>(e)", "b<c->d>"],
+  [":::a(<)(><(>>>", ":a"],
+  [":::a<b>", ":a<b>"],
 ])("%s", (name, want) => expect(shortKernelName(name)).toBe(want));
 
 test("deep nesting ends", () => {

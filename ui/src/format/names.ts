@@ -65,7 +65,9 @@ export function shapeLabel(text: string): string {
   try {
     const shapes: unknown = JSON.parse(text);
     if (!Array.isArray(shapes)) return text;
-    const words = shapes.filter((shape) => Array.isArray(shape) && shape.length > 0).map((shape) => shape.map((size: unknown) => (Array.isArray(size) ? size.join("×") : size)).join("×"));
+    const words = shapes
+      .filter((shape) => Array.isArray(shape) && shape.length > 0)
+      .map((shape) => shape.map((size: unknown) => (Array.isArray(size) ? size.join("×") : size)).join("×"));
     return words.length > 0 ? words.join("  ") : "no shapes";
   } catch {
     return text;

@@ -42,7 +42,10 @@ export function formatOf(unit: Unit, cells: Cell[]): Format {
       return ofFlops(largest, "FLOP/s");
     case "plain": {
       if (values.every(Number.isInteger)) return { kind: "count" };
-      const smallest = values.reduce((least, value) => (value === 0 ? least : Math.min(least, Math.abs(value))), Infinity);
+      const smallest = values.reduce(
+        (least, value) => (value === 0 ? least : Math.min(least, Math.abs(value))),
+        Infinity,
+      );
       return smallest < 1e-3 || largest >= 1e15 ? { kind: "raw" } : { kind: "decimal", decimals: 3 };
     }
   }

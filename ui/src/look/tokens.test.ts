@@ -10,7 +10,9 @@ const dark = tokens(css.slice(0, css.indexOf(':root[data-theme="light"]')));
 const light = { ...dark, ...tokens(css.slice(css.indexOf(':root[data-theme="light"]'))) };
 
 function tokens(text: string): Record<string, string> {
-  return Object.fromEntries([...text.matchAll(/--([\w-]+):\s*(#[0-9a-f]{6})\b/g)].map((match) => [match[1]!, match[2]!]));
+  return Object.fromEntries(
+    [...text.matchAll(/--([\w-]+):\s*(#[0-9a-f]{6})\b/g)].map((match) => [match[1]!, match[2]!]),
+  );
 }
 
 const rgb = (hex: string): Rgb => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255) as Rgb;
@@ -36,7 +38,12 @@ const VISION: Record<string, number[]> = {
 
 function lab(hex: string, matrix: number[]): Rgb {
   const seen = rgb(hex).map(linear) as Rgb;
-  const [r, g, b] = [0, 1, 2].map((row) => Math.min(1, Math.max(0, matrix[3 * row]! * seen[0] + matrix[3 * row + 1]! * seen[1] + matrix[3 * row + 2]! * seen[2]))) as Rgb;
+  const [r, g, b] = [0, 1, 2].map((row) =>
+    Math.min(
+      1,
+      Math.max(0, matrix[3 * row]! * seen[0] + matrix[3 * row + 1]! * seen[1] + matrix[3 * row + 2]! * seen[2]),
+    ),
+  ) as Rgb;
   const f = (t: number) => (t > 216 / 24389 ? Math.cbrt(t) : (24389 / 27 / 116) * t + 16 / 116);
   const x = f((0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047);
   const y = f(0.2126729 * r + 0.7151522 * g + 0.072175 * b);
@@ -55,7 +62,14 @@ function distance([l1, a1, b1]: Rgb, [l2, a2, b2]: Rgb): number {
   const apart = c1 * c2 === 0 ? 0 : Math.abs(h2 - h1) <= 180 ? h2 - h1 : h2 <= h1 ? h2 - h1 + 360 : h2 - h1 - 360;
   const [dl, dc, dh] = [l2 - l1, c2 - c1, 2 * Math.sqrt(c1 * c2) * Math.sin((apart * Math.PI) / 360)];
   const [l, c] = [(l1 + l2) / 2, (c1 + c2) / 2];
-  const h = c1 * c2 === 0 ? h1 + h2 : Math.abs(h1 - h2) <= 180 ? (h1 + h2) / 2 : h1 + h2 < 360 ? (h1 + h2 + 360) / 2 : (h1 + h2 - 360) / 2;
+  const h =
+    c1 * c2 === 0
+      ? h1 + h2
+      : Math.abs(h1 - h2) <= 180
+        ? (h1 + h2) / 2
+        : h1 + h2 < 360
+          ? (h1 + h2 + 360) / 2
+          : (h1 + h2 - 360) / 2;
   const cos = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
   const t = 1 - 0.17 * cos(h - 30) + 0.24 * cos(2 * h) + 0.32 * cos(3 * h + 6) - 0.2 * cos(4 * h - 63);
   const turn = 30 * Math.exp(-(((h - 275) / 25) ** 2));
@@ -71,13 +85,18 @@ describe.each([
 ])("%s", (_, theme) => {
   const grounds = ["page", "surface", "raised", "sunken", "hover"];
 
-  test.each(["ink", "ink-2", "ink-3", "accent", "good", "warn", "bad", "less", "more"])("text in %s is readable on every ground", (name) => {
-    const least = Math.min(...grounds.map((ground) => contrast(theme[name]!, theme[ground]!)));
-    expect(least).toBeGreaterThanOrEqual(4.5);
-  });
+  test.each(["ink", "ink-2", "ink-3", "accent", "good", "warn", "bad", "less", "more"])(
+    "text in %s is readable on every ground",
+    (name) => {
+      const least = Math.min(...grounds.map((ground) => contrast(theme[name]!, theme[ground]!)));
+      expect(least).toBeGreaterThanOrEqual(4.5);
+    },
+  );
 
   test.each([...CLASSES])("%s stands out from the ground, and text from it", (name) => {
-    expect(Math.min(...["page", "surface", "sunken"].map((ground) => contrast(theme[name]!, theme[ground]!)))).toBeGreaterThanOrEqual(3);
+    expect(
+      Math.min(...["page", "surface", "sunken"].map((ground) => contrast(theme[name]!, theme[ground]!))),
+    ).toBeGreaterThanOrEqual(3);
     expect(contrast(theme[name]!, theme[`on-${name}`]!)).toBeGreaterThanOrEqual(4.5);
   });
 

@@ -13,7 +13,16 @@ import { comparedRuns } from "../state/session";
 import { Ends } from "../report/cells";
 import { Lede } from "../report/parts";
 import { cellNamed, tableNamed } from "../report/table";
-import { changes, classMeans, differenceInWords, stepTimes, verdictOf, type Changed, type Side, type Verdict } from "./comparison";
+import {
+  changes,
+  classMeans,
+  differenceInWords,
+  stepTimes,
+  verdictOf,
+  type Changed,
+  type Side,
+  type Verdict,
+} from "./comparison";
 
 const SHOWN = 40;
 
@@ -22,13 +31,31 @@ export function Compare(): JSX.Element {
     const [a, b] = comparedRuns();
     return a && b ? { a, b } : undefined;
   });
-  const [sides, retry] = createAnswer(question, async ({ a, b }) => ({ a: await askSide(a), b: await askSide(b), names: [a.run, b.run] }));
+  const [sides, retry] = createAnswer(question, async ({ a, b }) => ({
+    a: await askSide(a),
+    b: await askSide(b),
+    names: [a.run, b.run],
+  }));
   return (
     <Show
       when={question()}
-      fallback={<EmptyState title="One run is not enough" why="Compare needs two runs. Open them together, or a folder that holds both." code="stepscope open before/ after/" />}
+      fallback={
+        <EmptyState
+          title="One run is not enough"
+          why="Compare needs two runs. Open them together, or a folder that holds both."
+          code="stepscope open before/ after/"
+        />
+      }
     >
-      <Answer of={sides} retry={retry} waiting={<div class="page"><Lede /></div>}>
+      <Answer
+        of={sides}
+        retry={retry}
+        waiting={
+          <div class="page">
+            <Lede />
+          </div>
+        }
+      >
         {(sides) => <Compared a={sides().a} b={sides().b} names={sides().names} />}
       </Answer>
     </Show>
@@ -49,26 +76,65 @@ async function askSide(run: Run): Promise<Side> {
 
 function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
   const times = (side: Side) => stepTimes(side.steps);
-  const verdict = () => verdictOf(times(props.a).map((step) => step.dur), times(props.b).map((step) => step.dur));
+  const verdict = () =>
+    verdictOf(
+      times(props.a).map((step) => step.dur),
+      times(props.b).map((step) => step.dur),
+    );
   const time = (side: Side, name: string) => cellNamed(tableNamed(side.summary, "step_time"), 0, name);
   const device = (side: Side, name: string) => cellNamed(tableNamed(side.summary, "devices"), 0, name);
-  const operators = createMemo(() => changes(tableNamed(props.a.operators, "rows"), tableNamed(props.b.operators, "rows"), "host_self_ns", "calls", times(props.a).length, times(props.b).length));
-  const kernels = createMemo(() => changes(tableNamed(props.a.kernels, "rows"), tableNamed(props.b.kernels, "rows"), "total_ns", "count", times(props.a).length, times(props.b).length));
+  const operators = createMemo(() =>
+    changes(
+      tableNamed(props.a.operators, "rows"),
+      tableNamed(props.b.operators, "rows"),
+      "host_self_ns",
+      "calls",
+      times(props.a).length,
+      times(props.b).length,
+    ),
+  );
+  const kernels = createMemo(() =>
+    changes(
+      tableNamed(props.a.kernels, "rows"),
+      tableNamed(props.b.kernels, "rows"),
+      "total_ns",
+      "count",
+      times(props.a).length,
+      times(props.b).length,
+    ),
+  );
   return (
     <div class="page">
       <div class="lede">
         <h1>{differenceInWords(classMeans(props.a.summary), classMeans(props.b.summary))}</h1>
         <p class="sides">
-          <kbd>A</kbd> {props.names[0]} <i>·</i> <kbd class="b">B</kbd> {props.names[1]} <i>·</i> {times(props.a).length} and {times(props.b).length} complete steps <i>·</i> <VerdictBadge verdict={verdict()} />
+          <kbd>A</kbd> {props.names[0]} <i>·</i> <kbd class="b">B</kbd> {props.names[1]} <i>·</i>{" "}
+          {times(props.a).length} and {times(props.b).length} complete steps <i>·</i>{" "}
+          <VerdictBadge verdict={verdict()} />
         </p>
       </div>
       <div class="strip">
         <Pair label="Step, mean" unit="ns" a={time(props.a, "mean_ns")} b={time(props.b, "mean_ns")} />
         <Pair label="Step, p50" unit="ns" a={time(props.a, "p50_ns")} b={time(props.b, "p50_ns")} />
         <Pair label="Step, p90" unit="ns" a={time(props.a, "p90_ns")} b={time(props.b, "p90_ns")} />
-        <Pair label="GPU utilisation" unit="ratio" a={device(props.a, "gpu_utilization_ratio")} b={device(props.b, "gpu_utilization_ratio")} />
-        <Pair label="Est. SM efficiency" unit="ratio" a={device(props.a, "est_sm_efficiency_ratio")} b={device(props.b, "est_sm_efficiency_ratio")} />
-        <Pair label="Memory growth" unit="bytes" a={device(props.a, "memory_growth_bytes")} b={device(props.b, "memory_growth_bytes")} />
+        <Pair
+          label="GPU utilisation"
+          unit="ratio"
+          a={device(props.a, "gpu_utilization_ratio")}
+          b={device(props.b, "gpu_utilization_ratio")}
+        />
+        <Pair
+          label="Est. SM efficiency"
+          unit="ratio"
+          a={device(props.a, "est_sm_efficiency_ratio")}
+          b={device(props.b, "est_sm_efficiency_ratio")}
+        />
+        <Pair
+          label="Memory growth"
+          unit="bytes"
+          a={device(props.a, "memory_growth_bytes")}
+          b={device(props.b, "memory_growth_bytes")}
+        />
       </div>
       <div class="cols compare-grid">
         <section class="panel">
@@ -86,14 +152,22 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
             <span class="what">ms, line at p50</span>
           </header>
           <div class="chart">
-            <Show when={times(props.a).length > 0 && times(props.b).length > 0} fallback={<p class="nothing">One side has no complete step.</p>}>
+            <Show
+              when={times(props.a).length > 0 && times(props.b).length > 0}
+              fallback={<p class="nothing">One side has no complete step.</p>}
+            >
               <StepDots a={times(props.a)} b={times(props.b)} height={236} />
             </Show>
           </div>
         </section>
       </div>
       <div class="cols halves">
-        <ChangeTable title="Operators" what="host self, ms a step, largest change first" rows={operators()} isKernel={false} />
+        <ChangeTable
+          title="Operators"
+          what="host self, ms a step, largest change first"
+          rows={operators()}
+          isKernel={false}
+        />
         <ChangeTable title="Kernels" what="total, ms a step" rows={kernels()} isKernel />
       </div>
     </div>
@@ -146,7 +220,8 @@ function ChangeTable(props: { title: string; what: string; rows: Changed[]; isKe
         <h2>{props.title}</h2>
         <span class="what">{props.what}</span>
         <span class="more">
-          {props.rows.filter((row) => row.countA > 0).length} in A, {props.rows.filter((row) => row.countB > 0).length} in B
+          {props.rows.filter((row) => row.countA > 0).length} in A, {props.rows.filter((row) => row.countB > 0).length}{" "}
+          in B
         </span>
       </header>
       <div class="scrolled" role="region" tabindex="0" aria-label={props.title}>
@@ -171,16 +246,23 @@ function ChangeTable(props: { title: string; what: string; rows: Changed[]; isKe
                     <Ends text={props.isKernel ? shortKernelName(row.name) : row.name} whole={row.name} />
                   </td>
                   <td class="num" classList={{ zero: row.countA === row.countB }}>
-                    {row.countA === row.countB ? figureText("plain", row.countA) : `${figureText("plain", row.countA)} → ${figureText("plain", row.countB)}`}
+                    {row.countA === row.countB
+                      ? figureText("plain", row.countA)
+                      : `${figureText("plain", row.countA)} → ${figureText("plain", row.countB)}`}
                   </td>
                   <td class="num">{show(ms, Math.round(row.a))}</td>
                   <td class="num">{show(ms, Math.round(row.b))}</td>
                   <td>
                     <span class="both-ways">
-                      <i class={row.b < row.a ? "less" : "more"} style={{ width: `${(50 * Math.abs(row.b - row.a)) / largest()}%` }} />
+                      <i
+                        class={row.b < row.a ? "less" : "more"}
+                        style={{ width: `${(50 * Math.abs(row.b - row.a)) / largest()}%` }}
+                      />
                     </span>
                   </td>
-                  <td class="num">{signed(Math.round(row.b - row.a), (by) => show(ms, by)).replace("no change", "0")}</td>
+                  <td class="num">
+                    {signed(Math.round(row.b - row.a), (by) => show(ms, by)).replace("no change", "0")}
+                  </td>
                 </tr>
               )}
             </For>

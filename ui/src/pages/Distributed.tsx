@@ -18,7 +18,16 @@ import { cellNamed, sentence, tableNamed, tables, texts } from "../report/table"
 const SHOWN_RANKS = 64;
 const COLLECTIVES = 400;
 
-type RankRow = { rank: number; dur: number; shares: number[]; utilization: Cell; communication: number; wait: number; last: number; caused: number };
+type RankRow = {
+  rank: number;
+  dur: number;
+  shares: number[];
+  utilization: Cell;
+  communication: number;
+  wait: number;
+  last: number;
+  caused: number;
+};
 
 export function Distributed(): JSX.Element {
   const question = createMemo(() => {
@@ -26,15 +35,32 @@ export function Distributed(): JSX.Element {
     return name === undefined || ranks().length < 2 ? undefined : { run: name, step: choice("steps") };
   });
   const [report, retry] = createAnswer(question, async (asked) => {
-    const [comms, steps] = await Promise.all([analysis(asked.run, "comms", { step: asked.step }), analysis(asked.run, "steps", { step: asked.step, group: "rank" })]);
+    const [comms, steps] = await Promise.all([
+      analysis(asked.run, "comms", { step: asked.step }),
+      analysis(asked.run, "steps", { step: asked.step, group: "rank" }),
+    ]);
     return { comms, steps };
   });
   return (
     <Show
       when={ranks().length > 1}
-      fallback={<EmptyState title="One rank in this run" why="Ranks are compared when the traces of several are opened together, such as a folder with one file a rank." code="stepscope open runs/job-17/" />}
+      fallback={
+        <EmptyState
+          title="One rank in this run"
+          why="Ranks are compared when the traces of several are opened together, such as a folder with one file a rank."
+          code="stepscope open runs/job-17/"
+        />
+      }
     >
-      <Answer of={report} retry={retry} waiting={<div class="page"><Lede /></div>}>
+      <Answer
+        of={report}
+        retry={retry}
+        waiting={
+          <div class="page">
+            <Lede />
+          </div>
+        }
+      >
         {(both) => <DistributedOf comms={both().comms} steps={both().steps} />}
       </Answer>
     </Show>
@@ -65,27 +91,75 @@ function rankRows(comms: Report, steps: Report): RankRow[] {
 
 function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
   const rows = createMemo(() => rankRows(props.comms, props.steps));
-  const facts = () => [source()?.devices[0] && `${source()?.devices[0]} × ${ranks().length}`, texts(props.comms).find((text) => text.tone === "plain")?.text].filter(Boolean).join(" · ");
+  const facts = () =>
+    [
+      source()?.devices[0] && `${source()?.devices[0]} × ${ranks().length}`,
+      texts(props.comms).find((text) => text.tone === "plain")?.text,
+    ]
+      .filter(Boolean)
+      .join(" · ");
   const kinds = () => tableNamed(props.comms, "collectives");
-  const mean = (value: (row: RankRow) => number) => rows().reduce((sum, row) => sum + value(row), 0) / Math.max(1, rows().length);
+  const mean = (value: (row: RankRow) => number) =>
+    rows().reduce((sum, row) => sum + value(row), 0) / Math.max(1, rows().length);
   const slowest = () => Math.max(...rows().map((row) => row.dur));
   const fastest = () => Math.min(...rows().map((row) => row.dur));
   const communication = () => mean((row) => row.communication);
   const wait = () => mean((row) => row.wait);
   const transfer = () => Math.max(0, communication() - wait());
   const bandwidth = () => cellNamed(kinds(), 0, "busbw_gb_per_s");
-  const collectives = () => (kinds()?.rows ?? []).reduce((sum, _, row) => sum + (numberOf(cellNamed(kinds(), row, "count")) ?? 0), 0);
+  const collectives = () =>
+    (kinds()?.rows ?? []).reduce((sum, _, row) => sum + (numberOf(cellNamed(kinds(), row, "count")) ?? 0), 0);
   const hasWaits = () => wait() > 0;
   return (
     <div class="page">
       <Lede sentence={sentence(props.comms) ?? sentence(props.steps)} facts={facts()} />
       <div class="strip">
-        <Stat label="Step time, slowest rank" unit="ns" value={slowest()} note={`fastest ${figureText("ns", fastest())}, spread ${figureText("ratio", (slowest() - fastest()) / Math.max(1, slowest()))}`} />
-        <Stat label="Communication, mean" unit="ns" value={Math.round(communication())} note={`${figureText("plain", collectives())} collectives a rank`} />
-        <Stat label="of which waiting" unit="ns" value={hasWaits() ? Math.round(wait()) : null} reason="ranks could not be matched" note={hasWaits() ? `${figureText("ratio", wait() / Math.max(1, communication()))} of communication` : undefined} />
-        <Stat label="of which transfer" unit="ns" value={hasWaits() ? Math.round(transfer()) : null} reason="ranks could not be matched" note={hasWaits() ? `${figureText("moved_bytes", numberOf(cellNamed(kinds(), 0, "bytes")))} a rank` : undefined} />
-        <Stat label="GPU utilisation, lowest" unit="ratio" value={rows().reduce((least: number | null, row) => (numberOf(row.utilization) === null ? least : Math.min(least ?? 1, numberOf(row.utilization)!)), null)} />
-        <Stat label="Bus bandwidth" unit="gb_per_s" value={bandwidth()} reason={props.comms.missing.find((missing) => missing.path.endsWith("busbw_gb_per_s"))?.reason} note={bandwidth() === null ? undefined : String(cellNamed(kinds(), 0, "collective"))} />
+        <Stat
+          label="Step time, slowest rank"
+          unit="ns"
+          value={slowest()}
+          note={`fastest ${figureText("ns", fastest())}, spread ${figureText("ratio", (slowest() - fastest()) / Math.max(1, slowest()))}`}
+        />
+        <Stat
+          label="Communication, mean"
+          unit="ns"
+          value={Math.round(communication())}
+          note={`${figureText("plain", collectives())} collectives a rank`}
+        />
+        <Stat
+          label="of which waiting"
+          unit="ns"
+          value={hasWaits() ? Math.round(wait()) : null}
+          reason="ranks could not be matched"
+          note={
+            hasWaits() ? `${figureText("ratio", wait() / Math.max(1, communication()))} of communication` : undefined
+          }
+        />
+        <Stat
+          label="of which transfer"
+          unit="ns"
+          value={hasWaits() ? Math.round(transfer()) : null}
+          reason="ranks could not be matched"
+          note={
+            hasWaits() ? `${figureText("moved_bytes", numberOf(cellNamed(kinds(), 0, "bytes")))} a rank` : undefined
+          }
+        />
+        <Stat
+          label="GPU utilisation, lowest"
+          unit="ratio"
+          value={rows().reduce(
+            (least: number | null, row) =>
+              numberOf(row.utilization) === null ? least : Math.min(least ?? 1, numberOf(row.utilization)!),
+            null,
+          )}
+        />
+        <Stat
+          label="Bus bandwidth"
+          unit="gb_per_s"
+          value={bandwidth()}
+          reason={props.comms.missing.find((missing) => missing.path.endsWith("busbw_gb_per_s"))?.reason}
+          note={bandwidth() === null ? undefined : String(cellNamed(kinds(), 0, "collective"))}
+        />
       </div>
       <SideBySide rows={rows()} collectives={collectives()} />
       <Waiting rows={rows()} />
@@ -175,7 +249,10 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
       </div>
       <Show when={props.rows.length > SHOWN_RANKS}>
         <p class="nothing">
-          The {SHOWN_RANKS} ranks that cause the most waiting of {props.rows.length}. <a class="link" href={pageAddress("communication")}>All ranks</a>
+          The {SHOWN_RANKS} ranks that cause the most waiting of {props.rows.length}.{" "}
+          <a class="link" href={pageAddress("communication")}>
+            All ranks
+          </a>
         </p>
       </Show>
     </section>
@@ -189,7 +266,10 @@ function RankBar(props: { row: RankRow; longest: number }): JSX.Element {
       const ns = props.row.shares[place] ?? 0;
       if (name !== "communication" || props.row.communication === 0) return [{ name: name as string, ns }];
       const waiting = (ns * props.row.wait) / props.row.communication;
-      return [{ name, ns: ns - waiting }, { name: "waiting", ns: waiting }];
+      return [
+        { name, ns: ns - waiting },
+        { name: "waiting", ns: waiting },
+      ];
     }).filter((piece) => piece.ns > 0);
   return (
     <span class="stack">
@@ -198,7 +278,10 @@ function RankBar(props: { row: RankRow; longest: number }): JSX.Element {
           <i
             title={`${piece.name === "waiting" ? "Waiting" : classLabel(piece.name)}: ${figureText("ns", Math.round(piece.ns))}`}
             classList={{ hatched: piece.name === "other", waiting: piece.name === "waiting" }}
-            style={{ width: `${(100 * piece.ns) / props.longest}%`, background: piece.name === "other" || piece.name === "waiting" ? undefined : `var(--${piece.name})` }}
+            style={{
+              width: `${(100 * piece.ns) / props.longest}%`,
+              background: piece.name === "other" || piece.name === "waiting" ? undefined : `var(--${piece.name})`,
+            }}
           />
         )}
       </For>
@@ -215,7 +298,10 @@ function Waiting(props: { rows: RankRow[] }): JSX.Element {
   const steps = () => timelineOutline()?.steps ?? [];
   const isBySteps = () => steps().length > 1 && choice("steps") === undefined;
   const statement = () => {
-    const only = choice("steps") === undefined ? "" : ` AND step BETWEEN ${choice("steps")!.replace("-", " AND ")}${choice("steps")!.includes("-") ? "" : ` AND ${choice("steps")}`}`;
+    const only =
+      choice("steps") === undefined
+        ? ""
+        : ` AND step BETWEEN ${choice("steps")!.replace("-", " AND ")}${choice("steps")!.includes("-") ? "" : ` AND ${choice("steps")}`}`;
     return isBySteps()
       ? `SELECT rank, step AS place, sum(wait_ns) AS wait_ns, sum(CASE WHEN wait_ns = 0 THEN 1 ELSE 0 END) AS last FROM (${WAITS}) GROUP BY rank, step ORDER BY place, rank`
       : `SELECT rank, CAST(dense_rank() OVER (ORDER BY first_ns, group_id, ordinal) AS BIGINT) - 1 AS place, wait_ns, CASE WHEN wait_ns = 0 THEN 1 ELSE 0 END AS last FROM (${WAITS}${only}) ORDER BY place, rank LIMIT ${COLLECTIVES * Math.max(1, ranks().length)}`;
@@ -228,14 +314,28 @@ function Waiting(props: { rows: RankRow[] }): JSX.Element {
   const heat = (report: Report): Heat => {
     const table = tables(report)[0];
     const column = (name: string) => table?.columns.findIndex((each) => each.name === name) ?? -1;
-    const [rank, place, wait, last] = ["rank", "place", "wait_ns", "last"].map(column) as [number, number, number, number];
+    const [rank, place, wait, last] = ["rank", "place", "wait_ns", "last"].map(column) as [
+      number,
+      number,
+      number,
+      number,
+    ];
     const number = (cell: Cell | undefined) => numberOf(cell ?? null) ?? 0;
-    const places = [...new Set((table?.rows ?? []).filter((row) => row[place] !== null).map((row) => number(row[place])))].sort((a, b) => a - b);
+    const places = [
+      ...new Set((table?.rows ?? []).filter((row) => row[place] !== null).map((row) => number(row[place]))),
+    ].sort((a, b) => a - b);
     const columnOf = new Map(places.map((each, at) => [each, at]));
     return {
       ranks: ranks(),
       columns: places.map((each) => (isBySteps() ? stepMark(steps()[each]?.name ?? `#${each}`) : String(each))),
-      cells: (table?.rows ?? []).filter((row) => columnOf.has(number(row[place]))).map((row) => ({ rank: number(row[rank]), column: columnOf.get(number(row[place]))!, wait: number(row[wait]), isLast: !isBySteps() && number(row[last]) === 1 })),
+      cells: (table?.rows ?? [])
+        .filter((row) => columnOf.has(number(row[place])))
+        .map((row) => ({
+          rank: number(row[rank]),
+          column: columnOf.get(number(row[place]))!,
+          wait: number(row[wait]),
+          isLast: !isBySteps() && number(row[last]) === 1,
+        })),
     };
   };
   const caused = (rank: number) => props.rows.find((row) => row.rank === rank)?.caused ?? 0;
@@ -245,10 +345,17 @@ function Waiting(props: { rows: RankRow[] }): JSX.Element {
         {(report) => {
           const known = createMemo(() => heat(report()));
           return (
-            <Show when={known().columns.length > 0} fallback={<p class="nothing">No collective could be matched between the ranks.</p>}>
+            <Show
+              when={known().columns.length > 0}
+              fallback={<p class="nothing">No collective could be matched between the ranks.</p>}
+            >
               <header>
                 <h2>Waiting, ranks × {isBySteps() ? "steps" : "collectives"}</h2>
-                <span class="what">{isBySteps() ? "one column a step" : "one column a collective in order of launch; with many steps one column a step"}</span>
+                <span class="what">
+                  {isBySteps()
+                    ? "one column a step"
+                    : "one column a collective in order of launch; with many steps one column a step"}
+                </span>
                 <span class="more heat-key">
                   0 <i /> {figureText("ns", Math.round(heatCap(known())))} and more
                   <Show when={!isBySteps()}>
@@ -257,7 +364,11 @@ function Waiting(props: { rows: RankRow[] }): JSX.Element {
                 </span>
               </header>
               <div class="heat-frame">
-                <HeatMap heat={known()} caused={caused} choose={(column) => isBySteps() && choose({ steps: String(column) })} />
+                <HeatMap
+                  heat={known()}
+                  caused={caused}
+                  choose={(column) => isBySteps() && choose({ steps: String(column) })}
+                />
               </div>
             </Show>
           );

@@ -12,7 +12,15 @@ import { run, scope } from "../state/session";
 import { Severity } from "../report/cells";
 import { cellNamed, tables } from "../report/table";
 
-type Finding = { severity: string; title: string; stake: Cell; evidence: string[]; fix: string; notThis: string; show: string };
+type Finding = {
+  severity: string;
+  title: string;
+  stake: Cell;
+  evidence: string[];
+  fix: string;
+  notThis: string;
+  show: string;
+};
 
 export function Findings(): JSX.Element {
   const question = createMemo(() => {
@@ -110,6 +118,9 @@ function lines(cell: Cell): string[] {
 
 function asText(all: Finding[]): string {
   return all
-    .map((finding) => `${finding.title}${finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`}\n${finding.evidence.map((line) => `  ${line}`).join("\n")}\n  fix: ${finding.fix}`)
+    .map(
+      (finding) =>
+        `${finding.title}${finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`}\n${finding.evidence.map((line) => `  ${line}`).join("\n")}\n  fix: ${finding.fix}`,
+    )
     .join("\n\n");
 }

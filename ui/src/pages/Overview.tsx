@@ -1,22 +1,19 @@
 // The answer on one screen: the sentence, the figures that prove it, and a way to the evidence.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { classLabel, stepMark } from "../format/names";
-import { figure, figureText, formatOfHeader, numberOf, show } from "../format/number";
+import { figure, figureText, numberOf } from "../format/number";
 import { shortKernelName } from "../format/kernel_name";
-import { BusyStrip } from "../charts/BusyStrip";
-import { chartUnit, StepChart, type ChartStep } from "../charts/StepChart";
 import { analysis } from "../server/questions";
 import type { Cell, Report, TablePart } from "../server/types";
 import { Answer, createAnswer } from "../shell/Answer";
 import { rowCount } from "../shell/counts";
 import { HealthBadge, healthFigures, healthText } from "../shell/HealthSheet";
-import { choose, pageAddress, type Page } from "../state/route";
-import { chosenSteps, fromZero, run, scope, source, sourceKey, timelineOutline } from "../state/session";
-import { createWhole } from "../timeline/whole";
-import { Bar, Ends, Null, Swatch } from "../report/cells";
-import { Lede, SmallTable, Stat } from "../report/parts";
+import { pageAddress, type Page } from "../state/route";
+import { chosenSteps, run, scope, source, sourceKey } from "../state/session";
+import { Bar, Ends, Null } from "../report/cells";
+import { Lede, Stat } from "../report/parts";
 import { cellNamed, sentence, tableNamed, texts } from "../report/table";
 import { Findings } from "./Findings";
+import { StepPanel } from "./StepPanel";
 
 export function Overview(): JSX.Element {
   const question = createMemo(() => {
@@ -29,12 +26,20 @@ export function Overview(): JSX.Element {
       <Answer of={summary} retry={retry} waiting={<Lede />}>
         {(summary) => (
           <>
-            <Lede sentence={sentence(summary()) ?? "No complete step in this recording."} facts={headFacts(summary())} />
+            <Lede
+              sentence={sentence(summary()) ?? "No complete step in this recording."}
+              facts={headFacts(summary())}
+            />
             <Figures report={summary()} />
             <div class="cols overview-grid">
               <StepPanel summary={summary()} />
               <Findings />
-              <TopRows title="Top operators" what={topUnit(tableNamed(summary(), "operators"))} page="operators" table={tableNamed(summary(), "operators")} />
+              <TopRows
+                title="Top operators"
+                what={topUnit(tableNamed(summary(), "operators"))}
+                page="operators"
+                table={tableNamed(summary(), "operators")}
+              />
               <TopRows title="Top kernels" what="total" page="kernels" table={tableNamed(summary(), "kernels")} />
               <HealthPanel note={texts(summary()).find((text) => text.label === "health")?.text} />
             </div>
@@ -70,170 +75,94 @@ function Figures(props: { report: Report }): JSX.Element {
   const peak = () => ofDevice("memory_peak_bytes");
   return (
     <div class="strip">
-      <Stat label="Step time, p50" unit="ns" value={time("p50_ns")} reason="no complete step" spark={each()} note={<Show when={times()}>p90 {short("p90_ns")} · p99 {short("p99_ns")} · mean {figureText("ns", time("mean_ns"))}</Show>} />
+      <Stat
+        label="Step time, p50"
+        unit="ns"
+        value={time("p50_ns")}
+        reason="no complete step"
+        spark={each()}
+        note={
+          <Show when={times()}>
+            p90 {short("p90_ns")} · p99 {short("p99_ns")} · mean {figureText("ns", time("mean_ns"))}
+          </Show>
+        }
+      />
       <Show
         when={devices()}
         fallback={
-          <For each={["mean_ns", "min_ns", "p90_ns", "p99_ns", "max_ns"]}>{(name) => <Stat label={`Step time, ${name.replace("_ns", "")}`} unit="ns" value={time(name)} reason="no complete step" />}</For>
+          <For each={["mean_ns", "min_ns", "p90_ns", "p99_ns", "max_ns"]}>
+            {(name) => (
+              <Stat
+                label={`Step time, ${name.replace("_ns", "")}`}
+                unit="ns"
+                value={time(name)}
+                reason="no complete step"
+              />
+            )}
+          </For>
         }
       >
-        <Stat label="GPU utilisation" unit="ratio" value={ofDevice("gpu_utilization_ratio")} note={`busy with copies ${figureText("ratio", ofDevice("gpu_busy_ratio"))}`} />
-        <Stat label="Est. SM efficiency" unit="ratio" value={ofDevice("est_sm_efficiency_ratio")} reason={reasonOf(props.report, "est_sm_efficiency_ratio")} note={ofDevice("est_sm_efficiency_ratio") === null ? undefined : "from blocks and SMs"} />
-        <Stat label="Est. occupancy" unit="ratio" value={ofDevice("est_achieved_occupancy_ratio")} reason={reasonOf(props.report, "est_achieved_occupancy_ratio")} note={ofDevice("est_achieved_occupancy_ratio") === null ? undefined : "mean by kernel time"} />
-        <Stat label="Tensor cores" unit="ratio" value={ofDevice("tensor_core_lower_bound_ratio")} before="≥ " note={ofDevice("tensor_core_lower_bound_ratio") === 0 ? "no kernel name matches" : "from kernel names"} />
+        <Stat
+          label="GPU utilisation"
+          unit="ratio"
+          value={ofDevice("gpu_utilization_ratio")}
+          note={`busy with copies ${figureText("ratio", ofDevice("gpu_busy_ratio"))}`}
+        />
+        <Stat
+          label="Est. SM efficiency"
+          unit="ratio"
+          value={ofDevice("est_sm_efficiency_ratio")}
+          reason={reasonOf(props.report, "est_sm_efficiency_ratio")}
+          note={ofDevice("est_sm_efficiency_ratio") === null ? undefined : "from blocks and SMs"}
+        />
+        <Stat
+          label="Est. occupancy"
+          unit="ratio"
+          value={ofDevice("est_achieved_occupancy_ratio")}
+          reason={reasonOf(props.report, "est_achieved_occupancy_ratio")}
+          note={ofDevice("est_achieved_occupancy_ratio") === null ? undefined : "mean by kernel time"}
+        />
+        <Stat
+          label="Tensor cores"
+          unit="ratio"
+          value={ofDevice("tensor_core_lower_bound_ratio")}
+          before="≥ "
+          note={ofDevice("tensor_core_lower_bound_ratio") === 0 ? "no kernel name matches" : "from kernel names"}
+        />
         <Show
           when={peak() !== null}
-          fallback={<Stat label="Memory growth, peak" unit="bytes" value={ofDevice("memory_growth_bytes")} reason={reasonOf(props.report, "memory_growth_bytes") ?? "memory not recorded"} note={ofDevice("memory_growth_bytes") === null ? undefined : <>total <Null reason={reasonOf(props.report, "memory_peak_bytes") ?? "not recorded"} /> not recorded</>} />}
+          fallback={
+            <Stat
+              label="Memory growth, peak"
+              unit="bytes"
+              value={ofDevice("memory_growth_bytes")}
+              reason={reasonOf(props.report, "memory_growth_bytes") ?? "memory not recorded"}
+              note={
+                ofDevice("memory_growth_bytes") === null ? undefined : (
+                  <>
+                    total <Null reason={reasonOf(props.report, "memory_peak_bytes") ?? "not recorded"} /> not recorded
+                  </>
+                )
+              }
+            />
+          }
         >
-          <Stat label="Memory, peak" unit="bytes" value={peak()} note={`growth ${figureText("bytes", ofDevice("memory_growth_bytes"))}`} />
+          <Stat
+            label="Memory, peak"
+            unit="bytes"
+            value={peak()}
+            note={`growth ${figureText("bytes", ofDevice("memory_growth_bytes"))}`}
+          />
         </Show>
       </Show>
     </div>
   );
 }
 
-function StepPanel(props: { summary: Report }): JSX.Element {
-  const question = createMemo(() => {
-    const key = sourceKey();
-    return key ? { run: key.run, parameters: { rank: key.rank, window: key.window } } : undefined;
-  });
-  const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, "steps", asked.parameters));
-  const several = () => (tableNamed(props.summary, "devices")?.rows.length ?? 0) > 1;
-  return (
-    <section class="panel wide">
-      <header>
-        <h2>Where each step goes</h2>
-        <span class="what">each instant counted once</span>
-        <a class="more plain-link" href={pageAddress("steps")}>
-          Steps table
-        </a>
-      </header>
-      <div class="step-panel">
-        <Answer of={report} retry={retry} waiting={<div class="step-chart" />}>
-          {(report) => (
-            <Show when={chartSteps(report()).length > 0} fallback={<p class="nothing">No steps in this recording.</p>}>
-              <StepChart steps={chartSteps(report())} chosen={chosenSteps()} height={window.innerHeight >= 1000 ? 330 : 264} choose={(first, last) => choose({ steps: first === last ? String(first) : `${first}-${last}` })} />
-            </Show>
-          )}
-        </Answer>
-        <Legend table={tableNamed(props.summary, "breakdown")} />
-      </div>
-      <Show when={several()}>
-        <SmallTable table={tableNamed(props.summary, "devices")!} missing={props.summary.missing} />
-      </Show>
-      <BusyAlong />
-    </section>
-  );
-}
-
-function chartSteps(report: Report): ChartStep[] {
-  const table = tableNamed(report, "rows");
-  return (table?.rows ?? []).map((_, row) => {
-    const shares = cellNamed(table, row, "shares");
-    return {
-      step: numberOf(cellNamed(table, row, "step")) ?? row,
-      name: String(cellNamed(table, row, "name") ?? row),
-      dur: numberOf(cellNamed(table, row, "dur_ns")) ?? 0,
-      shares: Array.isArray(shares) ? shares : [],
-      isComplete: cellNamed(table, row, "is_complete") !== false,
-    };
-  });
-}
-
-/** A legend that is a table: colour, value, share. */
-function Legend(props: { table: TablePart | undefined }): JSX.Element {
-  const rows = () => (props.table?.rows ?? []).map((_, row) => ({ name: String(cellNamed(props.table, row, "class")), ns: cellNamed(props.table, row, "mean_ns"), share: cellNamed(props.table, row, "share_ratio") }));
-  const unit = () => chartUnit(total());
-  const format = () => formatOfHeader("ns", unit())!;
-  const total = () => rows().reduce((sum, row) => sum + (numberOf(row.ns) ?? 0), 0);
-  /** The largest class that is not computing: what there is to gain. */
-  const most = () => rows().filter((row) => row.name !== "kernel").reduce((best, row) => ((numberOf(row.ns) ?? 0) > (numberOf(best?.ns ?? null) ?? 0) ? row : best), rows()[1]);
-  return (
-    <Show when={props.table}>
-      <table class="legend">
-        <thead>
-          <tr>
-            <th>Class</th>
-            <th class="num">{unit()} a step</th>
-            <th>
-              <span class="hidden-text">bar</span>
-            </th>
-            <th class="num">share</th>
-          </tr>
-        </thead>
-        <tbody>
-          <For each={rows()}>
-            {(row) => (
-              <tr classList={{ most: row.name === most()?.name, zero: numberOf(row.ns) === 0 }}>
-                <td>
-                  <span class="severity">
-                    <Swatch name={row.name} />
-                    {classLabel(row.name)}
-                  </span>
-                </td>
-                <td class="num">{show(format(), row.ns)}</td>
-                <td>
-                  <Bar ratio={numberOf(row.share) ?? 0} color={row.name === "other" ? "var(--other)" : `var(--${row.name})`} />
-                </td>
-                <td class="num">{show({ kind: "percent" }, row.share)}</td>
-              </tr>
-            )}
-          </For>
-          <tr class="whole">
-            <td>Step</td>
-            <td class="num">{show(format(), total())}</td>
-            <td />
-            <td class="num">100 %</td>
-          </tr>
-        </tbody>
-      </table>
-    </Show>
-  );
-}
-
-/** How busy the device is along the recording. */
-function BusyAlong(): JSX.Element {
-  const whole = createWhole();
-  const bounds = () => {
-    const outline = timelineOutline();
-    if (!outline) return undefined;
-    // What lies outside of the steps is the profiler starting and stopping.
-    const [first, last] = [outline.steps[0], outline.steps.at(-1)];
-    return { from: fromZero(outline, first?.start_ns ?? outline.start_ns), to: fromZero(outline, last?.end_ns ?? outline.end_ns) };
-  };
-  const marks = () => {
-    const [outline, range] = [timelineOutline(), bounds()];
-    if (!outline || !range || outline.steps.length > 24) return [];
-    return outline.steps.map((step) => ({ step, left: (100 * (fromZero(outline, step.start_ns) - range.from)) / (range.to - range.from) }));
-  };
-  const isDevice = () => timelineOutline()?.tracks.some((track) => track.kind === "stream");
-  return (
-    <Show when={bounds()}>
-      {(bounds) => (
-        <div class="busy">
-          <div class="caption">
-            {isDevice() ? "GPU busy along the recording" : "Busiest thread along the recording"} <span class="faint">{figureText("ns", Math.round((bounds().to - bounds().from) / 600))} buckets</span>
-          </div>
-          <a href={pageAddress("timeline")} aria-label="Open the timeline">
-            <BusyStrip whole={whole.error ? undefined : whole.latest} range={bounds()} label="How busy the device is along the recording" />
-          </a>
-          <div class="marks">
-            <For each={marks()}>
-              {(mark) => (
-                <a style={{ left: `${mark.left}%` }} href={pageAddress("timeline", { steps: String(mark.step.step) })}>
-                  {stepMark(mark.step.name)}
-                </a>
-              )}
-            </For>
-          </div>
-        </div>
-      )}
-    </Show>
-  );
-}
-
 function topUnit(table: TablePart | undefined): string {
-  return table?.columns.some((column) => column.name === "device_self_ns" && column.look !== "hidden") ? "device self" : "host self";
+  return table?.columns.some((column) => column.name === "device_self_ns" && column.look !== "hidden")
+    ? "device self"
+    : "host self";
 }
 
 /** The first rows of a table, one line each. */
@@ -271,7 +200,10 @@ function TopRows(props: { title: string; what: string; page: Page; table: TableP
                   <Ends text={props.page === "kernels" ? shortKernelName(row.name) : row.name} whole={row.name} />
                 </a>
                 <TwoPart unit="ns" value={Math.round(aStep(row.ns))} />
-                <Bar ratio={row.ns / largest()} color={props.what === "host self" ? "var(--cpu_exec)" : "var(--kernel)"} />
+                <Bar
+                  ratio={row.ns / largest()}
+                  color={props.what === "host self" ? "var(--cpu_exec)" : "var(--kernel)"}
+                />
               </>
             )}
           </For>
@@ -301,7 +233,9 @@ const HEALTH_FACTS: [string, string][] = [
 ];
 
 function HealthPanel(props: { note?: string }): JSX.Element {
-  const [report, retry] = createAnswer(sourceKey, (key) => analysis(key.run, "health", { rank: key.rank, window: key.window }));
+  const [report, retry] = createAnswer(sourceKey, (key) =>
+    analysis(key.run, "health", { rank: key.rank, window: key.window }),
+  );
   return (
     <section class="panel health">
       <header>
@@ -316,7 +250,12 @@ function HealthPanel(props: { note?: string }): JSX.Element {
       <Answer of={report} retry={retry}>
         {(report) => {
           const figures = () => healthFigures(report(), sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);
-          const known = () => HEALTH_FACTS.flatMap(([name, label]) => figures().filter((figure) => figure.name === name).map((figure) => ({ figure, label })));
+          const known = () =>
+            HEALTH_FACTS.flatMap(([name, label]) =>
+              figures()
+                .filter((figure) => figure.name === name)
+                .map((figure) => ({ figure, label })),
+            );
           return (
             <dl class="facts health-facts">
               <dt>Events read</dt>
@@ -326,7 +265,10 @@ function HealthPanel(props: { note?: string }): JSX.Element {
                   <>
                     <dt>{label}</dt>
                     <dd>
-                      <Show when={figure.value !== null} fallback={<Null reason={String(figure.reason ?? "not recorded")} />}>
+                      <Show
+                        when={figure.value !== null}
+                        fallback={<Null reason={String(figure.reason ?? "not recorded")} />}
+                      >
                         {healthText(figure)}
                       </Show>
                     </dd>
@@ -340,4 +282,3 @@ function HealthPanel(props: { note?: string }): JSX.Element {
     </section>
   );
 }
-

@@ -20,7 +20,8 @@ const LIMIT = 10_000;
 const PADDING_PX = 15;
 const LINE_PX = 20;
 const LETTER_PX = 7.4;
-const FIRST = "SELECT kind, count(*) AS events, sum(dur_ns) AS total_ns\nFROM spans\nGROUP BY kind\nORDER BY total_ns DESC";
+const FIRST =
+  "SELECT kind, count(*) AS events, sum(dur_ns) AS total_ns\nFROM spans\nGROUP BY kind\nORDER BY total_ns DESC";
 
 export function Sql(): JSX.Element {
   const [text, setText] = createSignal(choice("q") ?? FIRST);
@@ -29,7 +30,10 @@ export function Sql(): JSX.Element {
   const [isRunning, setIsRunning] = createSignal(false);
   const [tookMs, setTookMs] = createSignal(0);
   let stop = new AbortController();
-  const [schemaReport] = createAnswer(() => run()?.run, (name) => analysis(name, "schema", {}));
+  const [schemaReport] = createAnswer(
+    () => run()?.run,
+    (name) => analysis(name, "schema", {}),
+  );
   const schema = createMemo(() => readSchema(schemaReport.error ? undefined : schemaReport.latest));
 
   const ask = async () => {
@@ -51,11 +55,21 @@ export function Sql(): JSX.Element {
       if (mine === stop) setIsRunning(false);
     }
   };
-  createEffect(on(() => choice("q"), (asked) => {
-    if (asked !== undefined && asked !== text()) setText(asked);
-  }));
+  createEffect(
+    on(
+      () => choice("q"),
+      (asked) => {
+        if (asked !== undefined && asked !== text()) setText(asked);
+      },
+    ),
+  );
   // A link to a statement shows its rows.
-  createEffect(on(() => run()?.run, (name) => name !== undefined && choice("q") !== undefined && void ask()));
+  createEffect(
+    on(
+      () => run()?.run,
+      (name) => name !== undefined && choice("q") !== undefined && void ask(),
+    ),
+  );
 
   const table = () => report() && tables(report()!)[0];
   return (
@@ -78,7 +92,19 @@ export function Sql(): JSX.Element {
         <Show when={table()}>
           {(table) => (
             <>
-              <button class="btn" onClick={() => void copyText(asTsv(table(), arrange(table(), "", parseSort(choice("sort"))), table().columns.map((_, place) => place)), "Rows")}>
+              <button
+                class="btn"
+                onClick={() =>
+                  void copyText(
+                    asTsv(
+                      table(),
+                      arrange(table(), "", parseSort(choice("sort"))),
+                      table().columns.map((_, place) => place),
+                    ),
+                    "Rows",
+                  )
+                }
+              >
                 Copy
               </button>
               <button class="btn" onClick={() => save(table())}>
@@ -89,7 +115,12 @@ export function Sql(): JSX.Element {
         </Show>
       </div>
       <Show when={!error()} fallback={<ErrorState error={error()} retry={() => void ask()} />}>
-        <Show when={table()} fallback={<p class="sql-hint">SQL only reads. Tables and columns are at the right; words complete while you type.</p>}>
+        <Show
+          when={table()}
+          fallback={
+            <p class="sql-hint">SQL only reads. Tables and columns are at the right; words complete while you type.</p>
+          }
+        >
           {(table) => (
             <>
               <DataGrid
@@ -104,7 +135,9 @@ export function Sql(): JSX.Element {
               <div class="statusline">
                 <span>
                   {count(table().rows.length)} rows
-                  <Show when={table().left_out !== 0}>{table().left_out === null ? ", and more" : `, ${count(table().left_out ?? 0)} more`}</Show>
+                  <Show when={table().left_out !== 0}>
+                    {table().left_out === null ? ", and more" : `, ${count(table().left_out ?? 0)} more`}
+                  </Show>
                 </span>
                 <span>{Math.round(tookMs())} ms</span>
               </div>
@@ -121,10 +154,18 @@ function readSchema(report: Report | undefined): Schema {
   const table = report && tables(report)[0];
   if (!table) return schema;
   const place = (name: string) => table.columns.findIndex((column) => column.name === name);
-  const [ofTable, column, type, meaning] = ["table", "column", "type", "meaning"].map(place) as [number, number, number, number];
+  const [ofTable, column, type, meaning] = ["table", "column", "type", "meaning"].map(place) as [
+    number,
+    number,
+    number,
+    number,
+  ];
   for (const row of table.rows) {
     const name = String(row[ofTable]);
-    schema.set(name, [...(schema.get(name) ?? []), { column: String(row[column]), type: String(row[type]), meaning: String(row[meaning] ?? "") }]);
+    schema.set(name, [
+      ...(schema.get(name) ?? []),
+      { column: String(row[column]), type: String(row[type]), meaning: String(row[meaning] ?? "") },
+    ]);
   }
   return schema;
 }
@@ -149,7 +190,10 @@ function Editor(props: { text: string; change: (text: string) => void; run: () =
     // Below the line of the cursor, so that it hides nothing that was just written.
     const box = field.getBoundingClientRect();
     const lines = field.value.slice(0, field.selectionStart).split("\n");
-    setPlace({ left: box.left + PADDING_PX + Math.min(box.width / 2, lines.at(-1)!.length * LETTER_PX), top: box.top + PADDING_PX + lines.length * LINE_PX - field.scrollTop });
+    setPlace({
+      left: box.left + PADDING_PX + Math.min(box.width / 2, lines.at(-1)!.length * LETTER_PX),
+      top: box.top + PADDING_PX + lines.length * LINE_PX - field.scrollTop,
+    });
   };
   const take = (proposal: Proposal) => {
     const next = complete(field.value, field.selectionStart, proposal.text);
@@ -187,10 +231,20 @@ function Editor(props: { text: string; change: (text: string) => void; run: () =
         onKeyDown={onKeyDown}
       />
       <Show when={proposals().length > 0}>
-        <ul class="popover proposals" id="proposals" role="listbox" aria-label="Completions" style={{ left: `${place().left}px`, top: `${place().top}px` }}>
+        <ul
+          class="popover proposals"
+          id="proposals"
+          role="listbox"
+          aria-label="Completions"
+          style={{ left: `${place().left}px`, top: `${place().top}px` }}
+        >
           <For each={proposals()}>
             {(proposal, place) => (
-              <li role="option" aria-selected={place() === chosen()} onPointerDown={(event) => (event.preventDefault(), take(proposal))}>
+              <li
+                role="option"
+                aria-selected={place() === chosen()}
+                onPointerDown={(event) => (event.preventDefault(), take(proposal))}
+              >
                 <span class="mono">{proposal.text}</span>
                 <span class="faint">{proposal.note}</span>
               </li>
@@ -209,7 +263,11 @@ function SchemaTree(props: { schema: Schema; insert: (word: string) => void }): 
       <For each={[...props.schema]}>
         {([table, columns]) => (
           <>
-            <button class="schema-table" aria-expanded={open() === table} onClick={() => setOpen(open() === table ? undefined : table)}>
+            <button
+              class="schema-table"
+              aria-expanded={open() === table}
+              onClick={() => setOpen(open() === table ? undefined : table)}
+            >
               <Icon name={open() === table ? "down" : "right"} size={12} />
               <span class="mono">{table}</span>
               <span class="faint">{columns.length}</span>

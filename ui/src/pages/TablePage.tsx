@@ -27,14 +27,21 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
   const question = createMemo((): Question | undefined => {
     const [name, parameters] = [run()?.run, scope()];
     if (name === undefined || parameters === undefined) return undefined;
-    return { run: name, name: props.page.analysis, parameters: { ...parameters, group: choice("group"), limit: ROW_LIMIT } };
+    return {
+      run: name,
+      name: props.page.analysis,
+      parameters: { ...parameters, group: choice("group"), limit: ROW_LIMIT },
+    };
   });
   const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, asked.name, asked.parameters));
   return (
     <Answer of={report} retry={retry}>
       {(report) => (
         <Show when={report().name === props.page.analysis}>
-          <Show when={hasRows(report())} fallback={<EmptyState {...props.page.empty} why={`${props.page.empty.why}`} />}>
+          <Show
+            when={hasRows(report())}
+            fallback={<EmptyState {...props.page.empty} why={`${props.page.empty.why}`} />}
+          >
             <ReportTable page={props.page} report={report()} question={question()!} />
           </Show>
         </Show>
@@ -67,7 +74,11 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
   const isShown = (column: Column) => columnsChosen()[column.name] ?? isShownAtFirst(column, width());
   const sort = () => parseSort(choice("sort") ?? table().sorted_by);
   const filter = () => choice("q") ?? "";
-  const subRows = createSubRows(() => props.page, () => props.question, table);
+  const subRows = createSubRows(
+    () => props.page,
+    () => props.question,
+    table,
+  );
   const showInTimeline = (row: Cell[]) => goTo("timeline", { q: String(row[0] ?? "") });
   const copy = () => {
     const shown = shownColumns(table(), [], isShown).map((column) => column.place);
@@ -81,15 +92,32 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
         <Groups page={props.page} />
         <Show when={props.page.hasValues}>
           <span class="caption">Values</span>
-          <Segments label="Values" options={[["", "sum"], ["step", "a step"], ["call", "a call"]]} value={choice("values") ?? ""} choose={(value) => choose({ values: value || undefined })} />
+          <Segments
+            label="Values"
+            options={[
+              ["", "sum"],
+              ["step", "a step"],
+              ["call", "a call"],
+            ]}
+            value={choice("values") ?? ""}
+            choose={(value) => choose({ values: value || undefined })}
+          />
         </Show>
         <Show when={props.page.frames}>
-          <button class="btn" aria-pressed={choice("view") === "stacks"} onClick={() => choose({ view: choice("view") === "stacks" ? undefined : "stacks" })}>
+          <button
+            class="btn"
+            aria-pressed={choice("view") === "stacks"}
+            onClick={() => choose({ view: choice("view") === "stacks" ? undefined : "stacks" })}
+          >
             {props.page.frames === "modules" ? "Nesting" : "Call stacks"}
           </button>
         </Show>
         <span class="grow" />
-        <ColumnMenu table={table()} isShown={isShown} change={(name, shown) => setColumnsChosen({ ...columnsChosen(), [name]: shown })} />
+        <ColumnMenu
+          table={table()}
+          isShown={isShown}
+          change={(name, shown) => setColumnsChosen({ ...columnsChosen(), [name]: shown })}
+        />
         <button class="btn" onClick={copy} title="Copy the rows below as TSV">
           Copy
         </button>
@@ -103,7 +131,9 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
         label={sentenceCase(props.page.noun)}
         filter={filter()}
         sort={sort()}
-        changeSort={(sort: Sort) => choose({ sort: writeSort(sort) === table().sorted_by ? undefined : writeSort(sort) })}
+        changeSort={(sort: Sort) =>
+          choose({ sort: writeSort(sort) === table().sorted_by ? undefined : writeSort(sort) })
+        }
         isShown={isShown}
         chosen={choice("sel")}
         choose={(row) => choose({ sel: String(row[0] ?? "") }, "replace")}
@@ -165,22 +195,35 @@ function FilterField(props: { noun: string }): JSX.Element {
 }
 
 function Groups(props: { page: TablePageEntry }): JSX.Element {
-  const options = (): [string, string][] => [["", props.page.analysis === "comms" ? "rank" : "name"], ...props.page.groups];
+  const options = (): [string, string][] => [
+    ["", props.page.analysis === "comms" ? "rank" : "name"],
+    ...props.page.groups,
+  ];
   return (
     <Show when={props.page.groups.length > 0}>
       <span class="caption">Group by</span>
-      <Segments label="Group by" options={options()} value={choice("group") ?? ""} choose={(value) => choose({ group: value || undefined, sel: undefined })} />
+      <Segments
+        label="Group by"
+        options={options()}
+        value={choice("group") ?? ""}
+        choose={(value) => choose({ group: value || undefined, sel: undefined })}
+      />
     </Show>
   );
 }
 
-function ColumnMenu(props: { table: TablePart; isShown: (column: Column) => boolean; change: (name: string, shown: boolean) => void }): JSX.Element {
+function ColumnMenu(props: {
+  table: TablePart;
+  isShown: (column: Column) => boolean;
+  change: (name: string, shown: boolean) => void;
+}): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
   let anchor!: HTMLSpanElement;
   createEffect(() => {
     if (!isOpen()) return;
     const close = (event: Event) => {
-      if (!anchor.contains(event.target as Node) || (event instanceof KeyboardEvent && event.key === "Escape")) setIsOpen(false);
+      if (!anchor.contains(event.target as Node) || (event instanceof KeyboardEvent && event.key === "Escape"))
+        setIsOpen(false);
     };
     addEventListener("pointerdown", close);
     addEventListener("keydown", close, true);
@@ -196,7 +239,11 @@ function ColumnMenu(props: { table: TablePart; isShown: (column: Column) => bool
           <For each={props.table.columns}>
             {(column) => (
               <label>
-                <input type="checkbox" checked={props.isShown(column)} onChange={(event) => props.change(column.name, event.currentTarget.checked)} />
+                <input
+                  type="checkbox"
+                  checked={props.isShown(column)}
+                  onChange={(event) => props.change(column.name, event.currentTarget.checked)}
+                />
                 {columnLabel(column) || column.name}
               </label>
             )}
@@ -213,15 +260,31 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
   const totals = () => {
     const columns = shownColumns(props.table, [], () => true);
     return columns
-      .filter((column) => column.place > 0 && typeof props.table.total?.[column.place] === "number" && column.column.look !== "hidden" && column.column.unit !== "ratio")
-      .map((column) => `${column.label.toLowerCase()} ${figureText(column.column.unit, props.table.total?.[column.place] ?? null)}`)
+      .filter(
+        (column) =>
+          column.place > 0 &&
+          typeof props.table.total?.[column.place] === "number" &&
+          column.column.look !== "hidden" &&
+          column.column.unit !== "ratio",
+      )
+      .map(
+        (column) =>
+          `${column.label.toLowerCase()} ${figureText(column.column.unit, props.table.total?.[column.place] ?? null)}`,
+      )
       .join(" · ");
   };
-  const note = () => (props.values === "sum" ? props.table.notes.join(" · ") : props.values === "step" ? "divided by complete steps" : "divided by calls");
+  const note = () =>
+    props.values === "sum"
+      ? props.table.notes.join(" · ")
+      : props.values === "step"
+        ? "divided by complete steps"
+        : "divided by calls";
   return (
     <div class="statusline">
       <span>
-        {shown() === all() ? `${count(all())} ${props.page.noun}` : `${count(shown())} of ${count(all())} ${props.page.noun}`}
+        {shown() === all()
+          ? `${count(all())} ${props.page.noun}`
+          : `${count(shown())} of ${count(all())} ${props.page.noun}`}
         <Show when={props.table.left_out === null}>, and more</Show>
       </span>
       <span>{totals()}</span>
@@ -255,7 +318,11 @@ function createSubRows(page: () => TablePageEntry, question: () => Question, tab
     const places = table().columns.map((column) => rows.columns.findIndex((other) => other.name === column.name));
     return rows.rows
       .filter((sub) => sub[0] === row[0])
-      .map((sub) => places.map((place, at) => (at === 0 ? label(sub[apart] ?? null, group) : place < 0 ? null : (sub[place] ?? null))));
+      .map((sub) =>
+        places.map((place, at) =>
+          at === 0 ? label(sub[apart] ?? null, group) : place < 0 ? null : (sub[place] ?? null),
+        ),
+      );
   };
   return { ask, of };
 }

@@ -24,9 +24,11 @@ export function verdictOf(a: number[], b: number[]): Verdict {
 /** The two-sided probability that samples of one kind differ at least as much. */
 export function mannWhitney(a: number[], b: number[]): number {
   const [n, m] = [a.length, b.length];
-  const ranked = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))].sort((x, y) => x.value - y.value);
+  const ranked = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))].sort(
+    (x, y) => x.value - y.value,
+  );
   let [rankSum, ties] = [0, 0];
-  for (let from = 0; from < ranked.length; ) {
+  for (let from = 0; from < ranked.length;) {
     let to = from;
     while (to < ranked.length && ranked[to]!.value === ranked[from]!.value) to++;
     const size = to - from;
@@ -79,7 +81,11 @@ function normalTail(z: number): number {
 export function stepTimes(steps: Report): { name: string; dur: number }[] {
   const table = tableNamed(steps, "rows");
   return (table?.rows ?? [])
-    .map((_, row) => ({ name: String(cellNamed(table, row, "name") ?? row), dur: numberOf(cellNamed(table, row, "dur_ns")) ?? 0, isComplete: cellNamed(table, row, "is_complete") !== false }))
+    .map((_, row) => ({
+      name: String(cellNamed(table, row, "name") ?? row),
+      dur: numberOf(cellNamed(table, row, "dur_ns")) ?? 0,
+      isComplete: cellNamed(table, row, "is_complete") !== false,
+    }))
     .filter((step) => step.isComplete);
 }
 
@@ -103,7 +109,10 @@ export function differenceInWords(a: number[], b: number[]): string {
     .filter((each) => Math.abs(each.by) > before * 0.005)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .slice(0, 2)
-    .map((each) => `${classLabel(each.name)} ${each.by < 0 ? "falls" : "grows"} by ${figureText("ns", Math.round(Math.abs(each.by)))}`);
+    .map(
+      (each) =>
+        `${classLabel(each.name)} ${each.by < 0 ? "falls" : "grows"} by ${figureText("ns", Math.round(Math.abs(each.by)))}`,
+    );
   if (Math.abs(change) < before * 0.001) return "A and B take the same time a step.";
   const head = `B is ${figureText("ns", Math.round(Math.abs(change)))} a step ${change < 0 ? "faster" : "slower"} (${change < 0 ? "−" : "+"}${percent})`;
   return largest.length === 0 ? `${head}.` : `${head}: ${largest.join(", ")}.`;
@@ -112,7 +121,14 @@ export function differenceInWords(a: number[], b: number[]): string {
 export type Changed = { name: string; countA: number; countB: number; a: number; b: number };
 
 /** Rows of both tables by name, a step, the largest change first. */
-export function changes(a: TablePart | undefined, b: TablePart | undefined, value: string, counted: string, stepsA: number, stepsB: number): Changed[] {
+export function changes(
+  a: TablePart | undefined,
+  b: TablePart | undefined,
+  value: string,
+  counted: string,
+  stepsA: number,
+  stepsB: number,
+): Changed[] {
   const found = new Map<string, Changed>();
   const add = (table: TablePart | undefined, isA: boolean) => {
     for (let row = 0; row < (table?.rows.length ?? 0); row++) {

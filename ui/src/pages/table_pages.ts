@@ -30,7 +30,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     expandBy: "input_shape",
     frames: "calls",
     hasValues: true,
-    empty: { title: "No operators in this recording", why: "Operators are recorded with the CPU activity.", code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])" },
+    empty: {
+      title: "No operators in this recording",
+      why: "Operators are recorded with the CPU activity.",
+      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+    },
     statement: "SELECT * FROM ops_by_name\nORDER BY device_self_ns DESC",
   },
   kernels: {
@@ -42,7 +46,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     ],
     expandBy: "operator",
     hasValues: true,
-    empty: { title: "No kernels in this recording", why: "Kernels are recorded with the activity of the device.", code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])" },
+    empty: {
+      title: "No kernels in this recording",
+      why: "Kernels are recorded with the activity of the device.",
+      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+    },
     statement: "SELECT * FROM kernels_by_name\nORDER BY total_ns DESC",
   },
   modules: {
@@ -51,7 +59,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     groups: [["class", "by class"]],
     frames: "modules",
     hasValues: true,
-    empty: { title: "No modules in this recording", why: "Modules need Python frames; this trace has none.", code: "profile(..., with_stack=True, with_modules=True)" },
+    empty: {
+      title: "No modules in this recording",
+      why: "Modules need Python frames; this trace has none.",
+      code: "profile(..., with_stack=True, with_modules=True)",
+    },
     statement: "SELECT * FROM spans\nWHERE python_module_id IS NOT NULL\nLIMIT 100",
   },
   transfers: {
@@ -62,7 +74,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
       ["step", "+ step"],
     ],
     hasValues: true,
-    empty: { title: "No copies in this recording", why: "Copies and fills are recorded with the activity of the device.", code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])" },
+    empty: {
+      title: "No copies in this recording",
+      why: "Copies and fills are recorded with the activity of the device.",
+      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+    },
     statement: "SELECT * FROM device_events\nWHERE kind IN ('memcpy', 'memset')\nORDER BY dur_ns DESC\nLIMIT 100",
   },
   communication: {
@@ -70,7 +86,10 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     noun: "ranks",
     groups: [["process_group", "+ group"]],
     hasValues: false,
-    empty: { title: "No collectives in this recording", why: "Ranks meet in collectives such as all_reduce; a run on one device has none." },
+    empty: {
+      title: "No collectives in this recording",
+      why: "Ranks meet in collectives such as all_reduce; a run on one device has none.",
+    },
     statement: "SELECT * FROM collectives\nLIMIT 100",
   },
   steps: {
@@ -78,7 +97,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     noun: "steps",
     groups: [],
     hasValues: false,
-    empty: { title: "No steps in this recording", why: "The profiler marks steps when the loop tells it about them.", code: "with profile(schedule=schedule(wait=1, warmup=1, active=5)) as profiler:\n    for batch in loader:\n        train(batch)\n        profiler.step()" },
+    empty: {
+      title: "No steps in this recording",
+      why: "The profiler marks steps when the loop tells it about them.",
+      code: "with profile(schedule=schedule(wait=1, warmup=1, active=5)) as profiler:\n    for batch in loader:\n        train(batch)\n        profiler.step()",
+    },
     statement: "SELECT * FROM steps\nORDER BY rank, step",
   },
   launches: {
@@ -94,7 +117,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     noun: "regions",
     groups: [],
     hasValues: true,
-    empty: { title: "No regions in this recording", why: "Regions are marked in the code.", code: 'with torch.profiler.record_function("forward"):\n    ...' },
+    empty: {
+      title: "No regions in this recording",
+      why: "Regions are marked in the code.",
+      code: 'with torch.profiler.record_function("forward"):\n    ...',
+    },
     statement: "SELECT name, count(*), sum(dur_ns) FROM spans\nWHERE kind = 'ann'\nGROUP BY name",
   },
 };

@@ -14,7 +14,8 @@ const DETAIL_PADDING_PX = 12;
 /** Rows below a row: the same columns, the first cell says what sets them apart. */
 export type SubRows = (row: Cell[]) => Cell[][] | undefined;
 
-type Item = { kind: "row"; place: number } | { kind: "sub"; row: Cell[]; parent: number } | { kind: "detail"; text: string };
+type Item =
+  { kind: "row"; place: number } | { kind: "sub"; row: Cell[]; parent: number } | { kind: "detail"; text: string };
 
 export type DataGridProps = {
   table: TablePart;
@@ -39,24 +40,38 @@ export function DataGrid(props: DataGridProps): JSX.Element {
   const columns = createMemo(() => shownColumns(props.table, props.missing, props.isShown));
   const template = createMemo(() => gridTemplate(columns()));
   const order = createMemo(() => arrange(props.table, props.filter, props.sort));
-  const details = createMemo(() => props.table.columns.flatMap((column, place) => (column.look === "detail" ? [place] : [])));
+  const details = createMemo(() =>
+    props.table.columns.flatMap((column, place) => (column.look === "detail" ? [place] : [])),
+  );
   const classPlace = createMemo(() => props.table.columns.findIndex((column) => column.look === "class"));
   const canExpand = () => props.canExpand === true || details().length > 0;
-  const items = createMemo((): Item[] => order().flatMap((place) => [{ kind: "row" as const, place }, ...below(place)]));
+  const items = createMemo((): Item[] =>
+    order().flatMap((place) => [{ kind: "row" as const, place }, ...below(place)]),
+  );
 
   function below(place: number): Item[] {
     if (!expanded().has(place)) return [];
     const row = props.table.rows[place] ?? [];
-    const text = details().map((at) => row[at]).filter((cell) => typeof cell === "string" && cell !== "").join("\n");
+    const text = details()
+      .map((at) => row[at])
+      .filter((cell) => typeof cell === "string" && cell !== "")
+      .join("\n");
     const subRows = props.subRows?.(row) ?? [];
-    return [...(text ? [{ kind: "detail" as const, text }] : []), ...subRows.map((row) => ({ kind: "sub" as const, row, parent: place }))];
+    return [
+      ...(text ? [{ kind: "detail" as const, text }] : []),
+      ...subRows.map((row) => ({ kind: "sub" as const, row, parent: place })),
+    ];
   }
 
   const sizeOf = (index: number) => {
     const item = items()[index];
     return item?.kind === "detail" ? item.text.split("\n").length * DETAIL_LINE_PX + DETAIL_PADDING_PX : ROW_PX;
   };
-  const rows = createVirtualRows(() => scroller, () => items().length, sizeOf);
+  const rows = createVirtualRows(
+    () => scroller,
+    () => items().length,
+    sizeOf,
+  );
 
   const toggle = (place: number) => {
     props.onExpand?.();
@@ -67,7 +82,8 @@ export function DataGrid(props: DataGridProps): JSX.Element {
     });
   };
   const key = (row: Cell[]) => String(row[0] ?? "");
-  const isChosen = (item: Item) => item.kind === "row" && props.chosen !== undefined && key(props.table.rows[item.place] ?? []) === props.chosen;
+  const isChosen = (item: Item) =>
+    item.kind === "row" && props.chosen !== undefined && key(props.table.rows[item.place] ?? []) === props.chosen;
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== scroller) return;
@@ -103,7 +119,9 @@ export function DataGrid(props: DataGridProps): JSX.Element {
       <div class="sheet">
         <div role="rowgroup">
           <div class="row head" role="row" style={{ "grid-template-columns": template() }}>
-            <For each={columns()}>{(column) => <Header column={column} sort={props.sort} changeSort={props.changeSort} />}</For>
+            <For each={columns()}>
+              {(column) => <Header column={column} sort={props.sort} changeSort={props.changeSort} />}
+            </For>
           </div>
         </div>
         <div class="body" role="rowgroup" style={{ height: `${rows.height()}px` }}>
@@ -117,8 +135,16 @@ export function DataGrid(props: DataGridProps): JSX.Element {
                       class="row"
                       role="row"
                       aria-rowindex={virtual().index + 2}
-                      classList={{ chosen: isChosen(item()), sub: item().kind === "sub", detail: item().kind === "detail" }}
-                      style={{ transform: `translateY(${virtual().start}px)`, height: `${virtual().size}px`, "grid-template-columns": template() }}
+                      classList={{
+                        chosen: isChosen(item()),
+                        sub: item().kind === "sub",
+                        detail: item().kind === "detail",
+                      }}
+                      style={{
+                        transform: `translateY(${virtual().start}px)`,
+                        height: `${virtual().size}px`,
+                        "grid-template-columns": template(),
+                      }}
                       onClick={() => {
                         const clicked = item();
                         if (clicked.kind === "row") props.choose?.(props.table.rows[clicked.place] ?? []);
@@ -144,7 +170,12 @@ export function DataGrid(props: DataGridProps): JSX.Element {
   );
 
   function RowCells(inner: { item: Item }): JSX.Element {
-    const row = () => (inner.item.kind === "row" ? (props.table.rows[inner.item.place] ?? []) : inner.item.kind === "sub" ? inner.item.row : []);
+    const row = () =>
+      inner.item.kind === "row"
+        ? (props.table.rows[inner.item.place] ?? [])
+        : inner.item.kind === "sub"
+          ? inner.item.row
+          : [];
     return (
       <Show
         when={inner.item.kind !== "detail"}
@@ -185,7 +216,10 @@ export function DataGrid(props: DataGridProps): JSX.Element {
 function Header(props: { column: ShownColumn; sort: Sort | undefined; changeSort: (sort: Sort) => void }): JSX.Element {
   const name = () => props.column.column.name;
   const isSorted = () => props.sort?.name === name();
-  const next = (): Sort => ({ name: name(), isDescending: isSorted() ? !props.sort!.isDescending : props.column.isNumber });
+  const next = (): Sort => ({
+    name: name(),
+    isDescending: isSorted() ? !props.sort!.isDescending : props.column.isNumber,
+  });
   const title = () => props.column.label + (props.column.symbol ? `, ${props.column.symbol}` : "");
   return (
     <div

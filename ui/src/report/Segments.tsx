@@ -1,7 +1,12 @@
 // A choice of a few, side by side.
 import { For, type JSX } from "solid-js";
 
-export function Segments(props: { label: string; options: [string, string][]; value: string; choose: (value: string) => void }): JSX.Element {
+export function Segments(props: {
+  label: string;
+  options: [string, string][];
+  value: string;
+  choose: (value: string) => void;
+}): JSX.Element {
   return (
     <span class="seg" role="group" aria-label={props.label}>
       <For each={props.options}>

@@ -47,7 +47,10 @@ export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; c
         </Show>
       </Match>
       <Match when={look() === "length" && value() !== null}>
-        <Bar ratio={(value() ?? 0) / (props.shown.largest || 1)} color={`var(--${String(props.row[props.classPlace] ?? "ink-2")})`} />
+        <Bar
+          ratio={(value() ?? 0) / (props.shown.largest || 1)}
+          color={`var(--${String(props.row[props.classPlace] ?? "ink-2")})`}
+        />
       </Match>
       <Match when={look() === "stack" && Array.isArray(props.cell)}>
         <Stack parts={props.cell as number[]} largest={props.shown.largest} />
@@ -112,7 +115,13 @@ export function Stack(props: { parts: number[]; largest: number }): JSX.Element 
           <Show when={part > 0}>
             <i
               classList={{ hatched: CLASSES[place()] === "other" }}
-              title={`${classLabel(CLASSES[place()] ?? "")}: ${((100 * part) / Math.max(1, props.parts.reduce((a, b) => a + b, 0))).toFixed(1)} %`}
+              title={`${classLabel(CLASSES[place()] ?? "")}: ${(
+                (100 * part) /
+                Math.max(
+                  1,
+                  props.parts.reduce((a, b) => a + b, 0),
+                )
+              ).toFixed(1)} %`}
               style={{
                 width: `${(100 * part) / (props.largest || 1)}%`,
                 background: CLASSES[place()] === "other" ? undefined : `var(--${CLASSES[place()]})`,

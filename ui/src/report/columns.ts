@@ -35,12 +35,19 @@ export function isShownAtFirst(column: Column, width: number): boolean {
   return column.look !== "hidden" && column.look !== "detail" && column.from_width * LETTER_PX <= width;
 }
 
-export function shownColumns(table: TablePart, missing: Missing[], isShown: (column: Column) => boolean): ShownColumn[] {
+export function shownColumns(
+  table: TablePart,
+  missing: Missing[],
+  isShown: (column: Column) => boolean,
+): ShownColumn[] {
   const shown = table.columns
     .map((column, place) => ({ column, place }))
     .filter(({ column }) => isShown(column))
     .map(({ column, place }) => describe(table, column, place, missing));
-  const wide = shown.find((each) => each.column.look === "operator" || each.column.look === "kernel") ?? shown.find((each) => !each.isNumber && each.column.unit !== "id") ?? shown[0];
+  const wide =
+    shown.find((each) => each.column.look === "operator" || each.column.look === "kernel") ??
+    shown.find((each) => !each.isNumber && each.column.unit !== "id") ??
+    shown[0];
   if (wide) wide.width = "minmax(240px, 1fr)";
   // A picture of the row stands beside its name, where it is seen first.
   const pictures = shown.filter((each) => each.column.look === "stack");
@@ -67,14 +74,19 @@ function describe(table: TablePart, column: Column, place: number, missing: Miss
   const label = columnLabel(column);
   const byUnit = formatOfHeader(column.unit, column.label ?? "") ?? formatOf(column.unit, cells);
   const format = column.look === "figure" ? asFigure(byUnit, cells) : byUnit;
-  const hasNumbers = cells.some((cell) => typeof cell === "number" || typeof cell === "bigint") || column.look === "figure";
+  const hasNumbers =
+    cells.some((cell) => typeof cell === "number" || typeof cell === "bigint") || column.look === "figure";
   const isNumber = column.unit === "plain" ? hasNumbers : column.unit !== "id";
   const largest = cells.reduce((most: number, cell) => Math.max(most, Math.abs(extent(cell))), 0);
-  const reason = missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`))?.reason ?? "not recorded";
+  const reason =
+    missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`))?.reason ??
+    "not recorded";
   // Nothing needs no unit.
   const symbol = largest === 0 ? "" : symbolOf(format);
   const shown = { column, place, label, symbol, format, isNumber, largest, reason, width: "" };
-  const longest = cells.slice(0, MEASURED_ROWS).reduce((most: number, cell) => Math.max(most, pictureLook(column) ? 0 : cellText(shown, cell).length), 0);
+  const longest = cells
+    .slice(0, MEASURED_ROWS)
+    .reduce((most: number, cell) => Math.max(most, pictureLook(column) ? 0 : cellText(shown, cell).length), 0);
   const header = label.length + (symbol === "" ? 0 : symbol.length + 2);
   const px = pictureLook(column)
     ? 260
@@ -96,10 +108,15 @@ function extent(cell: Cell): number {
 /** The table with its sums divided by steps or by each row's calls. Shares, means and extremes stay as they are. */
 export function perStepOrCall(table: TablePart, values: Values, steps: number): TablePart {
   if (values === "sum" || (values === "step" && steps < 1)) return table;
-  const calls = table.columns.findIndex((column) => column.name === "calls" || column.name === "count" || column.name === "occurrences");
+  const calls = table.columns.findIndex(
+    (column) => column.name === "calls" || column.name === "count" || column.name === "occurrences",
+  );
   const isSum = table.columns.map(
     (column, place) =>
-      (column.unit === "ns" || column.unit === "bytes" || column.unit === "moved_bytes" || (values === "step" && column.unit === "plain")) &&
+      (column.unit === "ns" ||
+        column.unit === "bytes" ||
+        column.unit === "moved_bytes" ||
+        (values === "step" && column.unit === "plain")) &&
       !/^(mean|min|max|p\d+)_/.test(column.name) &&
       !(values === "call" && place === calls),
   );
@@ -110,5 +127,9 @@ export function perStepOrCall(table: TablePart, values: Values, steps: number): 
       return value === null ? cell : by ? value / by : null;
     });
   };
-  return { ...table, rows: table.rows.map(divide), total: values === "call" ? null : table.total && divide(table.total) };
+  return {
+    ...table,
+    rows: table.rows.map(divide),
+    total: values === "call" ? null : table.total && divide(table.total),
+  };
 }

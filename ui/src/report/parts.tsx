@@ -76,15 +76,22 @@ export function Stat(props: {
 /** Whether a table is one row of figures, which reads better as a strip. */
 export function isStrip(table: TablePart): boolean {
   const shown = table.columns.filter((column) => isShownAtFirst(column, 1200));
-  return table.rows.length === 1 && shown.length > 2 && shown.every((column) => column.look === "figure" || column.look === "spark");
+  return (
+    table.rows.length === 1 &&
+    shown.length > 2 &&
+    shown.every((column) => column.look === "figure" || column.look === "spark")
+  );
 }
 
 export function Strip(props: { table: TablePart }): JSX.Element {
-  const shown = () => props.table.columns.map((column, place) => ({ column, place })).filter(({ column }) => column.look === "figure");
+  const shown = () =>
+    props.table.columns.map((column, place) => ({ column, place })).filter(({ column }) => column.look === "figure");
   return (
     <div class="strip">
       <For each={shown()}>
-        {({ column, place }) => <Stat label={columnLabel(column)} unit={column.unit} value={props.table.rows[0]?.[place] ?? null} />}
+        {({ column, place }) => (
+          <Stat label={columnLabel(column)} unit={column.unit} value={props.table.rows[0]?.[place] ?? null} />
+        )}
       </For>
     </div>
   );
@@ -97,7 +104,14 @@ export function Metrics(props: { metrics: MetricPart[] }): JSX.Element {
         <For each={props.metrics}>
           {(metric) => (
             <Stat
-              label={columnLabel({ name: metric.name, label: null, unit: metric.unit, look: "value", class: null, from_width: 0 })}
+              label={columnLabel({
+                name: metric.name,
+                label: null,
+                unit: metric.unit,
+                look: "value",
+                class: null,
+                from_width: 0,
+              })}
               unit={metric.unit}
               value={metric.value}
               reason={metric.reason ?? undefined}
@@ -117,8 +131,14 @@ export function tableTitle(table: TablePart): string {
 const MOST_ROWS = 200;
 
 /** A table that is short enough to stand in the page. */
-export function SmallTable(props: { table: TablePart; missing: Missing[]; isShown?: (column: Column) => boolean; most?: number }): JSX.Element {
-  const columns = () => shownColumns(props.table, props.missing, props.isShown ?? ((column) => isShownAtFirst(column, 1200)));
+export function SmallTable(props: {
+  table: TablePart;
+  missing: Missing[];
+  isShown?: (column: Column) => boolean;
+  most?: number;
+}): JSX.Element {
+  const columns = () =>
+    shownColumns(props.table, props.missing, props.isShown ?? ((column) => isShownAtFirst(column, 1200)));
   const classPlace = () => props.table.columns.findIndex((column) => column.look === "class");
   return (
     <table>

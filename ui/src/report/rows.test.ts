@@ -3,7 +3,14 @@ import type { Column, TablePart } from "../server/types";
 import { perStepOrCall } from "./columns";
 import { arrange, asCsv, asTsv, parseSort } from "./rows";
 
-const column = (name: string, unit: Column["unit"] = "plain"): Column => ({ name, label: null, unit, look: "value", class: null, from_width: 0 });
+const column = (name: string, unit: Column["unit"] = "plain"): Column => ({
+  name,
+  label: null,
+  unit,
+  look: "value",
+  class: null,
+  from_width: 0,
+});
 
 const table: TablePart = {
   kind: "table",
@@ -42,5 +49,7 @@ test("sums are divided, shares are not", () => {
 
 test("rows as text keep names and digits", () => {
   expect(asTsv(table, [0], [0, 2])).toBe("name\ttime_ns\naten::mm\t500");
-  expect(asCsv({ ...table, rows: [['a "b", c', 1, 2, null]] })).toBe('name,calls,time_ns,share_ratio\r\n"a ""b"", c",1,2,\r\n');
+  expect(asCsv({ ...table, rows: [['a "b", c', 1, 2, null]] })).toBe(
+    'name,calls,time_ns,share_ratio\r\n"a ""b"", c",1,2,\r\n',
+  );
 });

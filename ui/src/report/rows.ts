@@ -28,9 +28,15 @@ export function arrange(table: TablePart, filter: string, sort: Sort | undefined
 
 /** Whether all words of the filter stand somewhere in the texts of a row. */
 export function matches(row: Cell[], filter: string): boolean {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   if (words.length === 0) return true;
-  const text = row.filter((cell) => typeof cell === "string").join("\n").toLowerCase();
+  const text = row
+    .filter((cell) => typeof cell === "string")
+    .join("\n")
+    .toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

@@ -1,10 +1,20 @@
 // Keeps only the rows on screen in the page, however many there are.
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer, type VirtualItem } from "@tanstack/virtual-core";
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualItem,
+} from "@tanstack/virtual-core";
 import { createEffect, createSignal, onCleanup, onMount } from "solid-js";
 
 export type VirtualRows = { items: () => VirtualItem[]; height: () => number; show: (index: number) => void };
 
-export function createVirtualRows(scroller: () => HTMLElement, count: () => number, sizeOf: (index: number) => number): VirtualRows {
+export function createVirtualRows(
+  scroller: () => HTMLElement,
+  count: () => number,
+  sizeOf: (index: number) => number,
+): VirtualRows {
   const [version, setVersion] = createSignal(0);
   const options = () => ({
     count: count(),

@@ -27,16 +27,7 @@ export type Source = {
   rows: Record<string, number>;
 };
 
-export type Unit =
-  | "ns"
-  | "bytes"
-  | "moved_bytes"
-  | "ratio"
-  | "gb_per_s"
-  | "flops"
-  | "flops_per_s"
-  | "id"
-  | "plain";
+export type Unit = "ns" | "bytes" | "moved_bytes" | "ratio" | "gb_per_s" | "flops" | "flops_per_s" | "id" | "plain";
 
 export type Look =
   | "value"

@@ -25,13 +25,22 @@ export function App(): JSX.Element {
   // The timeline needs the width.
   const isSlim = () => (railChoice() === undefined ? currentPage() === "timeline" : railChoice() === "slim");
   onMount(() => {
-    followSession((name) => tell("New run found", { label: "Open", address: pageAddress("overview", { run: name, rank: undefined, window: undefined }) }));
+    followSession((name) =>
+      tell("New run found", {
+        label: "Open",
+        address: pageAddress("overview", { run: name, rank: undefined, window: undefined }),
+      }),
+    );
     followCounts();
     followKeys({ help: () => setShowsHelp(true), toggleRail: () => chooseRail(isSlim() ? "wide" : "slim") });
   });
   return (
     <div class="app" classList={{ slim: isSlim() }}>
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("main")?.focus())}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("main")?.focus())}
+      >
         Skip to the page
       </a>
       <TopBar openHelp={() => setShowsHelp(true)} />
@@ -58,7 +67,11 @@ function RunOrReason(): JSX.Element {
         <ErrorState error={sessionError()} />
       </Match>
       <Match when={session()?.runs.length === 0}>
-        <EmptyState title="No run yet" why="Stepscope shows traces of PyTorch and other profilers as soon as there is one." code="stepscope open trace.json.gz" />
+        <EmptyState
+          title="No run yet"
+          why="Stepscope shows traces of PyTorch and other profilers as soon as there is one."
+          code="stepscope open trace.json.gz"
+        />
       </Match>
       <Match when={run()?.state === "reading"}>
         <ReadingState runs={reading()} />
@@ -67,10 +80,17 @@ function RunOrReason(): JSX.Element {
         <ErrorState error={run()?.error ?? "the trace could not be read"} />
       </Match>
       <Match when={session() !== undefined && run() === undefined}>
-        <EmptyState title="This run is not here" why="The link names a run that this server does not have. Choose one at the top." />
+        <EmptyState
+          title="This run is not here"
+          why="The link names a run that this server does not have. Choose one at the top."
+        />
       </Match>
       <Match when={run()?.sources.every((source) => source.events === 0)}>
-        <EmptyState title="This recording is empty" why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file." code="for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()" />
+        <EmptyState
+          title="This recording is empty"
+          why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file."
+          code="for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()"
+        />
       </Match>
       <Match when={run()}>
         <CurrentPage />

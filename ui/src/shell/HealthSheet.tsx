@@ -31,7 +31,14 @@ export function healthFigures(report: Report, rank: number, window: number): Hea
   const table = report.parts.find((part) => part.kind === "table");
   if (table?.kind !== "table") return [];
   const place = (name: string) => table.columns.findIndex((column) => column.name === name);
-  const [ofRank, ofWindow, figure, value, reason, meaning] = ["rank", "window", "figure", "value", "reason", "meaning"].map(place);
+  const [ofRank, ofWindow, figure, value, reason, meaning] = [
+    "rank",
+    "window",
+    "figure",
+    "value",
+    "reason",
+    "meaning",
+  ].map(place);
   return table.rows
     .filter((row) => (ofRank! < 0 || row[ofRank!] === rank) && (ofWindow! < 0 || row[ofWindow!] === window))
     .map((row) => ({
@@ -46,13 +53,17 @@ export function healthFigures(report: Report, rank: number, window: number): Hea
 export function healthText(figure: HealthFigure): string {
   const unit: Unit = figure.name.endsWith("_ns") ? "ns" : figure.name.endsWith("_ratio") ? "ratio" : "plain";
   if (typeof figure.value === "object" && figure.value !== null) {
-    return Object.entries(figure.value).map(([name, value]) => `${name.replaceAll("_", " ")}: ${String(value)}`).join(", ");
+    return Object.entries(figure.value)
+      .map(([name, value]) => `${name.replaceAll("_", " ")}: ${String(value)}`)
+      .join(", ");
   }
   return typeof figure.value === "string" ? figure.value.replaceAll("_", " ") : figureText(unit, figure.value);
 }
 
 export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Element {
-  const [report, retry] = createAnswer(sourceKey, (key) => analysis(key.run, "health", { rank: key.rank, window: key.window }));
+  const [report, retry] = createAnswer(sourceKey, (key) =>
+    analysis(key.run, "health", { rank: key.rank, window: key.window }),
+  );
   const figures = (report: Report) => healthFigures(report, sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);
   return (
     <Sheet title="Trace health" close={props.close} aside={<HealthBadge grade={props.grade} />}>
@@ -72,7 +83,14 @@ export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Ele
                   <tr>
                     <td>{figure.name.replace(/_(ns|ratio)$/, "").replaceAll("_", " ")}</td>
                     <td class="num">
-                      <Show when={figure.value !== null} fallback={<span class="null" title={String(figure.reason ?? "")}>–</span>}>
+                      <Show
+                        when={figure.value !== null}
+                        fallback={
+                          <span class="null" title={String(figure.reason ?? "")}>
+                            –
+                          </span>
+                        }
+                      >
                         {healthText(figure)}
                       </Show>
                     </td>

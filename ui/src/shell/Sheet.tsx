@@ -2,7 +2,12 @@
 import { onMount, type JSX } from "solid-js";
 import { Icon } from "./icons";
 
-export function Sheet(props: { title: string; close: () => void; children: JSX.Element; aside?: JSX.Element }): JSX.Element {
+export function Sheet(props: {
+  title: string;
+  close: () => void;
+  children: JSX.Element;
+  aside?: JSX.Element;
+}): JSX.Element {
   let dialog!: HTMLDialogElement;
   onMount(() => dialog.showModal());
   return (

@@ -4,7 +4,18 @@ import { stepNumber } from "../format/names";
 import { figureText } from "../format/number";
 import { openQuestions } from "../server/client";
 import { choice, choose, currentPage, goTo, pageAddress } from "../state/route";
-import { chosenRange, chosenSteps, comparedRuns, ranks, run, session, showsAllRanks, source, timelineOutline, windows } from "../state/session";
+import {
+  chosenRange,
+  chosenSteps,
+  comparedRuns,
+  ranks,
+  run,
+  session,
+  showsAllRanks,
+  source,
+  timelineOutline,
+  windows,
+} from "../state/session";
 import { theme, toggleTheme } from "../state/theme";
 import { HealthBadge, HealthSheet } from "./HealthSheet";
 import { Brand, Icon } from "./icons";
@@ -63,8 +74,22 @@ function Selectors(): JSX.Element {
         <Selector
           label="Run"
           value={run()?.run ?? ""}
-          options={[...(run() ? [] : [["", "choose one"] as [string, string]]), ...runs().map((name): [string, string] => [name, name])]}
-          choose={(value) => choose({ run: value, rank: undefined, window: undefined, steps: undefined, from: undefined, to: undefined, sel: undefined, view: undefined })}
+          options={[
+            ...(run() ? [] : [["", "choose one"] as [string, string]]),
+            ...runs().map((name): [string, string] => [name, name]),
+          ]}
+          choose={(value) =>
+            choose({
+              run: value,
+              rank: undefined,
+              window: undefined,
+              steps: undefined,
+              from: undefined,
+              to: undefined,
+              sel: undefined,
+              view: undefined,
+            })
+          }
         />
       </Show>
       <Show when={source()}>
@@ -73,16 +98,30 @@ function Selectors(): JSX.Element {
           value={showsAllRanks() && choice("rank") === undefined ? "all" : String(source()?.rank)}
           options={[
             ...(showsAllRanks() && ranks().length > 1 ? [["all", `all ${ranks().length}`] as [string, string]] : []),
-            ...ranks().map((rank): [string, string] => [String(rank), ranks().length > 1 ? `${rank} of ${ranks()[0]}–${ranks().at(-1)}` : String(rank)]),
+            ...ranks().map((rank): [string, string] => [
+              String(rank),
+              ranks().length > 1 ? `${rank} of ${ranks()[0]}–${ranks().at(-1)}` : String(rank),
+            ]),
           ]}
-          choose={(value) => choose({ rank: value === "all" ? undefined : value, window: undefined, sel: undefined, view: undefined })}
+          choose={(value) =>
+            choose({ rank: value === "all" ? undefined : value, window: undefined, sel: undefined, view: undefined })
+          }
         />
         <Show when={windows().length > 1}>
           <Selector
             label="Window"
             value={String(source()?.window)}
             options={windows().map((window, place) => [String(window), `${place + 1} of ${windows().length}`])}
-            choose={(value) => choose({ window: value, steps: undefined, from: undefined, to: undefined, sel: undefined, view: undefined })}
+            choose={(value) =>
+              choose({
+                window: value,
+                steps: undefined,
+                from: undefined,
+                to: undefined,
+                sel: undefined,
+                view: undefined,
+              })
+            }
           />
         </Show>
         <StepSelector />
@@ -93,11 +132,22 @@ function Selectors(): JSX.Element {
 
 /** On the page that compares, the two sides take the place of the run. */
 function ComparedSelectors(): JSX.Element {
-  const options = () => (session()?.runs ?? []).filter((run) => run.state === "ready").map((run): [string, string] => [run.run, run.run]);
+  const options = () =>
+    (session()?.runs ?? []).filter((run) => run.state === "ready").map((run): [string, string] => [run.run, run.run]);
   return (
     <div class="selectors">
-      <Selector label="A" value={comparedRuns()[0]?.run ?? ""} options={options()} choose={(value) => choose({ a: value })} />
-      <Selector label="B" value={comparedRuns()[1]?.run ?? ""} options={options()} choose={(value) => choose({ b: value })} />
+      <Selector
+        label="A"
+        value={comparedRuns()[0]?.run ?? ""}
+        options={options()}
+        choose={(value) => choose({ a: value })}
+      />
+      <Selector
+        label="B"
+        value={comparedRuns()[1]?.run ?? ""}
+        options={options()}
+        choose={(value) => choose({ b: value })}
+      />
     </div>
   );
 }
@@ -114,7 +164,8 @@ function StepSelector(): JSX.Element {
   const options = (): [string, string][] => {
     const chosen = chosenSteps();
     const each = steps().map((step, place): [string, string] => [String(step.step), `${number(place)} of ${all()}`]);
-    const range: [string, string][] = chosen && chosen.first !== chosen.last ? [[value(), `${span(chosen.first, chosen.last)} of ${all()}`]] : [];
+    const range: [string, string][] =
+      chosen && chosen.first !== chosen.last ? [[value(), `${span(chosen.first, chosen.last)} of ${all()}`]] : [];
     return [["", all()], ...range, ...each];
   };
   return (
@@ -130,7 +181,12 @@ function StepSelector(): JSX.Element {
 }
 
 /** A choice; one that leaves no choice is a text without an arrow. */
-function Selector(props: { label: string; value: string; options: [string, string][]; choose: (value: string) => void }): JSX.Element {
+function Selector(props: {
+  label: string;
+  value: string;
+  options: [string, string][];
+  choose: (value: string) => void;
+}): JSX.Element {
   return (
     <Show
       when={props.options.length > 1}
@@ -171,7 +227,13 @@ function Search(): JSX.Element {
       }}
     >
       <Icon name="search" size={14} />
-      <input type="search" name="q" autocomplete="off" placeholder="Search events, operators, kernels" aria-label="Search events, operators, kernels" />
+      <input
+        type="search"
+        name="q"
+        autocomplete="off"
+        placeholder="Search events, operators, kernels"
+        aria-label="Search events, operators, kernels"
+      />
       <kbd>/</kbd>
     </form>
   );

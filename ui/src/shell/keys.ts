@@ -72,7 +72,9 @@ function handle(key: string, actions: ShellActions): boolean {
 }
 
 function focusSearch(): void {
-  const field = document.querySelector<HTMLInputElement>("main input[type=search]") ?? document.querySelector<HTMLInputElement>("input[type=search]");
+  const field =
+    document.querySelector<HTMLInputElement>("main input[type=search]") ??
+    document.querySelector<HTMLInputElement>("input[type=search]");
   field?.focus();
   field?.select();
 }

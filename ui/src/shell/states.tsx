@@ -68,7 +68,9 @@ export function ReadingState(props: { runs: Run[] }): JSX.Element {
   const left = (run: Run) => {
     const speed = rate(run);
     const rest = (run.progress?.total_bytes ?? 0) - (run.progress?.done_bytes ?? 0);
-    return speed === undefined ? "" : `${figureText("moved_bytes", Math.round(speed))}/s · ${Math.ceil(rest / speed)} s left`;
+    return speed === undefined
+      ? ""
+      : `${figureText("moved_bytes", Math.round(speed))}/s · ${Math.ceil(rest / speed)} s left`;
   };
   return (
     <div class="state" role="status">
@@ -80,7 +82,11 @@ export function ReadingState(props: { runs: Run[] }): JSX.Element {
               <span class="muted">reading</span>
             </div>
             <div class="track">
-              <i style={{ width: `${(100 * (run.progress?.done_bytes ?? 0)) / Math.max(1, run.progress?.total_bytes ?? 1)}%` }} />
+              <i
+                style={{
+                  width: `${(100 * (run.progress?.done_bytes ?? 0)) / Math.max(1, run.progress?.total_bytes ?? 1)}%`,
+                }}
+              />
             </div>
             <div class="line">
               <span>

@@ -71,7 +71,10 @@ const [place, setPlace] = createSignal<Place>(parseHash(typeof location === "und
 // One memo a choice, so that a page hears only of the choices it asks for.
 const watched = createRoot(() => ({
   page: createMemo(() => place().page),
-  choices: Object.fromEntries(KEYS.map((key) => [key, createMemo(() => place().choices[key])])) as Record<Key, () => string | undefined>,
+  choices: Object.fromEntries(KEYS.map((key) => [key, createMemo(() => place().choices[key])])) as Record<
+    Key,
+    () => string | undefined
+  >,
 }));
 
 export const currentPage = watched.page;

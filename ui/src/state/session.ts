@@ -58,7 +58,11 @@ export const comparedRuns = (): [Run | undefined, Run | undefined] => {
 export const ranks = (): number[] => [...new Set(run()?.sources.map((source) => source.rank) ?? [])];
 export const windows = (): number[] => {
   const rank = source()?.rank;
-  return run()?.sources.filter((source) => source.rank === rank).map((source) => source.window) ?? [];
+  return (
+    run()
+      ?.sources.filter((source) => source.rank === rank)
+      .map((source) => source.window) ?? []
+  );
 };
 
 /** Pages that show all ranks unless one is chosen. */

@@ -11,7 +11,12 @@ import type { TimelineState } from "./state";
 
 const MOST = 300;
 
-export function AsTable(props: { state: TimelineState; rows: Row[]; store: LaneStore; select: (spanId: number) => void }): JSX.Element {
+export function AsTable(props: {
+  state: TimelineState;
+  rows: Row[];
+  store: LaneStore;
+  select: (spanId: number) => void;
+}): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
   const spans = () => {
     const view = props.state.view();
@@ -19,8 +24,17 @@ export function AsTable(props: { state: TimelineState; rows: Row[]; store: LaneS
       const lanes = row.kind === "track" ? props.store.lanes(row.track.track).current : undefined;
       if (!lanes || row.kind !== "track") return [];
       return Array.from({ length: lanes.size }, (_, i) => i)
-        .filter((i) => lanes.count[i] === 1 && lanes.start[i]! <= view.to && lanes.start[i]! + lanes.dur[i]! >= view.from)
-        .map((i) => ({ track: row.title, name: nameOnSpan(lanes.names[i]!, classAt(lanes, i)), className: classAt(lanes, i), start: lanes.start[i]!, dur: lanes.dur[i]!, id: lanes.spanId[i]! }));
+        .filter(
+          (i) => lanes.count[i] === 1 && lanes.start[i]! <= view.to && lanes.start[i]! + lanes.dur[i]! >= view.from,
+        )
+        .map((i) => ({
+          track: row.title,
+          name: nameOnSpan(lanes.names[i]!, classAt(lanes, i)),
+          className: classAt(lanes, i),
+          start: lanes.start[i]!,
+          dur: lanes.dur[i]!,
+          id: lanes.spanId[i]!,
+        }));
     });
     return found.sort((a, b) => b.dur - a.dur).slice(0, MOST);
   };

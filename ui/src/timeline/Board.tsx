@@ -2,12 +2,12 @@
 import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { classLabel } from "../format/names";
 import { count, exactTime } from "../format/number";
-import { search, type SourceKey } from "../server/questions";
+import type { SourceKey } from "../server/questions";
 import type { SpanRow, TimelineOutline } from "../server/types";
 import { isTyping } from "../shell/keys";
 import { tell } from "../shell/Toast";
 import { choice, choose } from "../state/route";
-import { fromZero, source as recording } from "../state/session";
+import { source as recording } from "../state/session";
 import { theme } from "../state/theme";
 import { createCurves } from "./ask_curves";
 import { AsTable } from "./AsTable";
@@ -26,6 +26,7 @@ import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
 import { SpanPane } from "./SpanPane";
 import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
 import { fitted, lengthOf, type Range } from "./view";
+import { createWalk } from "./walk";
 
 const HIT_PX = 3;
 const SNAP_PX = 6;
@@ -33,7 +34,13 @@ const TALL_SCREEN_PX = 1000;
 
 type Tip = { x: number; y: number; title: string; lines: string[] };
 
-export function Board(props: { source: SourceKey; outline: TimelineOutline; state: TimelineState; colorBy: ColorBy; range: Range | undefined }): JSX.Element {
+export function Board(props: {
+  source: SourceKey;
+  outline: TimelineOutline;
+  state: TimelineState;
+  colorBy: ColorBy;
+  range: Range | undefined;
+}): JSX.Element {
   let body!: HTMLDivElement;
   let ground!: HTMLCanvasElement;
   let spans!: HTMLCanvasElement;
@@ -50,19 +57,34 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
   let cursorTrack: number | undefined;
 
   const [python, setPython] = createSignal<ReadonlyMap<number, number>>(new Map());
-  const store = new LaneStore(source, outline.zero_ns, state.bounds, (track) => {
-    isSceneStale = true;
-    const { whole } = store.lanes(track);
-    const lanes = whole ? pythonLanes(whole) : 0;
-    if ((python().get(track) ?? 0) !== lanes) setPython(new Map(python()).set(track, lanes));
-    setLoaded((times) => times + 1);
-  }, (error) => tell(error instanceof Error ? error.message : String(error)));
+  const store = new LaneStore(
+    source,
+    outline.zero_ns,
+    state.bounds,
+    (track) => {
+      isSceneStale = true;
+      const { whole } = store.lanes(track);
+      const lanes = whole ? pythonLanes(whole) : 0;
+      if ((python().get(track) ?? 0) !== lanes) setPython(new Map(python()).set(track, lanes));
+      setLoaded((times) => times + 1);
+    },
+    (error) => tell(error instanceof Error ? error.message : String(error)),
+  );
   onCleanup(() => store.close());
 
   const curves = createCurves(source, outline, () => loaded() > 0);
   const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
   const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
-  const layout = createMemo(() => layOut(outline, { toggled: toggled(), pinned: pinned(), pythonLanes: (track) => python().get(track) ?? 0, curves: curves(), deviceName: (device) => recording()?.devices[device] ?? "", laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17 }));
+  const layout = createMemo(() =>
+    layOut(outline, {
+      toggled: toggled(),
+      pinned: pinned(),
+      pythonLanes: (track) => python().get(track) ?? 0,
+      curves: curves(),
+      deviceName: (device) => recording()?.devices[device] ?? "",
+      laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17,
+    }),
+  );
   const range = () => drawing() ?? props.range;
   const selected = createMemo((): Spot | undefined => {
     loaded();
@@ -107,7 +129,11 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
       isSceneStale = false;
     }
     const pixelsPerNs = now.width / lengthOf(now.view);
-    painter?.draw(now.width, now.height, { pixelsPerNs, originPixel: (scene.origin - now.view.from) * pixelsPerNs, scroll: now.scroll });
+    painter?.draw(now.width, now.height, {
+      pixelsPerNs,
+      originPixel: (scene.origin - now.view.from) * pixelsPerNs,
+      scroll: now.scroll,
+    });
     drawGround(prepare(ground, now.width, now.height), now);
     drawOverlay(prepare(above, now.width, now.height), now);
     drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range);
@@ -116,19 +142,25 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
   onMount(() => {
     painter = Painter.on(spans);
     palette = readPalette(body);
-    const observer = new ResizeObserver(() => setSize({ width: Math.max(1, spans.clientWidth), height: Math.max(1, body.clientHeight) }));
+    const observer = new ResizeObserver(() =>
+      setSize({ width: Math.max(1, spans.clientWidth), height: Math.max(1, body.clientHeight) }),
+    );
     observer.observe(body);
     const stop = new AbortController();
     followHand(above, false, surface, stop.signal);
     followHand(head, true, { ...surface, click: clickRuler, hover: () => undefined }, stop.signal);
     addEventListener("keydown", onKey, { signal: stop.signal });
-    addEventListener("stepscope:match", (event) => goToMatch((event as CustomEvent<number>).detail), { signal: stop.signal });
+    addEventListener("stepscope:match", (event) => goToMatch((event as CustomEvent<number>).detail), {
+      signal: stop.signal,
+    });
     onCleanup(() => (observer.disconnect(), stop.abort()));
-    createEffect(on([theme, () => props.colorBy, layout], () => {
-      palette = readPalette(body);
-      isSceneStale = true;
-      invalidate();
-    }));
+    createEffect(
+      on([theme, () => props.colorBy, layout], () => {
+        palette = readPalette(body);
+        isSceneStale = true;
+        invalidate();
+      }),
+    );
     createEffect(() => {
       picture();
       loaded();
@@ -137,20 +169,25 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
     createEffect(() => {
       const { rows } = layout();
       const seen = visible({ rows, scroll: scroll() - 200, height: size().height + 400 });
-      const tracks = seen.flatMap((row) => (row.kind === "track" ? [row.track.track] : row.kind === "busy" ? row.tracks.map((track) => track.track) : []));
+      const tracks = seen.flatMap((row) =>
+        row.kind === "track" ? [row.track.track] : row.kind === "busy" ? row.tracks.map((track) => track.track) : [],
+      );
       if (size().width > 1) store.look([...new Set(tracks)], state.view(), Math.round(size().width));
     });
   });
 
   // A selection that comes with the address or by a key is brought on screen.
-  createEffect(on([() => state.selectedId(), () => state.details()], ([id, details]) => {
-    if (id === undefined || !details || Number(details.span.span_id) !== id) return;
-    const spot = spotOf(details.span, outline, store);
-    const next = viewOn(state.view(), { from: spot.start, to: spot.start + spot.dur }, state.bounds);
-    if (next !== state.view()) state.look(next);
-    const row = trackRowOf(layout().rows, spot.track);
-    if (row && (row.y < scroll() || row.y + row.height > scroll() + size().height)) body.scrollTop = Math.max(0, row.y - 40);
-  }));
+  createEffect(
+    on([() => state.selectedId(), () => state.details()], ([id, details]) => {
+      if (id === undefined || !details || Number(details.span.span_id) !== id) return;
+      const spot = spotOf(details.span, outline, store);
+      const next = viewOn(state.view(), { from: spot.start, to: spot.start + spot.dur }, state.bounds);
+      if (next !== state.view()) state.look(next);
+      const row = trackRowOf(layout().rows, spot.track);
+      if (row && (row.y < scroll() || row.y + row.height > scroll() + size().height))
+        body.scrollTop = Math.max(0, row.y - 40);
+    }),
+  );
 
   const timeAt = (x: number) => state.view().from + (x / size().width) * lengthOf(state.view());
   const pixelNs = () => lengthOf(state.view()) / size().width;
@@ -171,7 +208,13 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
 
   function spotAt(found: { lanes: Lanes; entry: number; track: number }): Spot {
     const { lanes, entry, track } = found;
-    return { track, depth: lanes.depth[entry]!, start: lanes.start[entry]!, dur: lanes.dur[entry]!, spanId: lanes.spanId[entry]! };
+    return {
+      track,
+      depth: lanes.depth[entry]!,
+      start: lanes.start[entry]!,
+      dur: lanes.dur[entry]!,
+      spanId: lanes.spanId[entry]!,
+    };
   }
 
   const surface: Surface = {
@@ -208,13 +251,25 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
       }
       const { lanes, entry } = found;
       const many = lanes.count[entry]!;
-      const lines = many > 1 ? [`${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`, `longest: ${nameOnSpan(lanes.names[entry]!, classAt(lanes, entry))}`] : [exactTime(lanes.dur[entry]!)];
+      const lines =
+        many > 1
+          ? [
+              `${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`,
+              `longest: ${nameOnSpan(lanes.names[entry]!, classAt(lanes, entry))}`,
+            ]
+          : [exactTime(lanes.dur[entry]!)];
       const box = above.getBoundingClientRect();
-      setTip({ x: box.left + x, y: box.top + y, title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(lanes.names[entry]!, classAt(lanes, entry)), lines: many > 1 ? lines : [...lines, classLabel(classAt(lanes, entry))] });
+      setTip({
+        x: box.left + x,
+        y: box.top + y,
+        title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(lanes.names[entry]!, classAt(lanes, entry)),
+        lines: many > 1 ? lines : [...lines, classLabel(classAt(lanes, entry))],
+      });
     },
     leave: () => (setHovered(undefined), setTip(undefined)),
     drawing: (range) => (setTip(undefined), setDrawing(range)),
-    chose: (chosen) => choose({ from: String(Math.round(chosen.from)), to: String(Math.round(chosen.to)), sel: undefined }),
+    chose: (chosen) =>
+      choose({ from: String(Math.round(chosen.from)), to: String(Math.round(chosen.to)), sel: undefined }),
   };
 
   /** A bucket opens up into its events. */
@@ -234,29 +289,7 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
     else if (spot) state.look(fitted({ from: spot.start, to: spot.start + spot.dur }, state.bounds, 0.5), "push");
   };
 
-  let matchPlace = -1;
-  createEffect(on(() => state.matches(), () => (matchPlace = -1)));
-  function goToMatch(by: number): void {
-    const all = state.matches();
-    if (all.length === 0) return;
-    const order = [...all.keys()].sort((a, b) => state.matchStarts()[a]! - state.matchStarts()[b]!);
-    const first = matchPlace < 0 ? order.findIndex((place) => state.matchStarts()[place]! >= state.view().from) - (by > 0 ? 1 : 0) : matchPlace;
-    matchPlace = (first + by + order.length) % order.length;
-    choose({ sel: String(all[order[matchPlace]!]!.span_id) });
-  }
-
-  /** The event before or after the selected one that has the same name. */
-  async function sameName(by: number): Promise<void> {
-    const details = state.details();
-    if (!details) return;
-    const name = String(details.span.name);
-    const found = await search(source, name, new AbortController().signal);
-    const own = fromZero(outline, Number(details.span.start_ns));
-    const starts = found.matches.filter((match) => match.name === name).map((match) => ({ id: match.span_id, start: fromZero(outline, match.start_ns) })).sort((a, b) => a.start - b.start);
-    const next = by > 0 ? starts.find((match) => match.start > own) : starts.findLast((match) => match.start < own);
-    if (next) choose({ sel: String(next.id) });
-    else tell(by > 0 ? "No later event of this name" : "No earlier event of this name");
-  }
+  const { goToMatch, sameName } = createWalk(source, outline, state);
 
   const togglePin = (track: number) => {
     const next = pinned().includes(track) ? pinned().filter((other) => other !== track) : [...pinned(), track];
@@ -294,27 +327,60 @@ export function Board(props: { source: SourceKey; outline: TimelineOutline; stat
         </div>
         <canvas ref={head} role="img" aria-label="Ruler with the steps; drag to move, click a step to choose it" />
       </div>
-      <div class="board" ref={body} onScroll={() => setScroll(body.scrollTop)} tabindex="0" role="region" aria-label="Tracks">
+      <div
+        class="board"
+        ref={body}
+        onScroll={() => setScroll(body.scrollTop)}
+        tabindex="0"
+        role="region"
+        aria-label="Tracks"
+      >
         <div class="board-inner" style={{ height: `${layout().height}px` }}>
           <Headers rows={layout().rows} actions={{ togglePin, toggleFold }} />
           <div class="board-canvas" style={{ height: `${size().height}px` }}>
             <canvas ref={ground} aria-hidden="true" />
             <canvas ref={spans} aria-hidden="true" />
-            <canvas ref={above} role="img" aria-label="Spans of threads and streams; the button “As table” lists them" />
+            <canvas
+              ref={above}
+              role="img"
+              aria-label="Spans of threads and streams; the button “As table” lists them"
+            />
           </div>
         </div>
       </div>
-      <AsTable state={state} rows={layout().rows} store={store} select={(id) => choose({ sel: String(id), from: undefined, to: undefined })} />
-      <Show when={range()}>{(range) => <Show when={props.range}><RangePane range={range()} source={source} outline={outline} fit={fit} /></Show>}</Show>
+      <AsTable
+        state={state}
+        rows={layout().rows}
+        store={store}
+        select={(id) => choose({ sel: String(id), from: undefined, to: undefined })}
+      />
+      <Show when={range()}>
+        {(range) => (
+          <Show when={props.range}>
+            <RangePane range={range()} source={source} outline={outline} fit={fit} />
+          </Show>
+        )}
+      </Show>
       <Show when={!props.range && state.details()}>
-        {(details) => <SpanPane details={details()} outline={outline} actions={{ select, next: () => void sameName(1), mark: () => choose({ q: String(details().span.name) }) }} />}
+        {(details) => (
+          <SpanPane
+            details={details()}
+            outline={outline}
+            actions={{ select, next: () => void sameName(1), mark: () => choose({ q: String(details().span.name) }) }}
+          />
+        )}
       </Show>
       <div class="hidden-text" role="status">
-        {state.details() ? `${String(state.details()?.span.name)}, ${exactTime(Number(state.details()?.span.dur_ns))}` : ""}
+        {state.details()
+          ? `${String(state.details()?.span.name)}, ${exactTime(Number(state.details()?.span.dur_ns))}`
+          : ""}
       </div>
       <Show when={tip()}>
         {(tip) => (
-          <div class="tip" style={{ left: `${Math.min(tip().x + 14, window.innerWidth - 440)}px`, top: `${tip().y + 16}px` }}>
+          <div
+            class="tip"
+            style={{ left: `${Math.min(tip().x + 14, window.innerWidth - 440)}px`, top: `${tip().y + 16}px` }}
+          >
             <b>{tip().title}</b>
             {tip().lines.map((line) => (
               <div class="muted">{line}</div>

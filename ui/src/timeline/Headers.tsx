@@ -13,8 +13,12 @@ export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Ele
         {(row) => (
           <div class={`track-head ${row.kind}`} style={{ top: `${row.y}px`, height: `${row.height}px` }}>
             <Switch>
-              <Match when={row.kind === "group" && row}>{(group) => <GroupHead row={group() as Extract<Row, { kind: "group" }>} actions={props.actions} />}</Match>
-              <Match when={row.kind === "track" && row}>{(track) => <TrackHead row={track() as Extract<Row, { kind: "track" }>} actions={props.actions} />}</Match>
+              <Match when={row.kind === "group" && row}>
+                {(group) => <GroupHead row={group() as Extract<Row, { kind: "group" }>} actions={props.actions} />}
+              </Match>
+              <Match when={row.kind === "track" && row}>
+                {(track) => <TrackHead row={track() as Extract<Row, { kind: "track" }>} actions={props.actions} />}
+              </Match>
               <Match when={row.kind === "busy" || row.kind === "curve"}>
                 <span class="pin" />
                 <span class="words">
@@ -48,17 +52,35 @@ function TrackHead(props: { row: Extract<Row, { kind: "track" }>; actions: Heade
   const number = () => props.row.track.track;
   return (
     <>
-      <button class="pin" classList={{ on: props.row.isPinned }} aria-pressed={props.row.isPinned} aria-label={`Pin ${props.row.title}`} title="Pin to the top (p)" onClick={() => props.actions.togglePin(number())}>
+      <button
+        class="pin"
+        classList={{ on: props.row.isPinned }}
+        aria-pressed={props.row.isPinned}
+        aria-label={`Pin ${props.row.title}`}
+        title="Pin to the top (p)"
+        onClick={() => props.actions.togglePin(number())}
+      >
         <Icon name="pin" size={12} />
       </button>
-      <button class="words" title={`${props.row.track.name}: ${count(props.row.track.spans)} events. Click folds.`} aria-expanded={!props.row.isFolded} onClick={() => props.actions.toggleFold(String(number()))}>
+      <button
+        class="words"
+        title={`${props.row.track.name}: ${count(props.row.track.spans)} events. Click folds.`}
+        aria-expanded={!props.row.isFolded}
+        onClick={() => props.actions.toggleFold(String(number()))}
+      >
         <span>{props.row.title}</span>
         <Show when={!props.row.isFolded}>
-          <span class="faint">{props.row.note || `${count(props.row.track.spans)} ${props.row.track.spans === 1 ? "event" : "events"}`}</span>
+          <span class="faint">
+            {props.row.note || `${count(props.row.track.spans)} ${props.row.track.spans === 1 ? "event" : "events"}`}
+          </span>
         </Show>
       </button>
       <Show when={!props.row.isFolded && (props.row.hidden > 0 || props.row.isWhole)}>
-        <button class="deeper" title={props.row.first > 0 ? "Python frames and deeper lanes" : "Deeper lanes"} onClick={() => props.actions.toggleFold(`+${number()}`)}>
+        <button
+          class="deeper"
+          title={props.row.first > 0 ? "Python frames and deeper lanes" : "Deeper lanes"}
+          onClick={() => props.actions.toggleFold(`+${number()}`)}
+        >
           {props.row.isWhole ? "less" : `+${props.row.hidden}`}
           <span class="hidden-text"> lanes</span>
         </button>

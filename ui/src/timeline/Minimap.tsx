@@ -10,7 +10,13 @@ import { createWhole } from "./whole";
 
 const MOST_STEP_NUMBERS = 30;
 
-export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[]; matchStarts: Float64Array; look: (view: Range) => void }): JSX.Element {
+export function Minimap(props: {
+  bounds: Range;
+  view: Range;
+  steps: RulerStep[];
+  matchStarts: Float64Array;
+  look: (view: Range) => void;
+}): JSX.Element {
   let canvas!: HTMLCanvasElement;
   let map!: HTMLDivElement;
   const whole = createWhole();
@@ -29,7 +35,8 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
   const drawTicks = () => {
     const context = canvas.getContext("2d")!;
     context.fillStyle = getComputedStyle(canvas).getPropertyValue("--accent");
-    for (const start of props.matchStarts) context.fillRect(((start - props.bounds.from) / lengthOf(props.bounds)) * width(), canvas.clientHeight - 3, 1, 3);
+    for (const start of props.matchStarts)
+      context.fillRect(((start - props.bounds.from) / lengthOf(props.bounds)) * width(), canvas.clientHeight - 3, 1, 3);
   };
   /** A time no finer than a thousandth of the view. */
   const coarse = (time: number) => {
@@ -37,9 +44,12 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
     return exactTime(Math.round(time / step) * step);
   };
   const percent = (time: number) => (100 * (time - props.bounds.from)) / lengthOf(props.bounds);
-  const numbered = () => props.steps.filter((_, place) => place % Math.ceil(props.steps.length / MOST_STEP_NUMBERS) === 0);
+  const numbered = () =>
+    props.steps.filter((_, place) => place % Math.ceil(props.steps.length / MOST_STEP_NUMBERS) === 0);
   const moveTo = (event: PointerEvent) => {
-    const middle = props.bounds.from + ((event.clientX - map.getBoundingClientRect().left) / map.clientWidth) * lengthOf(props.bounds);
+    const middle =
+      props.bounds.from +
+      ((event.clientX - map.getBoundingClientRect().left) / map.clientWidth) * lengthOf(props.bounds);
     props.look({ from: middle - lengthOf(props.view) / 2, to: middle + lengthOf(props.view) / 2 });
   };
   return (
@@ -66,7 +76,13 @@ export function Minimap(props: { bounds: Range; view: Range; steps: RulerStep[];
             </span>
           )}
         </For>
-        <div class="frame" style={{ left: `${Math.max(0, percent(props.view.from))}%`, width: `${Math.min(100, percent(props.view.to)) - Math.max(0, percent(props.view.from))}%` }} />
+        <div
+          class="frame"
+          style={{
+            left: `${Math.max(0, percent(props.view.from))}%`,
+            width: `${Math.min(100, percent(props.view.to)) - Math.max(0, percent(props.view.from))}%`,
+          }}
+        />
       </div>
     </div>
   );

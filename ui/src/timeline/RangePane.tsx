@@ -13,12 +13,20 @@ import { lengthOf, type Range } from "./view";
 
 const OPERATORS = 7;
 
-export function RangePane(props: { range: Range; source: SourceKey; outline: TimelineOutline; fit: () => void }): JSX.Element {
-  const statement = createMemo(() => classStatement(props.range, props.source, BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns)));
+export function RangePane(props: {
+  range: Range;
+  source: SourceKey;
+  outline: TimelineOutline;
+  fit: () => void;
+}): JSX.Element {
+  const statement = createMemo(() =>
+    classStatement(props.range, props.source, BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns)),
+  );
   const [classes, retryClasses] = createAnswer(statement, (text) => sql(props.source.run, text, 1));
   const [operators, retryOperators] = createAnswer(
     () => scope(),
-    (parameters) => analysis(props.source.run, "ops", { ...parameters, step: undefined, sort: "-host_self_ns", limit: 200 }),
+    (parameters) =>
+      analysis(props.source.run, "ops", { ...parameters, step: undefined, sort: "-host_self_ns", limit: 200 }),
   );
   const ms = formatOfHeader("ns", "ms")!;
   const length = () => lengthOf(props.range);
@@ -71,7 +79,11 @@ export function RangePane(props: { range: Range; source: SourceKey; outline: Tim
             const table = () => tableNamed(report(), "rows");
             const rows = () =>
               (table()?.rows ?? [])
-                .map((_, row) => ({ name: String(cellNamed(table(), row, "name")), calls: cellNamed(table(), row, "calls"), ns: numberOf(cellNamed(table(), row, "host_self_ns")) ?? 0 }))
+                .map((_, row) => ({
+                  name: String(cellNamed(table(), row, "name")),
+                  calls: cellNamed(table(), row, "calls"),
+                  ns: numberOf(cellNamed(table(), row, "host_self_ns")) ?? 0,
+                }))
                 .sort((a, b) => b.ns - a.ns)
                 .slice(0, OPERATORS);
             return (
@@ -84,7 +96,14 @@ export function RangePane(props: { range: Range; source: SourceKey; outline: Tim
                   </tr>
                 </thead>
                 <tbody>
-                  <For each={rows()} fallback={<tr><td class="faint">No operator starts in this range.</td></tr>}>
+                  <For
+                    each={rows()}
+                    fallback={
+                      <tr>
+                        <td class="faint">No operator starts in this range.</td>
+                      </tr>
+                    }
+                  >
                     {(row) => (
                       <tr>
                         <td>
@@ -147,7 +166,10 @@ function classStatement(range: Range, source: SourceKey, zero: bigint): string {
   const [from, to] = [zero + BigInt(Math.floor(range.from)), zero + BigInt(Math.ceil(range.to))];
   const names = CLASSES.filter((name) => name !== "other");
   const column = (place: number) =>
-    `  union_length(greatest(start_ns, ${from}), least(end_ns, ${to})) FILTER (WHERE class IN (${names.slice(0, place + 1).map((name) => `'${name}'`).join(", ")})) AS up_to_${names[place]}_ns`;
+    `  union_length(greatest(start_ns, ${from}), least(end_ns, ${to})) FILTER (WHERE class IN (${names
+      .slice(0, place + 1)
+      .map((name) => `'${name}'`)
+      .join(", ")})) AS up_to_${names[place]}_ns`;
   return [
     "SELECT",
     names.map((_, place) => column(place)).join(",\n"),

@@ -9,13 +9,24 @@ import { pageAddress } from "../state/route";
 import { Swatch } from "../report/cells";
 
 /** Columns that only tie rows together, or that are shown in words of their own. */
-const PLUMBING = /(_id|_index|^position|^phase|^rank|^window|^depth|^name|^start_ns|^dur_ns|^args|^kind|^stream|^device|^grid.*|^block_.*|^blocks?$|^step|^self_ns|^input_shape|^input_type|^correlation|^link|^stack)$/;
+const PLUMBING =
+  /(_id|_index|^position|^phase|^rank|^window|^depth|^name|^start_ns|^dur_ns|^args|^kind|^stream|^device|^grid.*|^block_.*|^blocks?$|^step|^self_ns|^input_shape|^input_type|^correlation|^link|^stack)$/;
 
-const CLASS_OF_KIND: Record<string, string> = { kernel: "kernel", memcpy: "memcpy", memset: "memset", rt: "runtime", op: "cpu_exec" };
+const CLASS_OF_KIND: Record<string, string> = {
+  kernel: "kernel",
+  memcpy: "memcpy",
+  memset: "memset",
+  rt: "runtime",
+  op: "cpu_exec",
+};
 
 export type SpanPaneActions = { select: (row: SpanRow) => void; next: () => void; mark: () => void };
 
-export function SpanPane(props: { details: SpanDetails; outline: TimelineOutline; actions: SpanPaneActions }): JSX.Element {
+export function SpanPane(props: {
+  details: SpanDetails;
+  outline: TimelineOutline;
+  actions: SpanPaneActions;
+}): JSX.Element {
   const span = () => props.details.span;
   const kind = () => String(span().kind ?? "");
   const name = () => (kind() === "kernel" ? shortKernelName(String(span().name)) : String(span().name));
@@ -49,7 +60,13 @@ export function SpanPane(props: { details: SpanDetails; outline: TimelineOutline
           <dd>{figureText("ns", props.details.same_name.total_ns)}</dd>
           <dt>Min · mean · max</dt>
           <dd>
-            {[props.details.same_name.min_ns, Math.round(props.details.same_name.total_ns / Math.max(1, props.details.same_name.count)), props.details.same_name.max_ns].map((ns) => figureText("ns", ns)).join(" · ")}
+            {[
+              props.details.same_name.min_ns,
+              Math.round(props.details.same_name.total_ns / Math.max(1, props.details.same_name.count)),
+              props.details.same_name.max_ns,
+            ]
+              .map((ns) => figureText("ns", ns))
+              .join(" · ")}
           </dd>
         </dl>
         <div class="buttons">
@@ -60,7 +77,10 @@ export function SpanPane(props: { details: SpanDetails; outline: TimelineOutline
             Mark all
           </button>
           <Show when={kind() === "kernel" || kind() === "op"}>
-            <a class="btn" href={pageAddress(kind() === "kernel" ? "kernels" : "operators", { sel: String(span().name) })}>
+            <a
+              class="btn"
+              href={pageAddress(kind() === "kernel" ? "kernels" : "operators", { sel: String(span().name) })}
+            >
               {kind() === "kernel" ? "Kernels" : "Operators"}
             </a>
           </Show>
@@ -76,13 +96,17 @@ function facts(span: SpanRow, outline: TimelineOutline): [string, string][] {
     ["Duration", exactTime(Number(span.dur_ns))],
     ["Start", exactTime(fromZero(outline, Number(span.start_ns)))],
   ];
-  if (span.self_ns !== undefined && span.self_ns !== span.dur_ns && span.kind !== "kernel") found.push(["Self", exactTime(Number(span.self_ns))]);
-  if (span.stream_id !== undefined) found.push(["Stream", `${String(span.stream_id)} on GPU ${String(span.device_id ?? 0)}`]);
+  if (span.self_ns !== undefined && span.self_ns !== span.dur_ns && span.kind !== "kernel")
+    found.push(["Self", exactTime(Number(span.self_ns))]);
+  if (span.stream_id !== undefined)
+    found.push(["Stream", `${String(span.stream_id)} on GPU ${String(span.device_id ?? 0)}`]);
   const grid = triple(span, "grid");
   if (grid) found.push(["Grid × block", `${grid} × ${triple(span, "block") ?? "–"}`]);
-  if (span.step !== undefined && span.step !== null) found.push(["Step", outline.steps.find((step) => step.step === Number(span.step))?.name ?? String(span.step)]);
+  if (span.step !== undefined && span.step !== null)
+    found.push(["Step", outline.steps.find((step) => step.step === Number(span.step))?.name ?? String(span.step)]);
   if (span.input_shape) found.push(["Input shapes", shapeLabel(String(span.input_shape))]);
-  for (const [name, value] of Object.entries(span)) if (!PLUMBING.test(name) && value !== null) found.push([labelOf(name), valueOf(name, value)]);
+  for (const [name, value] of Object.entries(span))
+    if (!PLUMBING.test(name) && value !== null) found.push([labelOf(name), valueOf(name, value)]);
   return [...found, ...argumentsOf(span)];
 }
 
@@ -98,8 +122,15 @@ function labelOf(name: string): string {
 }
 
 function valueOf(name: string, value: Cell): string {
-  if (typeof value !== "number" && typeof value !== "bigint") return typeof value === "object" ? JSON.stringify(value) : String(value);
-  const unit = name.endsWith("_ns") ? "ns" : name.endsWith("_bytes") ? "bytes" : name.endsWith("_ratio") ? "ratio" : "plain";
+  if (typeof value !== "number" && typeof value !== "bigint")
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  const unit = name.endsWith("_ns")
+    ? "ns"
+    : name.endsWith("_bytes")
+      ? "bytes"
+      : name.endsWith("_ratio")
+        ? "ratio"
+        : "plain";
   return figureText(unit, value);
 }
 
@@ -107,7 +138,10 @@ function valueOf(name: string, value: Cell): string {
 function argumentsOf(span: SpanRow): [string, string][] {
   if (typeof span.args !== "string") return [];
   try {
-    return Object.entries(JSON.parse(span.args) as Record<string, unknown>).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+    return Object.entries(JSON.parse(span.args) as Record<string, unknown>).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]);
   } catch {
     return [["args", span.args]];
   }
@@ -123,18 +157,32 @@ function Connections(props: { details: SpanDetails; outline: TimelineOutline; ac
     <>
       <h2>{details().launch ? "Launched by" : details().kernels.length > 0 ? "Launches" : "Connections"}</h2>
       <dl>
-        <Show when={details().operator}>{(row) => <Linked label="Operator" row={row()} select={props.actions.select} />}</Show>
+        <Show when={details().operator}>
+          {(row) => <Linked label="Operator" row={row()} select={props.actions.select} />}
+        </Show>
         <Show when={details().operator?.input_shape}>
           <dt>Input shapes</dt>
           <dd class="mono">{shapeLabel(String(details().operator?.input_shape))}</dd>
         </Show>
-        <Show when={details().launch}>{(row) => <Linked label="Call" row={row()} select={props.actions.select} />}</Show>
+        <Show when={details().launch}>
+          {(row) => <Linked label="Call" row={row()} select={props.actions.select} />}
+        </Show>
         <Show when={delay() !== undefined}>
           <dt>Launch delay</dt>
-          <dd>{(delay() ?? 0) >= 0 ? `${exactTime(delay() ?? 0)} from end of call to start` : `starts ${exactTime(-(delay() ?? 0))} before the call ends`}</dd>
+          <dd>
+            {(delay() ?? 0) >= 0
+              ? `${exactTime(delay() ?? 0)} from end of call to start`
+              : `starts ${exactTime(-(delay() ?? 0))} before the call ends`}
+          </dd>
         </Show>
-        <Show when={details().forward}>{(row) => <Linked label="Forward" row={row()} select={props.actions.select} />}</Show>
-        <For each={details().kernels.slice(0, 8)}>{(row, place) => <Linked label={place() === 0 ? "Device work" : ""} row={row} select={props.actions.select} />}</For>
+        <Show when={details().forward}>
+          {(row) => <Linked label="Forward" row={row()} select={props.actions.select} />}
+        </Show>
+        <For each={details().kernels.slice(0, 8)}>
+          {(row, place) => (
+            <Linked label={place() === 0 ? "Device work" : ""} row={row} select={props.actions.select} />
+          )}
+        </For>
         <Show when={details().kernels.length > 8}>
           <dt />
           <dd class="faint">and {details().kernels.length - 8} more</dd>
@@ -157,7 +205,11 @@ function Linked(props: { label: string; row: SpanRow; select: (row: SpanRow) => 
     <>
       <dt>{props.label}</dt>
       <dd>
-        <button class="mono plain-link name" title={sentenceCase(classLabel(String(props.row.kind ?? "")))} onClick={() => props.select(props.row)}>
+        <button
+          class="mono plain-link name"
+          title={sentenceCase(classLabel(String(props.row.kind ?? "")))}
+          onClick={() => props.select(props.row)}
+        >
           {shortKernelName(String(props.row.name))}
         </button>
         <span class="faint">, {exactTime(Number(props.row.dur_ns))}</span>

@@ -25,7 +25,13 @@ export default function Timeline(): JSX.Element {
       {(known) => (
         <Show
           when={known.outline.tracks.length > 0}
-          fallback={<EmptyState title="Nothing to draw" why="This recording has no event with a place in time." code="profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])" />}
+          fallback={
+            <EmptyState
+              title="Nothing to draw"
+              why="This recording has no event with a place in time."
+              code="profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
+            />
+          }
         >
           <TimelineOf source={known.source} outline={known.outline} />
         </Show>
@@ -42,18 +48,42 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
       <div class="toolbar">
         <Find state={state} />
         <span class="caption">Colour</span>
-        <Segments label="Colour" options={[["class", "class"], ["name", "name"]]} value={colorBy()} choose={(value) => setColorBy(value as ColorBy)} />
+        <Segments
+          label="Colour"
+          options={[
+            ["class", "class"],
+            ["name", "name"],
+          ]}
+          value={colorBy()}
+          choose={(value) => setColorBy(value as ColorBy)}
+        />
         <span class="caption">Arrows</span>
-        <Segments label="Arrows" options={[["launch", "launch"], ["forward", "fwd–bwd"], ["off", "off"]]} value={state.arrowKind()} choose={(value) => state.setArrowKind(value as ArrowKind)} />
+        <Segments
+          label="Arrows"
+          options={[
+            ["launch", "launch"],
+            ["forward", "fwd–bwd"],
+            ["off", "off"],
+          ]}
+          value={state.arrowKind()}
+          choose={(value) => state.setArrowKind(value as ArrowKind)}
+        />
         <span class="grow" />
         <span class="hints" aria-hidden="true">
-          <kbd>w</kbd> <kbd>s</kbd> zoom <kbd>a</kbd> <kbd>d</kbd> pan <kbd>[</kbd> <kbd>]</kbd> step <kbd>f</kbd> fit <kbd>m</kbd> mark
+          <kbd>w</kbd> <kbd>s</kbd> zoom <kbd>a</kbd> <kbd>d</kbd> pan <kbd>[</kbd> <kbd>]</kbd> step <kbd>f</kbd> fit{" "}
+          <kbd>m</kbd> mark
         </span>
         <button class="btn" onClick={() => void copyText(location.href, "Link")}>
           Copy link
         </button>
       </div>
-      <Minimap bounds={state.bounds} view={state.view()} steps={state.steps} matchStarts={state.matchStarts()} look={(view) => state.look(view)} />
+      <Minimap
+        bounds={state.bounds}
+        view={state.view()}
+        steps={state.steps}
+        matchStarts={state.matchStarts()}
+        look={(view) => state.look(view)}
+      />
       <Board source={props.source} outline={props.outline} state={state} colorBy={colorBy()} range={chosenRange()} />
     </div>
   );
@@ -82,7 +112,9 @@ function Find(props: { state: TimelineState }): JSX.Element {
       <Show when={matched() !== undefined}>
         <span class="muted" role="status">
           {count(matched() ?? 0)} {matched() === 1 ? "match" : "matches"}
-          <Show when={(matched() ?? 0) > props.state.matches().length}>, the first {count(props.state.matches().length)} marked</Show>
+          <Show when={(matched() ?? 0) > props.state.matches().length}>
+            , the first {count(props.state.matches().length)} marked
+          </Show>
         </span>
       </Show>
     </>

@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import type { Report } from "../server/types";
 import { memoryCurves, pointsIn } from "./curves";
 
-const series = (name: string, points: [number, number][]) => ({ kind: "series" as const, name, unit: "bytes" as const, points });
+const series = (name: string, points: [number, number][]) => ({
+  kind: "series" as const,
+  name,
+  unit: "bytes" as const,
+  points,
+});
 const report: Report = {
   name: "memory",
   missing: [],

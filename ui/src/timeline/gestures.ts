@@ -24,14 +24,24 @@ export type Surface = {
 export function followHand(canvas: HTMLElement, isRuler: boolean, surface: Surface, stop: AbortSignal): void {
   type Drag = { x: number; y: number; view: Range; mode: "range" | "zoom" | "pan"; from: number; isMoving: boolean };
   let drag: Drag | undefined;
-  const listen = <K extends keyof HTMLElementEventMap>(name: K, handle: (event: HTMLElementEventMap[K]) => void, options?: AddEventListenerOptions) =>
-    canvas.addEventListener(name, handle, { signal: stop, ...options });
+  const listen = <K extends keyof HTMLElementEventMap>(
+    name: K,
+    handle: (event: HTMLElementEventMap[K]) => void,
+    options?: AddEventListenerOptions,
+  ) => canvas.addEventListener(name, handle, { signal: stop, ...options });
   const timeAt = (x: number, view: Range) => view.from + (x / canvas.clientWidth) * lengthOf(view);
 
   listen("pointerdown", (event) => {
     if (event.button > 1) return;
     const mode = isRuler || event.shiftKey || event.button === 1 ? "pan" : event.altKey ? "zoom" : "range";
-    drag = { x: event.offsetX, y: event.offsetY, view: surface.view(), mode, from: surface.snapped(event.offsetX, event.offsetY, event.altKey), isMoving: false };
+    drag = {
+      x: event.offsetX,
+      y: event.offsetY,
+      view: surface.view(),
+      mode,
+      from: surface.snapped(event.offsetX, event.offsetY, event.altKey),
+      isMoving: false,
+    };
     canvas.setPointerCapture(event.pointerId);
   });
   listen("pointermove", (event) => {
@@ -42,7 +52,9 @@ export function followHand(canvas: HTMLElement, isRuler: boolean, surface: Surfa
     if (!drag.isMoving && Math.abs(event.offsetX - drag.x) < DRAG_PX) return;
     drag.isMoving = true;
     if (drag.mode === "pan") {
-      surface.look(panBy(drag.view, ((drag.x - event.offsetX) / canvas.clientWidth) * lengthOf(drag.view), surface.bounds));
+      surface.look(
+        panBy(drag.view, ((drag.x - event.offsetX) / canvas.clientWidth) * lengthOf(drag.view), surface.bounds),
+      );
     } else {
       const to = surface.snapped(event.offsetX, event.offsetY, event.altKey);
       surface.drawing({ from: Math.min(drag.from, to), to: Math.max(drag.from, to) });
@@ -72,7 +84,9 @@ export function followHand(canvas: HTMLElement, isRuler: boolean, surface: Surfa
       const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
       if (event.ctrlKey || event.metaKey || (isRuler && !isSideways)) {
         const notches = -event.deltaY / NOTCH_PX;
-        surface.look(zoomAbout(surface.view(), timeAt(event.offsetX, surface.view()), NOTCH ** notches, surface.bounds));
+        surface.look(
+          zoomAbout(surface.view(), timeAt(event.offsetX, surface.view()), NOTCH ** notches, surface.bounds),
+        );
       } else if (isSideways) {
         const pixels = event.deltaX === 0 ? event.deltaY : event.deltaX;
         surface.look(panBy(surface.view(), (pixels / canvas.clientWidth) * lengthOf(surface.view()), surface.bounds));

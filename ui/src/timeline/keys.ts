@@ -84,7 +84,9 @@ function neighbour(key: string, { selected, store, select }: TimelineActions): b
   const place = lanes.spanId.indexOf(spot.spanId);
   if (place < 0) return false;
   const isSideways = key === "ArrowLeft" || key === "ArrowRight";
-  const next = isSideways ? place + (key === "ArrowLeft" ? -1 : 1) : entryAt(lanes, spot.depth + (key === "ArrowUp" ? -1 : 1), spot.start + spot.dur / 2, spot.dur / 2);
+  const next = isSideways
+    ? place + (key === "ArrowLeft" ? -1 : 1)
+    : entryAt(lanes, spot.depth + (key === "ArrowUp" ? -1 : 1), spot.start + spot.dur / 2, spot.dur / 2);
   if (next < 0 || next >= lanes.size || (isSideways && lanes.depth[next] !== spot.depth)) return true;
   select(lanes.spanId[next]!);
   return true;

@@ -54,10 +54,17 @@ export class LaneStore {
       this.known.set(track, known);
       if (known.asked || serves(known.current, wanted.view, wanted.width, this.bounds)) continue;
       const ahead = lengthOf(wanted.view) * AHEAD;
-      const near = { from: Math.max(this.bounds.from, wanted.view.from - ahead), to: Math.min(this.bounds.to, wanted.view.to + ahead) };
+      const near = {
+        from: Math.max(this.bounds.from, wanted.view.from - ahead),
+        to: Math.min(this.bounds.to, wanted.view.to + ahead),
+      };
       if (!(near.to > near.from)) continue;
       if (!known.whole) void this.ask(track, known, { range: this.bounds, width: wanted.width });
-      else void this.ask(track, known, { range: near, width: Math.round((wanted.width * lengthOf(near)) / lengthOf(wanted.view)) });
+      else
+        void this.ask(track, known, {
+          range: near,
+          width: Math.round((wanted.width * lengthOf(near)) / lengthOf(wanted.view)),
+        });
     }
   }
 
@@ -85,7 +92,12 @@ export class LaneStore {
     if (!wanted) return;
     for (const known of this.known.values()) {
       const { asked } = known;
-      if (!asked || !known.whole || serves({ ...asked.range, width: asked.width }, wanted.view, wanted.width, this.bounds)) continue;
+      if (
+        !asked ||
+        !known.whole ||
+        serves({ ...asked.range, width: asked.width }, wanted.view, wanted.width, this.bounds)
+      )
+        continue;
       asked.stop.abort();
       known.asked = undefined;
     }
@@ -93,7 +105,12 @@ export class LaneStore {
 }
 
 /** Whether an answer covers what is seen of the recording, and is neither too coarse nor too fine for it. */
-function serves(lanes: (Range & { width: number; isExact?: boolean }) | undefined, view: Range, width: number, bounds: Range): boolean {
+function serves(
+  lanes: (Range & { width: number; isExact?: boolean }) | undefined,
+  view: Range,
+  width: number,
+  bounds: Range,
+): boolean {
   if (!lanes) return false;
   const covers = lanes.from <= Math.max(view.from, bounds.from) && lanes.to >= Math.min(view.to, bounds.to);
   const pixels = lengthOf(lanes) / lanes.width / (lengthOf(view) / width);

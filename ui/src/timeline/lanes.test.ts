@@ -9,13 +9,22 @@ type Row = [depth: number, start: number, dur: number, busy: number, count: numb
 function lanes(rows: Row[]): Lanes {
   const integers = (values: (number | bigint)[]) => columnFromArray(values.map(BigInt), int64());
   const table = tableFromColumns({
-    depth: columnFromArray(rows.map((row) => row[0]), int32()),
+    depth: columnFromArray(
+      rows.map((row) => row[0]),
+      int32(),
+    ),
     start_ns: integers(rows.map((row) => ZERO + row[1])),
     dur_ns: integers(rows.map((row) => row[2])),
     busy_ns: integers(rows.map((row) => row[3])),
     count: integers(rows.map((row) => row[4])),
-    class: columnFromArray(rows.map((row) => row[6]), dictionary(utf8())),
-    name: columnFromArray(rows.map((row) => row[5]), dictionary(utf8())),
+    class: columnFromArray(
+      rows.map((row) => row[6]),
+      dictionary(utf8()),
+    ),
+    name: columnFromArray(
+      rows.map((row) => row[5]),
+      dictionary(utf8()),
+    ),
     span_id: integers(rows.map((_, place) => place)),
   });
   return decodeLanes(tableToIPC(table, { format: "stream" })!, ZERO, 0, 100, 100);

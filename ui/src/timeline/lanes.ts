@@ -32,7 +32,15 @@ export function classAt(lanes: Lanes, entry: number): string {
   return LANE_CLASSES[lanes.classOf[entry]!]!;
 }
 
-export async function askLanes(source: SourceKey, track: number, zero: number, from: number, to: number, width: number, signal?: AbortSignal): Promise<Lanes> {
+export async function askLanes(
+  source: SourceKey,
+  track: number,
+  zero: number,
+  from: number,
+  to: number,
+  width: number,
+  signal?: AbortSignal,
+): Promise<Lanes> {
   const [first, last] = [Math.floor(from), Math.ceil(to)];
   const bytes = await askBytes(laneAddress(source, track, Math.max(0, zero + first), zero + last, width), signal);
   return decodeLanes(bytes, zero, first, last, width);
@@ -75,7 +83,9 @@ function isSorted({ size, depth, start }: Lanes): boolean {
 
 function sorted(lanes: Lanes): Lanes {
   const { depth, start } = lanes;
-  const order = Array.from({ length: lanes.size }, (_, i) => i).sort((a, b) => depth[a]! - depth[b]! || start[a]! - start[b]!);
+  const order = Array.from({ length: lanes.size }, (_, i) => i).sort(
+    (a, b) => depth[a]! - depth[b]! || start[a]! - start[b]!,
+  );
   const pick = (values: Float64Array) => Float64Array.from(order, (i) => values[i]!);
   return {
     ...lanes,
@@ -119,7 +129,13 @@ export function entryAt(lanes: Lanes, depth: number, time: number, tolerance: nu
 }
 
 /** Share of each bin that is busy with what is wanted. */
-export function busyShares(lanes: Lanes, from: number, to: number, bins: number, wanted: (name: string, depth: number) => boolean): Float64Array {
+export function busyShares(
+  lanes: Lanes,
+  from: number,
+  to: number,
+  bins: number,
+  wanted: (name: string, depth: number) => boolean,
+): Float64Array {
   const shares = new Float64Array(bins);
   const bin = (to - from) / bins;
   for (let i = 0; i < lanes.size; i++) {

@@ -67,11 +67,20 @@ export function visible(picture: Pick<Picture, "rows" | "scroll" | "height">): R
 }
 
 /** Where a span lies on screen; undefined if its track is folded away. */
-function boxOf(picture: Picture, spot: Spot, x: (time: number) => number): { left: number; right: number; top: number; height: number } | undefined {
+function boxOf(
+  picture: Picture,
+  spot: Spot,
+  x: (time: number) => number,
+): { left: number; right: number; top: number; height: number } | undefined {
   const row = trackRowOf(picture.rows, spot.track);
   if (!row || !hasLane(row, spot.depth)) return undefined;
   const left = x(spot.start);
-  return { left, right: Math.max(left + 1, x(spot.start + spot.dur)), top: laneTop(row, spot.depth) - picture.scroll, height: row.lane - 1 };
+  return {
+    left,
+    right: Math.max(left + 1, x(spot.start + spot.dur)),
+    top: laneTop(row, spot.depth) - picture.scroll,
+    height: row.lane - 1,
+  };
 }
 
 export function trackRowOf(rows: Row[], track: number): TrackRow | undefined {
@@ -100,18 +109,46 @@ export function drawGround(context: CanvasRenderingContext2D, picture: Picture):
 
 function drawBusyCurve(context: CanvasRenderingContext2D, picture: Picture, row: Extract<Row, { kind: "busy" }>): void {
   const bins = Math.max(1, Math.floor(picture.width / 3));
-  const shares = deviceBusy(row.tracks.map((track) => track.track), picture.store, picture.view, bins);
-  drawArea(context, picture, row, Array.from(shares, (share, at) => [(at * picture.width) / bins, share]), picture.width);
+  const shares = deviceBusy(
+    row.tracks.map((track) => track.track),
+    picture.store,
+    picture.view,
+    bins,
+  );
+  drawArea(
+    context,
+    picture,
+    row,
+    Array.from(shares, (share, at) => [(at * picture.width) / bins, share]),
+    picture.width,
+  );
 }
 
-function drawMemoryCurve(context: CanvasRenderingContext2D, picture: Picture, row: Extract<Row, { kind: "curve" }>, x: (time: number) => number): void {
+function drawMemoryCurve(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  row: Extract<Row, { kind: "curve" }>,
+  x: (time: number) => number,
+): void {
   const { curve } = row;
   const end = Math.min(picture.width, x(curve.times.at(-1) ?? 0));
-  drawArea(context, picture, row, pointsIn(curve, picture.view).map(([time, value]) => [Math.max(0, x(time)), value / curve.most]), end);
+  drawArea(
+    context,
+    picture,
+    row,
+    pointsIn(curve, picture.view).map(([time, value]) => [Math.max(0, x(time)), value / curve.most]),
+    end,
+  );
 }
 
 /** Stairs: each point is where a share begins, which lasts until the next one. */
-function drawArea(context: CanvasRenderingContext2D, picture: Picture, row: Row, steps: [number, number][], end: number): void {
+function drawArea(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  row: Row,
+  steps: [number, number][],
+  end: number,
+): void {
   if (steps.length === 0) return;
   const [floor, tall] = [row.y - picture.scroll + row.height - 4, row.height - 10];
   context.beginPath();
@@ -198,11 +235,22 @@ function drawMatches(context: CanvasRenderingContext2D, picture: Picture, x: (ti
     const row = trackRowOf(picture.rows, match.track);
     if (!row || !hasLane(row, match.depth)) return;
     const left = x(start);
-    context.fillRect(left, laneTop(row, match.depth) - picture.scroll + row.lane - 3, Math.max(2, x(start + match.dur_ns) - left), 2);
+    context.fillRect(
+      left,
+      laneTop(row, match.depth) - picture.scroll + row.lane - 3,
+      Math.max(2, x(start + match.dur_ns) - left),
+      2,
+    );
   });
 }
 
-function drawBand(context: CanvasRenderingContext2D, picture: Picture, range: Range, x: (time: number) => number, isChosen: boolean): void {
+function drawBand(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  range: Range,
+  x: (time: number) => number,
+  isChosen: boolean,
+): void {
   const [left, right] = [x(range.from), x(range.to)];
   context.globalAlpha = isChosen ? 0.16 : 0.08;
   context.fillStyle = picture.palette.accent;
@@ -211,7 +259,13 @@ function drawBand(context: CanvasRenderingContext2D, picture: Picture, range: Ra
   for (const edge of [left, right]) context.fillRect(Math.round(edge), 0, 1, picture.height);
 }
 
-function outline(context: CanvasRenderingContext2D, picture: Picture, spot: Spot, x: (time: number) => number, line: number): void {
+function outline(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  spot: Spot,
+  x: (time: number) => number,
+  line: number,
+): void {
   const box = boxOf(picture, spot, x);
   if (!box) return;
   const left = Math.max(-4, box.left);
@@ -223,7 +277,12 @@ function outline(context: CanvasRenderingContext2D, picture: Picture, spot: Spot
 }
 
 /** A curve that leaves at the right and arrives from above; what lies off screen ends in a word about the distance. */
-function drawArrow(context: CanvasRenderingContext2D, picture: Picture, arrow: Arrow, x: (time: number) => number): void {
+function drawArrow(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  arrow: Arrow,
+  x: (time: number) => number,
+): void {
   const [from, to] = [boxOf(picture, arrow.from, x), boxOf(picture, arrow.to, x)];
   if (!from || !to) return;
   const start = { x: Math.max(-10, Math.min(picture.width + 10, from.right)), y: from.top + from.height / 2 };
@@ -282,7 +341,8 @@ function drawDirections(context: CanvasRenderingContext2D, picture: Picture): vo
       const text = `next event in ${figureText("ns", Math.round(after - picture.view.to))}  →`;
       context.fillText(text, picture.width - context.measureText(text).width - 10, y);
     }
-    if (before !== undefined) context.fillText(`←  last event ${figureText("ns", Math.round(picture.view.from - before))} ago`, 10, y);
+    if (before !== undefined)
+      context.fillText(`←  last event ${figureText("ns", Math.round(picture.view.from - before))} ago`, 10, y);
   }
 }
 

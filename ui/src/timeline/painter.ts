@@ -54,7 +54,15 @@ export class Rectangles {
   modes = new Float32Array(1024);
   size = 0;
 
-  add(start: number, end: number, top: number, height: number, color: readonly number[], alpha: number, mode: number): void {
+  add(
+    start: number,
+    end: number,
+    top: number,
+    height: number,
+    color: readonly number[],
+    alpha: number,
+    mode: number,
+  ): void {
     if (this.size === this.modes.length) this.grow();
     const at = 4 * this.size;
     this.rects[at] = start;
@@ -117,7 +125,11 @@ export class Painter {
 
   load(rectangles: Rectangles): void {
     const { gl } = this;
-    const parts = [rectangles.rects.subarray(0, 4 * rectangles.size), rectangles.colors.subarray(0, 4 * rectangles.size), rectangles.modes.subarray(0, rectangles.size)];
+    const parts = [
+      rectangles.rects.subarray(0, 4 * rectangles.size),
+      rectangles.colors.subarray(0, 4 * rectangles.size),
+      rectangles.modes.subarray(0, rectangles.size),
+    ];
     parts.forEach((part, place) => {
       gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[place]!);
       gl.bufferData(gl.ARRAY_BUFFER, part, gl.DYNAMIC_DRAW);
@@ -141,13 +153,17 @@ export class Painter {
 
 function link(gl: WebGL2RenderingContext): WebGLProgram {
   const program = gl.createProgram();
-  for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+  for (const [kind, text] of [
+    [gl.VERTEX_SHADER, VERTEX],
+    [gl.FRAGMENT_SHADER, FRAGMENT],
+  ] as const) {
     const shader = gl.createShader(kind)!;
     gl.shaderSource(shader, text);
     gl.compileShader(shader);
     gl.attachShader(program, shader);
   }
   gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(`the graphics driver refuses our shaders: ${gl.getProgramInfoLog(program)}`);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS))
+    throw new Error(`the graphics driver refuses our shaders: ${gl.getProgramInfoLog(program)}`);
   return program;
 }

@@ -32,7 +32,9 @@ const SHADES = [-0.22, -0.11, 0, 0.11, 0.22];
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
   const token = (name: string) => style.getPropertyValue(name).trim();
-  const paints = new Map<string, Paint>(OWN_COLOR.map((name) => [name, { color: rgba(token(`--${name}`)), mode: FILL }]));
+  const paints = new Map<string, Paint>(
+    OWN_COLOR.map((name) => [name, { color: rgba(token(`--${name}`)), mode: FILL }]),
+  );
   const ink3 = rgba(token("--ink-3"));
   paints.set("python", { color: [ink3[0], ink3[1], ink3[2], 102], mode: FILL });
   paints.set("annotation", { color: rgba(token("--line-strong")), mode: OUTLINE });
@@ -58,7 +60,9 @@ export function readPalette(element: Element): Palette {
 export function rgba(hex: string): Rgba {
   const digits = hex.replace("#", "");
   const part = (at: number) => Number.parseInt(digits.slice(at, at + 2), 16);
-  return digits.length < 6 || Number.isNaN(part(0)) ? [128, 128, 128, 255] : [part(0), part(2), part(4), digits.length >= 8 ? part(6) : 255];
+  return digits.length < 6 || Number.isNaN(part(0))
+    ? [128, 128, 128, 255]
+    : [part(0), part(2), part(4), digits.length >= 8 ? part(6) : 255];
 }
 
 /** Lighter or darker inside of the hue of the class. */

@@ -20,18 +20,47 @@ const outline: TimelineOutline = {
   end_ns: 10,
   zero_ns: 0,
   steps: [],
-  tracks: [track(0, "thread", 100, 3), track(1, "stream", 900, 1), track(2, "thread", 500, 30), track(3, "thread", 1, 1, "Traces (9)")],
+  tracks: [
+    track(0, "thread", 100, 3),
+    track(1, "stream", 900, 1),
+    track(2, "thread", 500, 30),
+    track(3, "thread", 1, 1, "Traces (9)"),
+  ],
 };
-const options = { toggled: new Set<string>(), pinned: [], laneHeight: 17, pythonLanes: () => 0, curves: [], deviceName: () => "" };
+const options = {
+  toggled: new Set<string>(),
+  pinned: [],
+  laneHeight: 17,
+  pythonLanes: () => 0,
+  curves: [],
+  deviceName: () => "",
+};
 const words = (changes: Partial<typeof options>) =>
-  layOut(outline, { ...options, ...changes }).rows.map((row) => (row.kind === "track" ? `${row.title}${row.isPinned ? " pinned" : ""} ${row.lanes}` : row.title));
+  layOut(outline, { ...options, ...changes }).rows.map((row) =>
+    row.kind === "track" ? `${row.title}${row.isPinned ? " pinned" : ""} ${row.lanes}` : row.title,
+  );
 
 test("hosts, then devices, then what is quiet", () => {
-  expect(words({})).toEqual(["python (1)", "thread 2 10", "thread 0 3", "GPU 0", "stream 7 1", "GPU busy", "Traces (9)"]);
+  expect(words({})).toEqual([
+    "python (1)",
+    "thread 2 10",
+    "thread 0 3",
+    "GPU 0",
+    "stream 7 1",
+    "GPU busy",
+    "Traces (9)",
+  ]);
 });
 
 test("folds and pins move rows", () => {
-  expect(words({ toggled: new Set(["h:python (1)", "h:Traces (9)"]), pinned: [1] as never })).toEqual(["stream 7 pinned 1", "python (1)", "GPU 0", "GPU busy", "Traces (9)", "thread 3 1"]);
+  expect(words({ toggled: new Set(["h:python (1)", "h:Traces (9)"]), pinned: [1] as never })).toEqual([
+    "stream 7 pinned 1",
+    "python (1)",
+    "GPU 0",
+    "GPU busy",
+    "Traces (9)",
+    "thread 3 1",
+  ]);
   expect(words({ toggled: new Set(["+2"]) })[1]).toBe("thread 2 30");
 });
 

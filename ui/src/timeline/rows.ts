@@ -5,7 +5,21 @@ import type { Curve } from "./curves";
 
 export type Row =
   | { kind: "group"; key: string; title: string; note: string; isFolded: boolean; y: number; height: number }
-  | { kind: "track"; track: Track; title: string; note: string; isFolded: boolean; isPinned: boolean; isWhole: boolean; first: number; lanes: number; hidden: number; lane: number; y: number; height: number }
+  | {
+      kind: "track";
+      track: Track;
+      title: string;
+      note: string;
+      isFolded: boolean;
+      isPinned: boolean;
+      isWhole: boolean;
+      first: number;
+      lanes: number;
+      hidden: number;
+      lane: number;
+      y: number;
+      height: number;
+    }
   | { kind: "curve"; curve: Curve; title: string; note: string; y: number; height: number }
   | { kind: "busy"; device: number; tracks: Track[]; title: string; note: string; y: number; height: number };
 
@@ -45,7 +59,8 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
   };
   const busiest = Math.max(1, ...outline.tracks.map((track) => track.spans));
   const streams = outline.tracks.filter((track) => track.kind === "stream").length;
-  const isQuiet = (track: Track) => track.spans < busiest * QUIET_SHARE && (track.kind !== "stream" || streams > MANY_STREAMS);
+  const isQuiet = (track: Track) =>
+    track.spans < busiest * QUIET_SHARE && (track.kind !== "stream" || streams > MANY_STREAMS);
   const isFolded = (track: Track) => isQuiet(track) !== options.toggled.has(String(track.track));
   for (const number of options.pinned) {
     const track = outline.tracks.find((track) => track.track === number);
@@ -53,18 +68,35 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
   }
   let isCurveDue = true;
   const addCurves = () => {
-    for (const curve of isCurveDue ? options.curves : []) add({ kind: "curve", curve, title: curve.title, note: curve.note, y: 0, height: BUSY_PX });
+    for (const curve of isCurveDue ? options.curves : [])
+      add({ kind: "curve", curve, title: curve.title, note: curve.note, y: 0, height: BUSY_PX });
     isCurveDue = false;
   };
   for (const group of groups(outline)) {
-    const folded = (weightOf(group) < busiest * QUIET_SHARE) !== options.toggled.has(group.key);
-    add({ kind: "group", key: group.key, title: group.title, note: group.device === null ? "" : options.deviceName(group.device), isFolded: folded, y: 0, height: GROUP_PX });
+    const folded = weightOf(group) < busiest * QUIET_SHARE !== options.toggled.has(group.key);
+    add({
+      kind: "group",
+      key: group.key,
+      title: group.title,
+      note: group.device === null ? "" : options.deviceName(group.device),
+      isFolded: folded,
+      y: 0,
+      height: GROUP_PX,
+    });
     if (folded) continue;
     for (const track of group.tracks) {
       if (!options.pinned.includes(track.track)) add(trackRow(track, isFolded(track), false, options));
     }
     if (group.device !== null) {
-      add({ kind: "busy", device: group.device, tracks: group.tracks, title: "GPU busy", note: group.tracks.length > 1 ? "all streams" : "share of time", y: 0, height: BUSY_PX });
+      add({
+        kind: "busy",
+        device: group.device,
+        tracks: group.tracks,
+        title: "GPU busy",
+        note: group.tracks.length > 1 ? "all streams" : "share of time",
+        y: 0,
+        height: BUSY_PX,
+      });
       addCurves();
     }
   }
@@ -85,7 +117,8 @@ function groups(outline: TimelineOutline): Group[] {
     found.set(key, group);
   }
   const all = [...found.values()];
-  for (const group of all) group.tracks.sort((a, b) => kindOrder(a) - kindOrder(b) || b.spans - a.spans || a.track - b.track);
+  for (const group of all)
+    group.tracks.sort((a, b) => kindOrder(a) - kindOrder(b) || b.spans - a.spans || a.track - b.track);
   // Hosts first, as they launch what the devices do; those that do next to nothing come last.
   const busiest = Math.max(1, ...all.map(weightOf));
   const order = (group: Group) => (weightOf(group) < busiest * QUIET_SHARE ? 2 : group.device === null ? 0 : 1);
@@ -108,7 +141,21 @@ function trackRow(track: Track, isFolded: boolean, isPinned: boolean, options: R
   const lane = isFolded ? FOLDED_PX - 6 : track.kind === "stream" && lanes === 1 ? SINGLE_LANE_PX : options.laneHeight;
   const height = isFolded ? FOLDED_PX : Math.max(SMALLEST_TRACK_PX, lanes * lane + 2 * PADDING_PX);
   const [title, note] = trackWords(track);
-  return { kind: "track", track, title, note, isFolded, isPinned, isWhole: isToggled, first, lanes, hidden: track.depth - lanes, lane, y: 0, height };
+  return {
+    kind: "track",
+    track,
+    title,
+    note,
+    isFolded,
+    isPinned,
+    isWhole: isToggled,
+    first,
+    lanes,
+    hidden: track.depth - lanes,
+    lane,
+    y: 0,
+    height,
+  };
 }
 
 /** `thread 123 (python)` → `thread 123` and `python`. */
@@ -122,7 +169,11 @@ function trackWords(track: Track): [string, string] {
 /** Top of a lane inside of the rows. */
 export function laneTop(row: TrackRow, depth: number): number {
   const used = row.lanes * row.lane;
-  const top = row.isFolded ? 3 : row.track.kind === "stream" ? Math.max(PADDING_PX, (row.height - used) / 2) : PADDING_PX;
+  const top = row.isFolded
+    ? 3
+    : row.track.kind === "stream"
+      ? Math.max(PADDING_PX, (row.height - used) / 2)
+      : PADDING_PX;
   return row.y + top + (depth - row.first) * row.lane;
 }
 

@@ -8,7 +8,14 @@ export type RulerStep = Range & { name: string; isComplete: boolean };
 export const RULER_PX = 26;
 export const STEPS_PX = 25;
 
-export function drawRuler(context: CanvasRenderingContext2D, width: number, view: Range, steps: RulerStep[], palette: Palette, range: Range | undefined): void {
+export function drawRuler(
+  context: CanvasRenderingContext2D,
+  width: number,
+  view: Range,
+  steps: RulerStep[],
+  palette: Palette,
+  range: Range | undefined,
+): void {
   const x = (time: number) => ((time - view.from) / lengthOf(view)) * width;
   const { step, text } = rulerFormat(view, width / TICK_PX);
   context.font = `11px ${palette.sans}`;
@@ -27,7 +34,13 @@ export function drawRuler(context: CanvasRenderingContext2D, width: number, view
   if (range) drawLength(context, width, range, palette, x);
 }
 
-function drawSteps(context: CanvasRenderingContext2D, width: number, steps: RulerStep[], palette: Palette, x: (time: number) => number): void {
+function drawSteps(
+  context: CanvasRenderingContext2D,
+  width: number,
+  steps: RulerStep[],
+  palette: Palette,
+  x: (time: number) => number,
+): void {
   for (const step of steps) {
     const [left, right] = [x(step.from), x(step.to)];
     if (right < 0 || left > width) continue;
@@ -41,14 +54,21 @@ function drawSteps(context: CanvasRenderingContext2D, width: number, steps: Rule
     context.setLineDash([]);
     const label = `${step.name} · ${figureText("ns", Math.round(lengthOf(step)))}`;
     const room = Math.min(width, right) - Math.max(0, left) - 12;
-    const shown = context.measureText(label).width <= room ? label : context.measureText(step.name).width <= room ? step.name : "";
+    const shown =
+      context.measureText(label).width <= room ? label : context.measureText(step.name).width <= room ? step.name : "";
     context.fillStyle = palette.ink;
     if (shown) context.fillText(shown, Math.max(0, left) + 7, RULER_PX + STEPS_PX / 2);
   }
 }
 
 /** The measured length rides on the ruler. */
-function drawLength(context: CanvasRenderingContext2D, width: number, range: Range, palette: Palette, x: (time: number) => number): void {
+function drawLength(
+  context: CanvasRenderingContext2D,
+  width: number,
+  range: Range,
+  palette: Palette,
+  x: (time: number) => number,
+): void {
   const [left, right] = [x(range.from), x(range.to)];
   const text = exactTime(lengthOf(range));
   context.font = `600 12px ${palette.sans}`;

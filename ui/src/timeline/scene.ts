@@ -26,14 +26,29 @@ export function canShow(scene: Scene, view: Range, width: number): boolean {
   return scene.range.from <= view.from && scene.range.to >= view.to && stretch <= STRETCH && stretch >= 1 / STRETCH;
 }
 
-export function buildScene(rows: Row[], store: LaneStore, palette: Palette, colorBy: ColorBy, view: Range, width: number, previous?: Scene): Scene {
+export function buildScene(
+  rows: Row[],
+  store: LaneStore,
+  palette: Palette,
+  colorBy: ColorBy,
+  view: Range,
+  width: number,
+  previous?: Scene,
+): Scene {
   const rectangles = previous?.rectangles ?? new Rectangles();
   rectangles.size = 0;
   const length = lengthOf(view);
-  const scene = { rectangles, origin: (view.from + view.to) / 2, range: { from: view.from - length, to: view.to + length }, pixelNs: length / width };
+  const scene = {
+    rectangles,
+    origin: (view.from + view.to) / 2,
+    range: { from: view.from - length, to: view.to + length },
+    pixelNs: length / width,
+  };
   const columns = new Columns(scene);
   const paintOf = (lanes: Lanes, entry: number): Paint =>
-    colorBy === "class" ? palette.of(classAt(lanes, entry)) : palette.ofName(classAt(lanes, entry), lanes.names[entry]!);
+    colorBy === "class"
+      ? palette.of(classAt(lanes, entry))
+      : palette.ofName(classAt(lanes, entry), lanes.names[entry]!);
   for (const row of rows) {
     if (row.kind !== "track") continue;
     const { whole, current } = store.lanes(row.track.track);
@@ -47,7 +62,15 @@ export function buildScene(rows: Row[], store: LaneStore, palette: Palette, colo
   return scene;
 }
 
-function addLane(scene: Scene, columns: Columns, row: TrackRow, lanes: Lanes, depth: number, paintOf: (lanes: Lanes, entry: number) => Paint, except: Range | undefined): void {
+function addLane(
+  scene: Scene,
+  columns: Columns,
+  row: TrackRow,
+  lanes: Lanes,
+  depth: number,
+  paintOf: (lanes: Lanes, entry: number) => Paint,
+  except: Range | undefined,
+): void {
   const { range, origin, pixelNs, rectangles } = scene;
   const [first, end] = depthRange(lanes, depth);
   const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
@@ -65,9 +88,23 @@ function addLane(scene: Scene, columns: Columns, row: TrackRow, lanes: Lanes, de
     if (many === 1 && lanes.dur[i]! >= EXACT_FROM_PX * pixelNs) {
       const paint = paintOf(lanes, i);
       // What reaches far out is cut where nobody looks, so that its ends do not lose their place.
-      rectangles.add(Math.max(start, range.from - lengthOf(range)) - origin, Math.min(stop, range.to + lengthOf(range)) - origin, top, height, paint.color, 1, paint.mode);
+      rectangles.add(
+        Math.max(start, range.from - lengthOf(range)) - origin,
+        Math.min(stop, range.to + lengthOf(range)) - origin,
+        top,
+        height,
+        paint.color,
+        1,
+        paint.mode,
+      );
     } else {
-      columns.add(start, stop, many === 1 ? 1 : Math.min(1, lanes.busy[i]! / Math.max(1, lanes.dur[i]!)), many, lanes.classOf[i]!);
+      columns.add(
+        start,
+        stop,
+        many === 1 ? 1 : Math.min(1, lanes.busy[i]! / Math.max(1, lanes.dur[i]!)),
+        many,
+        lanes.classOf[i]!,
+      );
     }
   }
 }
@@ -121,11 +158,23 @@ class Columns {
       if (this.isUsed[at] === 0) continue;
       const first = at * classes;
       let best = 0;
-      for (let place = 1; place < classes; place++) if (this.byClass[first + place]! > this.byClass[first + best]!) best = place;
+      for (let place = 1; place < classes; place++)
+        if (this.byClass[first + place]! > this.byClass[first + best]!) best = place;
       const paint = palette.of(LANE_CLASSES[best]!);
-      const isAlone = this.count[at] === 1 && this.count[at - 1] !== undefined && this.count[at - 1]! + (this.count[at + 1] ?? 0) === 0;
+      const isAlone =
+        this.count[at] === 1 &&
+        this.count[at - 1] !== undefined &&
+        this.count[at - 1]! + (this.count[at + 1] ?? 0) === 0;
       if (isAlone) {
-        rectangles.add(this.alone[2 * at]! - origin, this.alone[2 * at + 1]! - origin, top, height, paint.color, 1, paint.mode);
+        rectangles.add(
+          this.alone[2 * at]! - origin,
+          this.alone[2 * at + 1]! - origin,
+          top,
+          height,
+          paint.color,
+          1,
+          paint.mode,
+        );
       } else {
         const share = Math.max(LEAST_BUCKET_HEIGHT, Math.min(1, this.busy[at]! / this.columnNs));
         const tall = Math.max(2, Math.round(height * share));

@@ -16,7 +16,12 @@ export type ArrowKind = "launch" | "forward" | "off";
 
 export function createTimelineState(source: SourceKey, outline: TimelineOutline) {
   const bounds: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
-  const steps: RulerStep[] = outline.steps.map((step) => ({ name: step.name, from: fromZero(outline, step.start_ns), to: fromZero(outline, step.end_ns), isComplete: step.complete }));
+  const steps: RulerStep[] = outline.steps.map((step) => ({
+    name: step.name,
+    from: fromZero(outline, step.start_ns),
+    to: fromZero(outline, step.end_ns),
+    isComplete: step.complete,
+  }));
   const [view, setView] = createSignal<Range>(wantedView());
   const [arrowKind, setArrowKind] = createSignal<ArrowKind>("launch");
   const [marks, setMarks] = createSignal<Range[]>([]);
@@ -46,10 +51,14 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     else timer = window.setTimeout(write, REST_MS);
   }
   createEffect(
-    on([() => choice("view"), () => choice("steps")], ([asked]) => {
-      if (asked !== written || asked === undefined) setView(wantedView());
-      written = asked;
-    }, { defer: true }),
+    on(
+      [() => choice("view"), () => choice("steps")],
+      ([asked]) => {
+        if (asked !== written || asked === undefined) setView(wantedView());
+        written = asked;
+      },
+      { defer: true },
+    ),
   );
 
   const selectedId = createMemo(() => {
@@ -107,7 +116,12 @@ function laneOf(store: LaneStore, track: number, spanId: number, start: number):
 const MOST_ARROWS = 24;
 
 /** What the selection is connected to: its launch, its kernels, or its forward operator. */
-export function arrowsOf(details: SpanDetails | undefined, kind: ArrowKind, outline: TimelineOutline, store: LaneStore): Arrow[] {
+export function arrowsOf(
+  details: SpanDetails | undefined,
+  kind: ArrowKind,
+  outline: TimelineOutline,
+  store: LaneStore,
+): Arrow[] {
   if (!details || kind === "off") return [];
   const spot = (row: SpanRow) => spotOf(row, outline, store);
   const own = spot(details.span);

@@ -40,7 +40,10 @@ async function askWhole(key: SourceKey, outline: TimelineOutline): Promise<Whole
   const threads = outline.tracks.filter((track) => track.kind === "thread").sort((a, b) => b.spans - a.spans);
   const isDevice = streams.length > 0;
   // A recording without devices shows how busy its busiest thread is.
-  const [busy, host] = await Promise.all([Promise.all((isDevice ? streams.slice(0, 4) : threads.slice(0, 1)).map(ask)), Promise.all(threads.slice(0, 2).map(ask))]);
+  const [busy, host] = await Promise.all([
+    Promise.all((isDevice ? streams.slice(0, 4) : threads.slice(0, 1)).map(ask)),
+    Promise.all(threads.slice(0, 2).map(ask)),
+  ]);
   const isWork = (name: string) => name !== "annotation" && name !== "python" && name !== "other";
   const bins = WHOLE_WIDTH / 2;
   return {
