@@ -2,7 +2,7 @@
 import { createEffect, createMemo, createSignal, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { figureText } from "../format/number";
 import { theme } from "../state/theme";
-import { heatCap, heatColor, heatRows, type Heat, type HeatRow } from "./heat";
+import { heatCap, heatColor, heatRows, type Heat, type HeatCell, type HeatRow } from "./heat";
 
 const LABEL_PX = 64;
 const AXIS_PX = 22;
@@ -91,7 +91,7 @@ export function HeatMap(props: {
             found?.cell && {
               x: event.clientX,
               y: event.clientY,
-              text: `rank ${found.cell.rank}, ${props.heat.columns[found.column]}: ${found.cell.isLast ? "last to arrive" : `waits ${figureText("ns", Math.round(found.cell.wait))}`}`,
+              text: `rank ${found.cell.rank}, ${props.heat.columns[found.column]}: ${inWords(found.cell)}`,
             },
           );
         }}
@@ -113,6 +113,10 @@ export function HeatMap(props: {
       </Show>
     </>
   );
+}
+
+function inWords(cell: HeatCell): string {
+  return cell.isLast ? "last to arrive" : `waits ${figureText("ns", Math.round(cell.wait))}`;
 }
 
 function ring(context: CanvasRenderingContext2D, x: number, y: number, color: string): void {

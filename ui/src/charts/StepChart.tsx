@@ -175,7 +175,9 @@ function reading(bar: Bar): string {
       ? stepMark(bar.first.name)
       : `${stepMark(bar.first.name)}–${stepNumber(bar.last.name)}, mean`;
   const largest = bar.shares.indexOf(Math.max(...bar.shares));
-  return `${name} · ${figureText("ns", Math.round(bar.dur))} · ${classLabel(CLASSES[largest] ?? "other").toLowerCase()} ${figureText("ns", Math.round(bar.shares[largest] ?? 0))}`;
+  const time = (ns: number) => figureText("ns", Math.round(ns));
+  const most = classLabel(CLASSES[largest] ?? "other").toLowerCase();
+  return `${name} · ${time(bar.dur)} · ${most} ${time(bar.shares[largest] ?? 0)}`;
 }
 
 function pieces(bar: Bar): { name: string; place: number; from: number; to: number }[] {

@@ -1,22 +1,20 @@
 // Ranks side by side: who waits, and for whom.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { classLabel, CLASSES, stepMark } from "../format/names";
+import { classLabel, CLASSES } from "../format/names";
 import { figureText, formatOfHeader, numberOf, show } from "../format/number";
-import { heatCap, type Heat } from "../charts/heat";
-import { HeatMap } from "../charts/HeatMap";
-import { analysis, sql } from "../server/questions";
+import { analysis } from "../server/questions";
 import type { Cell, Report } from "../server/types";
 import { Answer, createAnswer } from "../shell/Answer";
 import { EmptyState } from "../shell/states";
-import { choice, choose, pageAddress } from "../state/route";
-import { ranks, run, source, timelineOutline } from "../state/session";
+import { choice, pageAddress } from "../state/route";
+import { ranks, run, source } from "../state/session";
 import { Null, Swatch } from "../report/cells";
 import { Lede, Stat } from "../report/parts";
-import { cellNamed, sentence, tableNamed, tables, texts } from "../report/table";
+import { cellNamed, sentence, tableNamed, texts } from "../report/table";
+import { Waiting } from "./Waiting";
 
 /** Ranks that stand in the table; the rest is on the page of communication. */
 const SHOWN_RANKS = 64;
-const COLLECTIVES = 400;
 
 type RankRow = {
   rank: number;
@@ -103,6 +101,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
     rows().reduce((sum, row) => sum + value(row), 0) / Math.max(1, rows().length);
   const slowest = () => Math.max(...rows().map((row) => row.dur));
   const fastest = () => Math.min(...rows().map((row) => row.dur));
+  const spread = () => (slowest() - fastest()) / Math.max(1, slowest());
   const communication = () => mean((row) => row.communication);
   const wait = () => mean((row) => row.wait);
   const transfer = () => Math.max(0, communication() - wait());
@@ -118,7 +117,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
           label="Step time, slowest rank"
           unit="ns"
           value={slowest()}
-          note={`fastest ${figureText("ns", fastest())}, spread ${figureText("ratio", (slowest() - fastest()) / Math.max(1, slowest()))}`}
+          note={`fastest ${figureText("ns", fastest())}, spread ${figureText("ratio", spread())}`}
         />
         <Stat
           label="Communication, mean"
@@ -162,7 +161,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
         />
       </div>
       <SideBySide rows={rows()} collectives={collectives()} />
-      <Waiting rows={rows()} />
+      <Waiting caused={(rank) => rows().find((row) => row.rank === rank)?.caused ?? 0} />
     </div>
   );
 }
@@ -259,6 +258,10 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
   );
 }
 
+function label(name: string): string {
+  return name === "waiting" ? "Waiting" : classLabel(name);
+}
+
 /** The classes of one rank; communication is split into transfer and waiting. */
 function RankBar(props: { row: RankRow; longest: number }): JSX.Element {
   const pieces = () =>
@@ -276,7 +279,7 @@ function RankBar(props: { row: RankRow; longest: number }): JSX.Element {
       <For each={pieces()}>
         {(piece) => (
           <i
-            title={`${piece.name === "waiting" ? "Waiting" : classLabel(piece.name)}: ${figureText("ns", Math.round(piece.ns))}`}
+            title={`${label(piece.name)}: ${figureText("ns", Math.round(piece.ns))}`}
             classList={{ hatched: piece.name === "other", waiting: piece.name === "waiting" }}
             style={{
               width: `${(100 * piece.ns) / props.longest}%`,
@@ -286,94 +289,5 @@ function RankBar(props: { row: RankRow; longest: number }): JSX.Element {
         )}
       </For>
     </span>
-  );
-}
-
-/** Waiting of each rank in each collective, or in each step if there are several. */
-const WAITS = `SELECT rank, step, group_id, ordinal, dur_ns - min(dur_ns) OVER (PARTITION BY group_id, ordinal) AS wait_ns,
-  min(start_ns) OVER (PARTITION BY group_id, ordinal) AS first_ns
-  FROM collectives WHERE ordinal IS NOT NULL`;
-
-function Waiting(props: { rows: RankRow[] }): JSX.Element {
-  const steps = () => timelineOutline()?.steps ?? [];
-  const isBySteps = () => steps().length > 1 && choice("steps") === undefined;
-  const statement = () => {
-    const only =
-      choice("steps") === undefined
-        ? ""
-        : ` AND step BETWEEN ${choice("steps")!.replace("-", " AND ")}${choice("steps")!.includes("-") ? "" : ` AND ${choice("steps")}`}`;
-    return isBySteps()
-      ? `SELECT rank, step AS place, sum(wait_ns) AS wait_ns, sum(CASE WHEN wait_ns = 0 THEN 1 ELSE 0 END) AS last FROM (${WAITS}) GROUP BY rank, step ORDER BY place, rank`
-      : `SELECT rank, CAST(dense_rank() OVER (ORDER BY first_ns, group_id, ordinal) AS BIGINT) - 1 AS place, wait_ns, CASE WHEN wait_ns = 0 THEN 1 ELSE 0 END AS last FROM (${WAITS}${only}) ORDER BY place, rank LIMIT ${COLLECTIVES * Math.max(1, ranks().length)}`;
-  };
-  const question = createMemo(() => {
-    const name = run()?.run;
-    return name === undefined || timelineOutline() === undefined ? undefined : { run: name, statement: statement() };
-  });
-  const [report, retry] = createAnswer(question, (asked) => sql(asked.run, asked.statement, 400_000));
-  const heat = (report: Report): Heat => {
-    const table = tables(report)[0];
-    const column = (name: string) => table?.columns.findIndex((each) => each.name === name) ?? -1;
-    const [rank, place, wait, last] = ["rank", "place", "wait_ns", "last"].map(column) as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    const number = (cell: Cell | undefined) => numberOf(cell ?? null) ?? 0;
-    const places = [
-      ...new Set((table?.rows ?? []).filter((row) => row[place] !== null).map((row) => number(row[place]))),
-    ].sort((a, b) => a - b);
-    const columnOf = new Map(places.map((each, at) => [each, at]));
-    return {
-      ranks: ranks(),
-      columns: places.map((each) => (isBySteps() ? stepMark(steps()[each]?.name ?? `#${each}`) : String(each))),
-      cells: (table?.rows ?? [])
-        .filter((row) => columnOf.has(number(row[place])))
-        .map((row) => ({
-          rank: number(row[rank]),
-          column: columnOf.get(number(row[place]))!,
-          wait: number(row[wait]),
-          isLast: !isBySteps() && number(row[last]) === 1,
-        })),
-    };
-  };
-  const caused = (rank: number) => props.rows.find((row) => row.rank === rank)?.caused ?? 0;
-  return (
-    <section class="panel">
-      <Answer of={report} retry={retry}>
-        {(report) => {
-          const known = createMemo(() => heat(report()));
-          return (
-            <Show
-              when={known().columns.length > 0}
-              fallback={<p class="nothing">No collective could be matched between the ranks.</p>}
-            >
-              <header>
-                <h2>Waiting, ranks × {isBySteps() ? "steps" : "collectives"}</h2>
-                <span class="what">
-                  {isBySteps()
-                    ? "one column a step"
-                    : "one column a collective in order of launch; with many steps one column a step"}
-                </span>
-                <span class="more heat-key">
-                  0 <i /> {figureText("ns", Math.round(heatCap(known())))} and more
-                  <Show when={!isBySteps()}>
-                    <span class="ring" /> last to arrive
-                  </Show>
-                </span>
-              </header>
-              <div class="heat-frame">
-                <HeatMap
-                  heat={known()}
-                  caused={caused}
-                  choose={(column) => isBySteps() && choose({ steps: String(column) })}
-                />
-              </div>
-            </Show>
-          );
-        }}
-      </Answer>
-    </section>
   );
 }

@@ -118,9 +118,11 @@ function lines(cell: Cell): string[] {
 
 function asText(all: Finding[]): string {
   return all
-    .map(
-      (finding) =>
-        `${finding.title}${finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`}\n${finding.evidence.map((line) => `  ${line}`).join("\n")}\n  fix: ${finding.fix}`,
-    )
+    .map((finding) => {
+      const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`;
+      return [finding.title + stake, ...finding.evidence.map((line) => `  ${line}`), `  fix: ${finding.fix}`].join(
+        "\n",
+      );
+    })
     .join("\n\n");
 }

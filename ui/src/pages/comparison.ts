@@ -104,17 +104,16 @@ export function differenceInWords(a: number[], b: number[]): string {
   const [before, after] = [sum(a), sum(b)];
   if (before === 0 || after === 0) return "One of the two has no complete step to compare.";
   const change = after - before;
+  const size = (by: number) => figureText("ns", Math.round(Math.abs(by)));
   const percent = figureText("ratio", Math.abs(change) / before);
   const largest = CLASSES.map((name, place) => ({ name, by: b[place]! - a[place]! }))
     .filter((each) => Math.abs(each.by) > before * 0.005)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .slice(0, 2)
-    .map(
-      (each) =>
-        `${classLabel(each.name)} ${each.by < 0 ? "falls" : "grows"} by ${figureText("ns", Math.round(Math.abs(each.by)))}`,
-    );
+    .map((each) => `${classLabel(each.name)} ${each.by < 0 ? "falls" : "grows"} by ${size(each.by)}`);
   if (Math.abs(change) < before * 0.001) return "A and B take the same time a step.";
-  const head = `B is ${figureText("ns", Math.round(Math.abs(change)))} a step ${change < 0 ? "faster" : "slower"} (${change < 0 ? "−" : "+"}${percent})`;
+  const [word, sign] = change < 0 ? ["faster", "−"] : ["slower", "+"];
+  const head = `B is ${size(change)} a step ${word} (${sign}${percent})`;
   return largest.length === 0 ? `${head}.` : `${head}: ${largest.join(", ")}.`;
 }
 

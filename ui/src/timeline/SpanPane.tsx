@@ -9,8 +9,11 @@ import { pageAddress } from "../state/route";
 import { Swatch } from "../report/cells";
 
 /** Columns that only tie rows together, or that are shown in words of their own. */
-const PLUMBING =
-  /(_id|_index|^position|^phase|^rank|^window|^depth|^name|^start_ns|^dur_ns|^args|^kind|^stream|^device|^grid.*|^block_.*|^blocks?$|^step|^self_ns|^input_shape|^input_type|^correlation|^link|^stack)$/;
+const PLUMBING = new Set(
+  `position phase rank window depth name start_ns dur_ns args kind stream device grid block blocks step self_ns
+   input_shape input_type correlation link stack`.split(/\s+/),
+);
+const isPlumbing = (name: string) => PLUMBING.has(name) || /_(id|index)$|^(grid|block)_[xyz]$/.test(name);
 
 const CLASS_OF_KIND: Record<string, string> = {
   kernel: "kernel",
@@ -106,7 +109,7 @@ function facts(span: SpanRow, outline: TimelineOutline): [string, string][] {
     found.push(["Step", outline.steps.find((step) => step.step === Number(span.step))?.name ?? String(span.step)]);
   if (span.input_shape) found.push(["Input shapes", shapeLabel(String(span.input_shape))]);
   for (const [name, value] of Object.entries(span))
-    if (!PLUMBING.test(name) && value !== null) found.push([labelOf(name), valueOf(name, value)]);
+    if (!isPlumbing(name) && value !== null) found.push([labelOf(name), valueOf(name, value)]);
   return [...found, ...argumentsOf(span)];
 }
 
