@@ -2,7 +2,7 @@
 import { createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
 import { formatOfHeader, show } from "../format/number";
-import { ticks } from "./scale";
+import { ticks, tickText } from "./scale";
 
 const TOP = 24;
 const BOTTOM = 26;
@@ -35,7 +35,7 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
             <g class="axis">
               <line x1={LEFT} x2={width()} y1={Math.round(y(tick * 1e6)) + 0.5} y2={Math.round(y(tick * 1e6)) + 0.5} />
               <text x={LEFT - 10} y={y(tick * 1e6) + 4} text-anchor="end">
-                {String(Math.round(tick * 1000) / 1000)}
+                {tickText(tick)}
               </text>
             </g>
           )}

@@ -3,7 +3,7 @@
 import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { classLabel, CLASSES, stepMark, stepNumber } from "../format/names";
 import { figureText, formatOfHeader, show } from "../format/number";
-import { ticks } from "./scale";
+import { ticks, tickText } from "./scale";
 
 export type ChartStep = { step: number; name: string; dur: number; shares: number[]; isComplete: boolean };
 
@@ -88,7 +88,7 @@ export function StepChart(props: {
                 y2={Math.round(y(tick * unitNs())) + 0.5}
               />
               <text x={LEFT - 10} y={y(tick * unitNs()) + 4} text-anchor="end">
-                {String(Math.round(tick * 1000) / 1000)}
+                {tickText(tick)}
               </text>
             </g>
           )}

@@ -2,7 +2,7 @@
 import { createSignal, For, onCleanup, onMount, type JSX } from "solid-js";
 import { stepMark } from "../format/names";
 import { figure, figureText } from "../format/number";
-import { ticks } from "./scale";
+import { ticks, tickText } from "./scale";
 
 export type Dot = { name: string; dur: number };
 
@@ -32,7 +32,7 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
             <g class="axis">
               <line x1={x(tick * 1e6)} x2={x(tick * 1e6)} y1={0} y2={props.height - BOTTOM} />
               <text x={x(tick * 1e6)} y={props.height - 8} text-anchor="middle">
-                {String(Math.round(tick * 1000) / 1000)}
+                {tickText(tick)}
               </text>
             </g>
           )}

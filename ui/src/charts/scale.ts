@@ -1,4 +1,5 @@
 // Round numbers for axes.
+import { count } from "../format/number";
 
 /** Steps of 1, 2 or 5 times a power of ten, about so many up to the largest value. */
 export function ticks(from: number, to: number, about: number): number[] {
@@ -7,6 +8,12 @@ export function ticks(from: number, to: number, about: number): number[] {
   const found: number[] = [];
   for (let at = Math.ceil(from / step); at * step <= to; at++) found.push(at * step);
   return found;
+}
+
+/** The text of a tick, without the noise of binary fractions. */
+export function tickText(tick: number): string {
+  const rounded = Math.round(tick * 1000) / 1000;
+  return Number.isInteger(rounded) ? count(rounded) : String(rounded);
 }
 
 export function roundStep(rough: number): number {

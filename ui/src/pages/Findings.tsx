@@ -13,6 +13,7 @@ import { Severity } from "../report/cells";
 import { cellNamed, tables } from "../report/table";
 
 type Finding = {
+  rule: string;
   severity: string;
   title: string;
   stake: Cell;
@@ -20,6 +21,13 @@ type Finding = {
   fix: string;
   notThis: string;
   show: string;
+};
+
+/** Findings whose events can be pointed at, and the words that find them. */
+const TIMELINE_SEARCH: Record<string, string> = {
+  data_loading: "DataLoader",
+  frequent_synchronization: "Synchronize",
+  pageable_copies: "Pageable",
 };
 
 export function Findings(): JSX.Element {
@@ -70,6 +78,13 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       <span class="cost">{props.finding.stake === null ? "" : figureText("ns", props.finding.stake)}</span>
       <p>{sentenceCase(props.finding.evidence[0] ?? "")}.</p>
       <span class="go">
+        <Show when={TIMELINE_SEARCH[props.finding.rule]}>
+          {(text) => (
+            <a class="plain-link" href={pageAddress("timeline", { q: text() })}>
+              Show in timeline
+            </a>
+          )}
+        </Show>
         <Show when={page()}>
           {(page) => (
             <a class="plain-link" href={pageAddress(page())}>
@@ -101,6 +116,7 @@ function findings(report: Report): Finding[] {
   const table = tables(report).find((table) => table.columns.some((column) => column.name === "rule"));
   const text = (row: number, name: string) => String(cellNamed(table, row, name) ?? "");
   return (table?.rows ?? []).map((_, row) => ({
+    rule: text(row, "rule"),
     severity: text(row, "severity"),
     title: text(row, "title"),
     stake: cellNamed(table, row, "at_stake_ns"),
