@@ -4,7 +4,7 @@ import { count } from "../format/number";
 import { isAborted } from "../server/client";
 import { analysis, sql } from "../server/questions";
 import type { Report, TablePart } from "../server/types";
-import { createAnswer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
 import { Icon } from "../shell/icons";
 import { ErrorState } from "../shell/states";
 import { copyText, tell } from "../shell/Toast";

@@ -7,7 +7,8 @@ import { figureText, numberOf } from "../format/number";
 import { tables } from "../report/table";
 import { sql } from "../server/questions";
 import type { Cell, Report } from "../server/types";
-import { Answer, createAnswer } from "../shell/Answer";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
 import { choose } from "../state/route";
 import { chosenSteps, ranks, run, timelineOutline } from "../state/session";
 
@@ -44,7 +45,7 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
       ? undefined
       : { run: name, statement: isBySteps() ? bySteps() : byCollectives(chosenSteps(), COLLECTIVES * ranks().length) };
   });
-  const [report, retry] = createAnswer(question, (asked) => sql(asked.run, asked.statement, 400_000));
+  const [report, retry] = createAnswer(question, (asked, signal) => sql(asked.run, asked.statement, 400_000, signal));
   const heat = (report: Report): Heat => {
     const table = tables(report)[0];
     const column = (name: string) => table?.columns.findIndex((each) => each.name === name) ?? -1;

@@ -4,7 +4,8 @@ import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Cell, Grade, Report, Unit } from "../server/types";
 import { sourceKey } from "../state/session";
-import { Answer, createAnswer } from "./Answer";
+import { Answer } from "./Answer";
+import { createAnswer } from "../state/answer";
 import { Icon, type IconName } from "./icons";
 import { Sheet } from "./Sheet";
 

@@ -1,8 +1,9 @@
 // Which runs there are, and which part of one is looked at.
-import { createMemo, createResource, createRoot, createSignal } from "solid-js";
+import { createMemo, createRoot, createSignal } from "solid-js";
 import { askJson, isAborted } from "../server/client";
 import { forgetAnswers, outline, type Parameters, type SourceKey } from "../server/questions";
 import type { Run, Session, Source, TimelineOutline } from "../server/types";
+import { createAnswer } from "./answer";
 import { choice, currentPage } from "./route";
 
 const READING_POLL_MS = 700;
@@ -86,15 +87,17 @@ const followed = createRoot(() => {
     undefined,
     { equals: (a, b) => JSON.stringify(a) === JSON.stringify(b) },
   );
-  const [outlineOfSource] = createResource(key, outline);
+  const [outlineOfSource] = createAnswer(key, async (source) => ({ source, outline: await outline(source) }));
   return { key, outlineOfSource };
 });
 
 export const sourceKey = followed.key;
 
 /** Steps, tracks and zero of the chosen recording. */
-export const timelineOutline = (): TimelineOutline | undefined =>
-  followed.outlineOfSource.error ? undefined : followed.outlineOfSource();
+export const timelineOutline = (): TimelineOutline | undefined => {
+  const known = followed.outlineOfSource.latest;
+  return known?.source === followed.key() ? known?.outline : undefined;
+};
 
 /** Nanoseconds from the start of the first step, as pages count; the server counts from the first event. */
 export function fromZero(outline: TimelineOutline, time: number): number {

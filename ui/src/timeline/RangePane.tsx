@@ -4,7 +4,8 @@ import { classLabel, CLASSES } from "../format/names";
 import { exactTime, figureText, formatOfHeader, numberOf, show } from "../format/number";
 import { analysis, sql, type SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
-import { Answer, createAnswer } from "../shell/Answer";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
 import { choose, pageAddress } from "../state/route";
 import { scope, source as recording } from "../state/session";
 import { Ends, Swatch } from "../report/cells";
@@ -22,7 +23,7 @@ export function RangePane(props: {
   const statement = createMemo(() =>
     classStatement(props.range, props.source, BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns)),
   );
-  const [classes, retryClasses] = createAnswer(statement, (text) => sql(props.source.run, text, 1));
+  const [classes, retryClasses] = createAnswer(statement, (text, signal) => sql(props.source.run, text, 1, signal));
   const [operators, retryOperators] = createAnswer(
     () => scope(),
     (parameters) =>

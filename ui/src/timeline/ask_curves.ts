@@ -2,7 +2,7 @@
 import { createMemo } from "solid-js";
 import { analysis, type SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
-import { createAnswer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
 import { source } from "../state/session";
 import { memoryCurves, type Curve } from "./curves";
 

@@ -1,7 +1,8 @@
 // What is looked at in the timeline: the view, the selection, the search; all of it follows the address.
-import { createEffect, createMemo, createResource, createSignal, on, onCleanup } from "solid-js";
+import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
 import { search, span, type SourceKey } from "../server/questions";
 import type { Match, SpanDetails, SpanRow, TimelineOutline } from "../server/types";
+import { createAnswer } from "../state/answer";
 import { choice, choose } from "../state/route";
 import { chosenRange, chosenSteps, fromZero } from "../state/session";
 import type { LaneStore } from "./lane_store";
@@ -65,13 +66,10 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     const id = Number(choice("sel"));
     return choice("sel") !== undefined && Number.isInteger(id) ? id : undefined;
   });
-  const [details] = createResource(selectedId, (id) => {
-    const stop = new AbortController();
-    return span(source, id, stop.signal);
-  });
-  const [found] = createResource(
+  const [details] = createAnswer(selectedId, (id, signal) => span(source, id, signal));
+  const [found] = createAnswer(
     () => (choice("q") ?? "").trim() || undefined,
-    (text) => search(source, text, new AbortController().signal),
+    (text, signal) => search(source, text, signal),
   );
   const matches = (): Match[] => (choice("q") && !found.error ? (found.latest?.matches ?? []) : []);
   const matchStarts = createMemo(() => Float64Array.from(matches(), (match) => fromZero(outline, match.start_ns)));
@@ -90,7 +88,6 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     matches,
     matchCount: () => (choice("q") && !found.error ? found.latest?.count : undefined),
     matchStarts,
-    isSearching: () => found.loading,
   };
 }
 

@@ -2,7 +2,7 @@
 // the map of the timeline, and the lanes until they know more.
 import type { SourceKey } from "../server/questions";
 import type { TimelineOutline, Track } from "../server/types";
-import { createAnswer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
 import { fromZero, sourceKey, timelineOutline } from "../state/session";
 import { askLanes, busyShares, type Lanes } from "./lanes";
 import type { Range } from "./view";
