@@ -1,0 +1,95 @@
+// Walks through the pages as a person would: node e2e/run.mjs URL [--run RUN] [--widths 1280,1920] [--pictures FOLDER]
+// [--only PAGE] [--pages-only]
+// URL is what `stepscope open --no-open` prints, with its token.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { accessibilityFindings, openPage, settled, startBrowser } from "./browser.mjs";
+import { expectedComplaints, journeys } from "./journeys.mjs";
+
+const PAGES = [
+  "overview",
+  "timeline",
+  "operators",
+  "kernels",
+  "modules",
+  "transfers",
+  "communication",
+  "memory",
+  "steps",
+  "launches",
+  "regions",
+  "distributed",
+  "compare",
+  "sql",
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    pictures: { type: "string" },
+    run: { type: "string" },
+    widths: { type: "string", default: "1440" },
+    only: { type: "string" },
+    "pages-only": { type: "boolean", default: false },
+  },
+});
+const address = positionals[0] ?? process.env.STEPSCOPE_URL;
+if (!address) {
+  console.error("error: no address; give the one that `stepscope open --no-open` prints");
+  process.exit(2);
+}
+if (values.pictures) mkdirSync(values.pictures, { recursive: true });
+
+const failures = [];
+const browser = await startBrowser();
+const chosen = values.run ? `?run=${encodeURIComponent(values.run)}` : "";
+
+for (const width of values.widths.split(",").map(Number)) {
+  for (const theme of ["dark", "light"]) {
+    const { page, context, complaints, show } = await openPage(browser, address, {
+      theme,
+      width,
+      height: Math.round(width * 0.625),
+    });
+    for (const name of PAGES.filter((name) => !values.only || name === values.only)) {
+      await show(`#/${name}${chosen}`);
+      const found = await accessibilityFindings(page);
+      failures.push(...found.map((finding) => `${name}, ${theme}, ${width}: ${finding}`));
+      failures.push(...complaints.splice(0).map((complaint) => `${name}, ${theme}, ${width}: ${complaint}`));
+      // Texts of a hostile trace try to set this.
+      if (await page.evaluate(() => "executed" in globalThis))
+        failures.push(`${name}, ${theme}, ${width}: a text of the trace was executed`);
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      if (wider) failures.push(`${name}, ${theme}, ${width}: the page is wider than the screen`);
+      if (values.pictures) await page.screenshot({ path: join(values.pictures, `${name}-${theme}-${width}.png`) });
+      console.log(`${name}, ${theme}, ${width}: ${found.length === 0 ? "ok" : `${found.length} findings`}`);
+    }
+    await context.close();
+  }
+}
+
+for (const [name, journey] of Object.entries(values.only || values["pages-only"] ? {} : journeys)) {
+  const { page, context, complaints, show } = await openPage(browser, address);
+  await settled(page);
+  try {
+    await show(`#/overview${chosen}`);
+    await journey(page, show, chosen);
+    console.log(`${name}: ok`);
+  } catch (error) {
+    failures.push(`${name}: ${error.message.split("\n").slice(0, 3).join(" ")}`);
+    if (values.pictures)
+      await page.screenshot({ path: join(values.pictures, `failed-${name.replaceAll(/\W+/g, "-")}.png`) });
+  }
+  failures.push(
+    ...complaints
+      .filter((complaint) => !expectedComplaints[name]?.test(complaint))
+      .map((complaint) => `${name}: ${complaint}`),
+  );
+  await context.close();
+}
+
+await browser.close();
+for (const failure of failures) console.error(`failed: ${failure}`);
+console.log(failures.length === 0 ? "all pages and journeys are fine" : `${failures.length} failures`);
+process.exit(failures.length === 0 ? 0 : 1);

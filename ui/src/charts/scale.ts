@@ -1,0 +1,23 @@
+// Round numbers for axes.
+import { count } from "../format/number";
+
+/** Steps of 1, 2 or 5 times a power of ten, about so many up to the largest value. */
+export function ticks(from: number, to: number, about: number): number[] {
+  const step = roundStep((to - from) / Math.max(1, about));
+  if (!(step > 0) || !Number.isFinite(step)) return [];
+  const found: number[] = [];
+  for (let at = Math.ceil(from / step); at * step <= to; at++) found.push(at * step);
+  return found;
+}
+
+/** The text of a tick, without the noise of binary fractions. */
+export function tickText(tick: number): string {
+  const rounded = Math.round(tick * 1000) / 1000;
+  return Number.isInteger(rounded) ? count(rounded) : String(rounded);
+}
+
+export function roundStep(rough: number): number {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const factor = rough / power;
+  return power * (factor < 1.5 ? 1 : factor < 3.5 ? 2 : factor < 7.5 ? 5 : 10);
+}

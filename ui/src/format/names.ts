@@ -1,0 +1,75 @@
+// Names for people: of columns, classes and events.
+import type { Column } from "../server/types";
+
+/** The classes of time in stacking order, always. */
+export const CLASSES = [
+  "kernel",
+  "memcpy",
+  "memset",
+  "communication",
+  "runtime",
+  "dataloader",
+  "cpu_exec",
+  "other",
+] as const;
+export type ClassName = (typeof CLASSES)[number];
+
+const CLASS_LABELS: Record<string, string> = {
+  kernel: "Kernel",
+  memcpy: "Memcpy",
+  memset: "Memset",
+  communication: "Communication",
+  runtime: "Runtime",
+  dataloader: "DataLoader",
+  cpu_exec: "CPU execution",
+  other: "Other",
+  python: "Python",
+  annotation: "Annotation",
+};
+
+export function classLabel(name: string): string {
+  return CLASS_LABELS[name] ?? name;
+}
+
+const UNIT_SUFFIX = /_(ns|bytes|ratio|gb_per_s|flops_per_s)$/;
+
+/** The header of a column without its unit. */
+export function columnLabel(column: Column): string {
+  const label = column.label ?? column.name.replace(UNIT_SUFFIX, "").replaceAll("_", " ");
+  // A share belongs to the column before it, so it stays small.
+  return column.unit === "ratio" && label === "share" ? label : sentenceCase(label);
+}
+
+/** With a capital, unless it begins with a name such as `num_workers` or `p50`. */
+export function sentenceCase(text: string): string {
+  return /^\w+[_=(:.]\w|^p\d/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What a label on a span says: `aten::` tells nothing. */
+export function spanLabel(name: string): string {
+  return name.startsWith("aten::") ? name.slice(6) : name;
+}
+
+/** `ProfilerStep#7` → `7`. */
+export function stepNumber(name: string): string {
+  return /#(\d+)$/.exec(name)?.[1] ?? name;
+}
+
+/** `ProfilerStep#7` → `#7`; a step without a number keeps its name. */
+export function stepMark(name: string): string {
+  return /#\d+$/.exec(name)?.[0] ?? name;
+}
+
+/** `[[32, 256, 14, 14], [256, 1024, 1, 1]]` → `32×256×14×14 256×1024×1×1`; other texts stay. */
+export function shapeLabel(text: string): string {
+  try {
+    const shapes: unknown = JSON.parse(text);
+    if (!Array.isArray(shapes)) return text;
+    const words = shapes
+      .filter((shape) => Array.isArray(shape) && shape.length > 0)
+      .map((shape) => shape.map((size: unknown) => (Array.isArray(size) ? size.join("×") : size)).join("×"));
+    return words.length > 0 ? words.join("  ") : "no shapes";
+  } catch {
+    return text;
+  }
+}

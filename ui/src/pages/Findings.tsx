@@ -1,0 +1,145 @@
+// What is slow, why, and the code to change.
+import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
+import { sentenceCase } from "../format/names";
+import { figureText } from "../format/number";
+import { analysis } from "../server/questions";
+import type { Cell, Report } from "../server/types";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
+import { PAGE_OF_COMMAND } from "../shell/pages";
+import { copyText } from "../shell/Toast";
+import { pageAddress } from "../state/route";
+import { run, scope } from "../state/session";
+import { Severity } from "../report/cells";
+import { cellNamed, tables } from "../report/table";
+
+type Finding = {
+  rule: string;
+  severity: string;
+  title: string;
+  stake: Cell;
+  evidence: string[];
+  fix: string;
+  notThis: string;
+  show: string;
+};
+
+/** Findings whose events can be pointed at, and the words that find them. */
+const TIMELINE_SEARCH: Record<string, string> = {
+  data_loading: "DataLoader",
+  frequent_synchronization: "Synchronize",
+  pageable_copies: "Pageable",
+};
+
+export function Findings(): JSX.Element {
+  const question = createMemo(() => {
+    const [name, parameters] = [run()?.run, scope()];
+    return name !== undefined && parameters ? { run: name, parameters } : undefined;
+  });
+  const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, "diagnose", asked.parameters));
+  return (
+    <section class="panel findings">
+      <Answer of={report} retry={retry} waiting={<Head text="" />}>
+        {(report) => (
+          <>
+            <Head text={asText(findings(report()))} />
+            <For each={findings(report())} fallback={<p class="nothing">No rule found anything to change.</p>}>
+              {(finding) => <FindingCard finding={finding} />}
+            </For>
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+function Head(props: { text: string }): JSX.Element {
+  return (
+    <header>
+      <h2>Findings</h2>
+      <span class="what">time at stake a step</span>
+      <Show when={props.text}>
+        <button class="more plain-link" onClick={() => void copyText(props.text, "Findings")}>
+          Copy as text
+        </button>
+      </Show>
+    </header>
+  );
+}
+
+function FindingCard(props: { finding: Finding }): JSX.Element {
+  const [isOpen, setIsOpen] = createSignal(false);
+  const page = () => PAGE_OF_COMMAND[/^stepscope (\w+)/.exec(props.finding.show)?.[1] ?? ""];
+  return (
+    <article class="finding">
+      <span class="g">
+        <Severity level={props.finding.severity} isGlyph />
+      </span>
+      <b>{props.finding.title}</b>
+      <span class="cost">{props.finding.stake === null ? "" : figureText("ns", props.finding.stake)}</span>
+      <p>{sentenceCase(props.finding.evidence[0] ?? "")}.</p>
+      <span class="go">
+        <Show when={TIMELINE_SEARCH[props.finding.rule]}>
+          {(text) => (
+            <a class="plain-link" href={pageAddress("timeline", { q: text() })}>
+              Show in timeline
+            </a>
+          )}
+        </Show>
+        <Show when={page()}>
+          {(page) => (
+            <a class="plain-link" href={pageAddress(page())}>
+              Show {page()}
+            </a>
+          )}
+        </Show>
+        <button class="plain-link" aria-expanded={isOpen()} onClick={() => setIsOpen(!isOpen())}>
+          Fix
+        </button>
+      </span>
+      <Show when={isOpen()}>
+        <dl class="opened">
+          <dt>evidence</dt>
+          <dd>{props.finding.evidence.join("\n")}</dd>
+          <dt>fix</dt>
+          <dd>
+            <pre>{props.finding.fix}</pre>
+          </dd>
+          <dt>not this</dt>
+          <dd>{props.finding.notThis}</dd>
+        </dl>
+      </Show>
+    </article>
+  );
+}
+
+function findings(report: Report): Finding[] {
+  const table = tables(report).find((table) => table.columns.some((column) => column.name === "rule"));
+  const text = (row: number, name: string) => String(cellNamed(table, row, name) ?? "");
+  return (table?.rows ?? []).map((_, row) => ({
+    rule: text(row, "rule"),
+    severity: text(row, "severity"),
+    title: text(row, "title"),
+    stake: cellNamed(table, row, "at_stake_ns"),
+    evidence: lines(cellNamed(table, row, "evidence")),
+    fix: text(row, "fix"),
+    notThis: text(row, "not_this"),
+    show: text(row, "show"),
+  }));
+}
+
+function lines(cell: Cell): string[] {
+  if (Array.isArray(cell)) return cell.map(String);
+  return typeof cell === "string" ? cell.split("\n") : [];
+}
+
+function asText(all: Finding[]): string {
+  return all
+    .map((finding) => {
+      const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`;
+      return [finding.title + stake, ...finding.evidence.map((line) => `  ${line}`), `  fix: ${finding.fix}`].join(
+        "\n",
+      );
+    })
+    .join("\n\n");
+}

@@ -1,0 +1,264 @@
+// Memory: its curve, its peak, who allocates it and what is never freed.
+import { createMemo, For, Show, type JSX } from "solid-js";
+import { figureText, numberOf } from "../format/number";
+import { MemoryChart, type Curve } from "../charts/MemoryChart";
+import { analysis } from "../server/questions";
+import type { Report, SeriesPart } from "../server/types";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
+import { EmptyState } from "../shell/states";
+import { choose, pageAddress } from "../state/route";
+import { fromZero, run, scope, source, timelineOutline } from "../state/session";
+import { Lede, SmallTable, Stat } from "../report/parts";
+import { cellNamed, sentence, tableNamed } from "../report/table";
+
+export function Memory(): JSX.Element {
+  const question = createMemo(() => {
+    const [name, parameters] = [run()?.run, scope()];
+    return name !== undefined && parameters ? { run: name, parameters } : undefined;
+  });
+  const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, "memory", asked.parameters));
+  return (
+    <Answer
+      of={report}
+      retry={retry}
+      waiting={
+        <div class="page">
+          <Lede />
+        </div>
+      }
+    >
+      {(report) => (
+        <Show
+          when={(tableNamed(report(), "devices")?.rows.length ?? 0) > 0}
+          fallback={
+            <EmptyState
+              title="No memory events in this recording"
+              why="The profiler records allocations when it is asked to."
+              code="profile(..., profile_memory=True)"
+            />
+          }
+        >
+          <MemoryOf report={report()} />
+        </Show>
+      )}
+    </Answer>
+  );
+}
+
+function MemoryOf(props: { report: Report }): JSX.Element {
+  const devices = () => tableNamed(props.report, "devices")!;
+  const peakName = () =>
+    devices().rows.some((_, row) => cellNamed(devices(), row, "peak_allocated_bytes") !== null)
+      ? "peak_allocated_bytes"
+      : "peak_delta_bytes";
+  /** The device with the highest peak; memory of the host only if there is no other. */
+  const highest = createMemo(() => {
+    const weight = (row: number) =>
+      (cellNamed(devices(), row, "device") === "cpu" ? -1 : 1) *
+      (1 + (numberOf(cellNamed(devices(), row, peakName())) ?? 0));
+    return devices().rows.reduce((best, _, row) => (weight(row) > weight(best) ? row : best), 0);
+  });
+  const device = () => String(cellNamed(devices(), highest(), "device"));
+  const figure = (name: string) => cellNamed(devices(), highest(), name);
+  const number = (name: string) => numberOf(figure(name));
+  const steps = () => source()?.complete_steps ?? 0;
+  const facts = () =>
+    [
+      device(),
+      source()?.devices[0],
+      `${steps()} complete steps`,
+      `${figureText("plain", figure("events"))} allocator events`,
+      `${figureText("plain", figure("paired"))} freed again`,
+    ]
+      .filter(Boolean)
+      .join(" · ");
+  const unused = () => {
+    const [reserved, allocated] = [number("peak_reserved_bytes"), number("peak_allocated_bytes")];
+    return reserved === null || allocated === null || reserved === 0
+      ? null
+      : { bytes: reserved - allocated, share: (reserved - allocated) / reserved };
+  };
+  const reason = () =>
+    props.report.missing.find((missing) => missing.path.includes("peak"))?.reason ?? "memory totals not recorded";
+  return (
+    <div class="page">
+      <Lede sentence={sentence(props.report)} facts={facts()} />
+      <div class="strip">
+        <Show
+          when={figure("peak_allocated_bytes") !== null}
+          fallback={
+            <Stat label="Largest growth" unit="bytes" value={figure("peak_delta_bytes")} note="since the first event" />
+          }
+        >
+          <Stat
+            label="Peak allocated"
+            unit="bytes"
+            value={figure("peak_allocated_bytes")}
+            note={`at ${figureText("ns", figure("peak_allocated_from_start_ns"))} from the first event`}
+          />
+        </Show>
+        <Stat label="Peak reserved" unit="bytes" value={figure("peak_reserved_bytes")} reason={reason()} />
+        <Stat
+          label="Reserved, unused at peak"
+          unit="bytes"
+          value={unused()?.bytes ?? null}
+          reason={reason()}
+          note={unused() ? `${figureText("ratio", unused()!.share)} of reserved` : undefined}
+        />
+        <Stat
+          label={`Growth over ${steps()} steps`}
+          unit="bytes"
+          value={figure("net_bytes")}
+          note={number("net_bytes") === 0 ? "ends where it began" : "last event less first"}
+        />
+        <Stat
+          label="Allocated in all"
+          unit="bytes"
+          value={figure("allocated_bytes")}
+          note={`${figureText("plain", figure("allocations"))} allocations`}
+        />
+        <Stat
+          label="Left open"
+          unit="plain"
+          value={figure("alloc_without_free")}
+          note={`of ${figureText("plain", figure("allocations"))} recorded`}
+        />
+      </div>
+      <CurvePanel report={props.report} device={device()} />
+      <div class="cols memory-grid">
+        <section class="panel">
+          <header>
+            <h2>By operator</h2>
+            <span class="what">{tableNamed(props.report, "rows")?.notes.join(", ")}</span>
+            <a class="more plain-link" href={pageAddress("operators")}>
+              Operators
+            </a>
+          </header>
+          <div class="scrolled" role="region" tabindex="0" aria-label={"Rows"}>
+            <SmallTable
+              table={tableNamed(props.report, "rows")!}
+              missing={props.report.missing}
+              most={50}
+              isShown={(column) =>
+                ["name", "device", "self_increase_bytes", "self_allocations", "self_allocated_bytes"].includes(
+                  column.name,
+                ) && column.look !== "hidden"
+              }
+            />
+          </div>
+        </section>
+        <div class="column">
+          <section class="panel">
+            <header>
+              <h2>Never freed</h2>
+              <span class="what">in this recording, largest first</span>
+            </header>
+            <Show
+              when={(tableNamed(props.report, "open_allocations")?.rows.length ?? 0) > 0}
+              fallback={<p class="nothing">Every allocation that was recorded is freed again.</p>}
+            >
+              <div class="scrolled" role="region" tabindex="0" aria-label={"Rows"}>
+                <SmallTable
+                  table={tableNamed(props.report, "open_allocations")!}
+                  missing={props.report.missing}
+                  most={50}
+                />
+              </div>
+            </Show>
+          </section>
+          <Show when={devices().rows.length > 1}>
+            <section class="panel">
+              <header>
+                <h2>Devices</h2>
+              </header>
+              <SmallTable
+                table={devices()}
+                missing={props.report.missing}
+                isShown={(column) => DEVICE_COLUMNS.includes(column.name)}
+              />
+            </section>
+          </Show>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const DEVICE_COLUMNS = [
+  "device",
+  "peak_allocated_bytes",
+  "peak_delta_bytes",
+  "allocations",
+  "allocated_bytes",
+  "alloc_without_free",
+];
+
+const COLORS: Record<string, { color: string; isDashed: boolean }> = {
+  allocated: { color: "--kernel", isDashed: false },
+  reserved: { color: "--ink-2", isDashed: true },
+};
+
+function CurvePanel(props: { report: Report; device: string }): JSX.Element {
+  const outline = () => timelineOutline();
+  const series = () =>
+    props.report.parts.filter(
+      (part): part is SeriesPart => part.kind === "series" && part.name.startsWith(`${props.device}_`),
+    );
+  const curves = (): Curve[] =>
+    series().map((part) => {
+      const label = part.name
+        .slice(props.device.length + 1)
+        .replace(/_bytes$/, "")
+        .replaceAll("_", " ");
+      const zero = outline()?.zero_ns ?? 0;
+      return {
+        label,
+        ...(COLORS[label] ?? COLORS.allocated!),
+        points: part.points.map(([time, bytes]) => [time - zero, bytes]),
+      };
+    });
+  const steps = () =>
+    (outline()?.steps ?? []).map((step) => ({
+      name: step.name,
+      from: fromZero(outline()!, step.start_ns),
+      to: fromZero(outline()!, step.end_ns),
+      isComplete: step.complete,
+    }));
+  const peak = () => {
+    const main = curves().find((curve) => !curve.isDashed);
+    const best = main?.points.reduce((best, point) => (point[1] > best[1] ? point : best), main.points[0] ?? [0, 0]);
+    return best && { time: best[0], bytes: best[1] };
+  };
+  return (
+    <Show when={curves().length > 0}>
+      <section class="panel">
+        <header>
+          <h2>
+            {curves()
+              .map((curve) => curve.label)
+              .join(" and ")
+              .replace(/^./, (letter) => letter.toUpperCase())}
+          </h2>
+          <For each={curves()}>
+            {(curve) => (
+              <span class="what curve-key">
+                <i classList={{ dashed: curve.isDashed }} style={{ "border-color": `var(${curve.color})` }} />
+                {curve.label}
+              </span>
+            )}
+          </For>
+          <span class="more">drag to choose a range, double-click to clear</span>
+        </header>
+        <MemoryChart
+          curves={curves()}
+          steps={steps()}
+          peak={peak()}
+          height={286}
+          choose={(from, to) => choose({ from: String(Math.round(from)), to: String(Math.round(to)) })}
+          clear={() => choose({ from: undefined, to: undefined })}
+        />
+      </section>
+    </Show>
+  );
+}

@@ -1,0 +1,285 @@
+// The answer on one screen: the sentence, the figures that prove it, and a way to the evidence.
+import { createMemo, For, Show, type JSX } from "solid-js";
+import { figure, figureText, numberOf } from "../format/number";
+import { shortKernelName } from "../format/kernel_name";
+import { analysis } from "../server/questions";
+import type { Cell, Report, TablePart } from "../server/types";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
+import { rowCount } from "../shell/counts";
+import { HealthBadge, healthFigures, healthText } from "../shell/HealthSheet";
+import { pageAddress, type Page } from "../state/route";
+import { chosenSteps, run, scope, source, sourceKey } from "../state/session";
+import { Bar, Ends, Null } from "../report/cells";
+import { Lede, Stat } from "../report/parts";
+import { cellNamed, sentence, tableNamed, texts } from "../report/table";
+import { Findings } from "./Findings";
+import { StepPanel } from "./StepPanel";
+
+export function Overview(): JSX.Element {
+  const question = createMemo(() => {
+    const [name, parameters] = [run()?.run, scope()];
+    return name !== undefined && parameters ? { run: name, parameters } : undefined;
+  });
+  const [summary, retry] = createAnswer(question, (asked) => analysis(asked.run, "summary", asked.parameters));
+  return (
+    <div class="page">
+      <Answer of={summary} retry={retry} waiting={<Lede />}>
+        {(summary) => (
+          <>
+            <Lede
+              sentence={sentence(summary()) ?? "No complete step in this recording."}
+              facts={headFacts(summary())}
+            />
+            <Figures report={summary()} />
+            <div class="cols overview-grid">
+              <StepPanel summary={summary()} />
+              <Findings />
+              <TopRows
+                title="Top operators"
+                what={topUnit(tableNamed(summary(), "operators"))}
+                page="operators"
+                table={tableNamed(summary(), "operators")}
+              />
+              <TopRows title="Top kernels" what="total" page="kernels" table={tableNamed(summary(), "kernels")} />
+              <HealthPanel note={texts(summary()).find((text) => text.label === "health")?.text} />
+            </div>
+          </>
+        )}
+      </Answer>
+    </div>
+  );
+}
+
+/** The line of facts: the device, steps, length and events. */
+function headFacts(report: Report): string | undefined {
+  const head = texts(report).find((text) => text.tone === "plain" && text.label === null);
+  const compute = texts(report).find((text) => text.label === "compute");
+  return [head?.text.split("\n").at(-1), compute?.text].filter(Boolean).join(" · ");
+}
+
+function reasonOf(report: Report, name: string): string | undefined {
+  return report.missing.find((missing) => missing.path.endsWith(name))?.reason;
+}
+
+/** Six figures: step time, and how well the device is used; without a device, how steps spread. */
+function Figures(props: { report: Report }): JSX.Element {
+  const times = () => tableNamed(props.report, "step_time");
+  const devices = () => tableNamed(props.report, "devices");
+  const time = (name: string) => cellNamed(times(), 0, name);
+  const ofDevice = (name: string) => cellNamed(devices(), 0, name);
+  const short = (name: string) => figure("ns", time(name)).digits;
+  const each = () => {
+    const cell = time("each");
+    return Array.isArray(cell) && cell.length > 1 ? cell : undefined;
+  };
+  const peak = () => ofDevice("memory_peak_bytes");
+  return (
+    <div class="strip">
+      <Stat
+        label="Step time, p50"
+        unit="ns"
+        value={time("p50_ns")}
+        reason="no complete step"
+        spark={each()}
+        note={
+          <Show when={times()}>
+            p90 {short("p90_ns")} · p99 {short("p99_ns")} · mean {figureText("ns", time("mean_ns"))}
+          </Show>
+        }
+      />
+      <Show
+        when={devices()}
+        fallback={
+          <For each={["mean_ns", "min_ns", "p90_ns", "p99_ns", "max_ns"]}>
+            {(name) => (
+              <Stat
+                label={`Step time, ${name.replace("_ns", "")}`}
+                unit="ns"
+                value={time(name)}
+                reason="no complete step"
+              />
+            )}
+          </For>
+        }
+      >
+        <Stat
+          label="GPU utilisation"
+          unit="ratio"
+          value={ofDevice("gpu_utilization_ratio")}
+          note={`busy with copies ${figureText("ratio", ofDevice("gpu_busy_ratio"))}`}
+        />
+        <Stat
+          label="Est. SM efficiency"
+          unit="ratio"
+          value={ofDevice("est_sm_efficiency_ratio")}
+          reason={reasonOf(props.report, "est_sm_efficiency_ratio")}
+          note={ofDevice("est_sm_efficiency_ratio") === null ? undefined : "from blocks and SMs"}
+        />
+        <Stat
+          label="Est. occupancy"
+          unit="ratio"
+          value={ofDevice("est_achieved_occupancy_ratio")}
+          reason={reasonOf(props.report, "est_achieved_occupancy_ratio")}
+          note={ofDevice("est_achieved_occupancy_ratio") === null ? undefined : "mean by kernel time"}
+        />
+        <Stat
+          label="Tensor cores"
+          unit="ratio"
+          value={ofDevice("tensor_core_lower_bound_ratio")}
+          before="≥ "
+          note={ofDevice("tensor_core_lower_bound_ratio") === 0 ? "no kernel name matches" : "from kernel names"}
+        />
+        <Show
+          when={peak() !== null}
+          fallback={
+            <Stat
+              label="Memory growth, peak"
+              unit="bytes"
+              value={ofDevice("memory_growth_bytes")}
+              reason={reasonOf(props.report, "memory_growth_bytes") ?? "memory not recorded"}
+              note={
+                ofDevice("memory_growth_bytes") === null ? undefined : (
+                  <>
+                    total <Null reason={reasonOf(props.report, "memory_peak_bytes") ?? "not recorded"} /> not recorded
+                  </>
+                )
+              }
+            />
+          }
+        >
+          <Stat
+            label="Memory, peak"
+            unit="bytes"
+            value={peak()}
+            note={`growth ${figureText("bytes", ofDevice("memory_growth_bytes"))}`}
+          />
+        </Show>
+      </Show>
+    </div>
+  );
+}
+
+function topUnit(table: TablePart | undefined): string {
+  return table?.columns.some((column) => column.name === "device_self_ns" && column.look !== "hidden")
+    ? "device self"
+    : "host self";
+}
+
+/** The first rows of a table, one line each. */
+function TopRows(props: { title: string; what: string; page: Page; table: TablePart | undefined }): JSX.Element {
+  const column = () => props.table?.columns.find((column) => column.unit === "ns" && column.look !== "hidden");
+  const steps = () => {
+    const chosen = chosenSteps();
+    return chosen ? chosen.last - chosen.first + 1 : (source()?.complete_steps ?? 0);
+  };
+  const rows = () =>
+    (props.table?.rows ?? []).map((_, row) => ({
+      name: String(cellNamed(props.table, row, "name")),
+      ns: numberOf(cellNamed(props.table, row, column()?.name ?? "")) ?? 0,
+    }));
+  const aStep = (ns: number) => (steps() > 0 ? ns / steps() : ns);
+  const largest = () => Math.max(1, ...rows().map((row) => row.ns));
+  return (
+    <section class="panel">
+      <header>
+        <h2>{props.title}</h2>
+        <span class="what">
+          {props.what}
+          {steps() > 0 ? ", a step" : ""}
+        </span>
+        <a class="more plain-link" href={pageAddress(props.page)}>
+          {rowCount(props.page) === undefined ? "all" : `${rowCount(props.page)} ${props.page}`}
+        </a>
+      </header>
+      <Show when={rows().length > 0} fallback={<p class="nothing">None recorded.</p>}>
+        <div class="top-rows">
+          <For each={rows()}>
+            {(row) => (
+              <>
+                <a href={pageAddress(props.page, { sel: row.name, q: undefined })}>
+                  <Ends text={props.page === "kernels" ? shortKernelName(row.name) : row.name} whole={row.name} />
+                </a>
+                <TwoPart unit="ns" value={Math.round(aStep(row.ns))} />
+                <Bar
+                  ratio={row.ns / largest()}
+                  color={props.what === "host self" ? "var(--cpu_exec)" : "var(--kernel)"}
+                />
+              </>
+            )}
+          </For>
+        </div>
+      </Show>
+    </section>
+  );
+}
+
+function TwoPart(props: { unit: "ns" | "bytes"; value: Cell }): JSX.Element {
+  const shown = () => figure(props.unit, props.value);
+  return (
+    <span class="num">
+      {shown().digits}
+      <span class="unit">{shown().symbol}</span>
+    </span>
+  );
+}
+
+const HEALTH_FACTS: [string, string][] = [
+  ["lost_events", "Events lost"],
+  ["operator_coverage_ratio", "Device time reaching an operator"],
+  ["device_events", "Device events"],
+  ["unlinked_device_events", "Without their launch"],
+  ["step_source", "Steps from"],
+  ["incomplete_steps", "Incomplete steps"],
+];
+
+function HealthPanel(props: { note?: string }): JSX.Element {
+  const [report, retry] = createAnswer(sourceKey, (key) =>
+    analysis(key.run, "health", { rank: key.rank, window: key.window }),
+  );
+  return (
+    <section class="panel health">
+      <header>
+        <h2>Trace health</h2>
+        <span class="more">
+          <Show when={source()}>{(source) => <HealthBadge grade={source().health} />}</Show>
+        </span>
+      </header>
+      <Show when={source()?.health !== "good" && props.note}>
+        <p class="nothing">{props.note}</p>
+      </Show>
+      <Answer of={report} retry={retry}>
+        {(report) => {
+          const figures = () => healthFigures(report(), sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);
+          const known = () =>
+            HEALTH_FACTS.flatMap(([name, label]) =>
+              figures()
+                .filter((figure) => figure.name === name)
+                .map((figure) => ({ figure, label })),
+            );
+          return (
+            <dl class="facts health-facts">
+              <dt>Events read</dt>
+              <dd>{figureText("plain", source()?.events ?? null)}</dd>
+              <For each={known()}>
+                {({ figure, label }) => (
+                  <>
+                    <dt>{label}</dt>
+                    <dd>
+                      <Show
+                        when={figure.value !== null}
+                        fallback={<Null reason={String(figure.reason ?? "not recorded")} />}
+                      >
+                        {healthText(figure)}
+                      </Show>
+                    </dd>
+                  </>
+                )}
+              </For>
+            </dl>
+          );
+        }}
+      </Answer>
+    </section>
+  );
+}

@@ -1,0 +1,88 @@
+// Where the time of operators comes from in the code: call stacks, or the modules of the model.
+import { createMemo, createSignal, Show, type JSX } from "solid-js";
+import { FlameGraph } from "../charts/FlameGraph";
+import { branching, flameTree, type Weighed } from "../charts/flame";
+import { numberOf } from "../format/number";
+import { analysis } from "../server/questions";
+import type { Report } from "../server/types";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
+import { Segments } from "../report/Segments";
+import { cellNamed, tableNamed } from "../report/table";
+import { run, scope } from "../state/session";
+
+const STACKS = 20_000;
+
+type Weight = "device_self_ns" | "host_self_ns";
+
+export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
+  const [weight, setWeight] = createSignal<Weight>("device_self_ns");
+  const question = createMemo(() => {
+    const [name, parameters] = [run()?.run, scope()];
+    return name === undefined || !parameters
+      ? undefined
+      : { run: name, parameters: { ...parameters, group: "stack", limit: STACKS } };
+  });
+  const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, "ops", asked.parameters));
+  const hasStacks = (report: Report) => weighed(report, "host_self_ns").some((row) => row.stack !== null);
+  return (
+    <section class="stacks">
+      <header>
+        <h2>{props.frames === "calls" ? "Call stacks" : "Modules by nesting"}</h2>
+        <span class="faint">
+          {props.frames === "calls"
+            ? "icicle from the script down; _call_impl and built-in frames hidden"
+            : "forward work below the module that calls it"}
+        </span>
+        <span class="grow" />
+        <Segments
+          label="Time"
+          options={[
+            ["device_self_ns", "device"],
+            ["host_self_ns", "host"],
+          ]}
+          value={weight()}
+          choose={(value) => setWeight(value as Weight)}
+        />
+      </header>
+      <div class="stacks-frame" role="region" tabindex="0" aria-label="Call stacks">
+        <Answer of={report} retry={retry}>
+          {(report) => {
+            const tree = createMemo(() => flameTree(weighed(report(), weight()), props.frames));
+            const begin = createMemo(() => branching(tree()));
+            return (
+              <Show
+                when={hasStacks(report())}
+                fallback={
+                  <p class="nothing">
+                    This recording has no Python frames: profile(..., with_stack=True) records them.
+                  </p>
+                }
+              >
+                <Show when={tree().total > 0} fallback={<p class="nothing">No operator in it has such time.</p>}>
+                  <FlameGraph
+                    tree={begin().from}
+                    color={weight() === "device_self_ns" ? "kernel" : "cpu_exec"}
+                    rootLabel={`all ${weight() === "device_self_ns" ? "device" : "host"} time${begin().folded > 0 ? `, below ${begin().folded} frames that all of it goes through` : ""}`}
+                  />
+                </Show>
+              </Show>
+            );
+          }}
+        </Answer>
+      </div>
+    </section>
+  );
+}
+
+function weighed(report: Report, weight: Weight): Weighed[] {
+  const table = tableNamed(report, "rows");
+  return (table?.rows ?? []).map((_, row) => {
+    const stack = cellNamed(table, row, "stack");
+    return {
+      stack: typeof stack === "string" ? stack : null,
+      name: String(cellNamed(table, row, "name")),
+      weight: numberOf(cellNamed(table, row, weight)) ?? 0,
+    };
+  });
+}

@@ -1,0 +1,334 @@
+// A page that is one analysis: its sentence, its small tables, and its main table.
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
+import { columnLabel, sentenceCase, shapeLabel } from "../format/names";
+import { count, figureText } from "../format/number";
+import { analysis, type Parameters } from "../server/questions";
+import type { Cell, Column, Report, TablePart } from "../server/types";
+import { Answer } from "../shell/Answer";
+import { createAnswer } from "../state/answer";
+import { Icon } from "../shell/icons";
+import { EmptyState } from "../shell/states";
+import { copyText } from "../shell/Toast";
+import { choice, choose, goTo, pageAddress } from "../state/route";
+import { chosenSteps, run, scope, source, timelineOutline } from "../state/session";
+import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
+import { DataGrid } from "../report/DataGrid";
+import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
+import { sentence, tableNamed, tables, texts } from "../report/table";
+import { Segments } from "../report/Segments";
+import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
+import { Stacks } from "./Stacks";
+import type { TablePageEntry } from "./table_pages";
+
+const ROW_LIMIT = 5000;
+
+type Question = { run: string; name: string; parameters: Parameters };
+
+export function TablePage(props: { page: TablePageEntry }): JSX.Element {
+  const question = createMemo((): Question | undefined => {
+    const [name, parameters] = [run()?.run, scope()];
+    if (name === undefined || parameters === undefined) return undefined;
+    return {
+      run: name,
+      name: props.page.analysis,
+      parameters: { ...parameters, group: choice("group"), limit: ROW_LIMIT },
+    };
+  });
+  const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, asked.name, asked.parameters));
+  return (
+    <Answer of={report} retry={retry}>
+      {(report) => (
+        <Show when={report().name === props.page.analysis}>
+          <Show
+            when={hasRows(report())}
+            fallback={<EmptyState {...props.page.empty} why={`${props.page.empty.why}`} />}
+          >
+            <ReportTable page={props.page} report={report()} question={question()!} />
+          </Show>
+        </Show>
+      )}
+    </Answer>
+  );
+}
+
+function hasRows(report: Report): boolean {
+  return tables(report).some((table) => table.rows.length > 0);
+}
+
+function ReportTable(props: { page: TablePageEntry; report: Report; question: Question }): JSX.Element {
+  const [columnsChosen, setColumnsChosen] = createSignal<Record<string, boolean>>({});
+  const [width, setWidth] = createSignal(1248);
+  let frame!: HTMLDivElement;
+  onMount(() => {
+    const observer = new ResizeObserver(() => setWidth(frame.clientWidth));
+    observer.observe(frame);
+    onCleanup(() => observer.disconnect());
+  });
+  const main = () => tableNamed(props.report, "rows") ?? tables(props.report).at(-1)!;
+  const others = () => tables(props.report).filter((table) => table !== main() && table.rows.length > 0);
+  const values = () => (choice("values") ?? "sum") as Values;
+  const steps = () => {
+    const chosen = chosenSteps();
+    return chosen ? chosen.last - chosen.first + 1 : (source()?.complete_steps ?? 0);
+  };
+  const table = createMemo(() => perStepOrCall(main(), values(), steps()));
+  const isShown = (column: Column) => columnsChosen()[column.name] ?? isShownAtFirst(column, width());
+  const sort = () => parseSort(choice("sort") ?? table().sorted_by);
+  const filter = () => choice("q") ?? "";
+  const subRows = createSubRows(
+    () => props.page,
+    () => props.question,
+    table,
+  );
+  const showInTimeline = (row: Cell[]) => goTo("timeline", { q: String(row[0] ?? "") });
+  const copy = () => {
+    const shown = shownColumns(table(), [], isShown).map((column) => column.place);
+    void copyText(asTsv(table(), arrange(table(), filter(), sort()), shown), "Rows");
+  };
+  return (
+    <div class="flush" ref={frame}>
+      <Above report={props.report} others={others()} />
+      <div class="toolbar">
+        <FilterField noun={props.page.noun} />
+        <Groups page={props.page} />
+        <Show when={props.page.hasValues}>
+          <span class="caption">Values</span>
+          <Segments
+            label="Values"
+            options={[
+              ["", "sum"],
+              ["step", "a step"],
+              ["call", "a call"],
+            ]}
+            value={choice("values") ?? ""}
+            choose={(value) => choose({ values: value || undefined })}
+          />
+        </Show>
+        <Show when={props.page.frames}>
+          <button
+            class="btn"
+            aria-pressed={choice("view") === "stacks"}
+            onClick={() => choose({ view: choice("view") === "stacks" ? undefined : "stacks" })}
+          >
+            {props.page.frames === "modules" ? "Nesting" : "Call stacks"}
+          </button>
+        </Show>
+        <span class="grow" />
+        <ColumnMenu
+          table={table()}
+          isShown={isShown}
+          change={(name, shown) => setColumnsChosen({ ...columnsChosen(), [name]: shown })}
+        />
+        <button class="btn" onClick={copy} title="Copy the rows below as TSV">
+          Copy
+        </button>
+        <a class="btn" href={pageAddress("sql", { q: props.page.statement })}>
+          SQL
+        </a>
+      </div>
+      <DataGrid
+        table={table()}
+        missing={props.report.missing}
+        label={sentenceCase(props.page.noun)}
+        filter={filter()}
+        sort={sort()}
+        changeSort={(sort: Sort) =>
+          choose({ sort: writeSort(sort) === table().sorted_by ? undefined : writeSort(sort) })
+        }
+        isShown={isShown}
+        chosen={choice("sel")}
+        choose={(row) => choose({ sel: String(row[0] ?? "") }, "replace")}
+        open={showInTimeline}
+        canExpand={props.page.expandBy !== undefined && choice("group") === undefined}
+        subRows={subRows.of}
+        onExpand={subRows.ask}
+      />
+      <StatusLine table={table()} filter={filter()} values={values()} page={props.page} />
+      <Show when={choice("view") === "stacks" && props.page.frames}>{(frames) => <Stacks frames={frames()} />}</Show>
+    </div>
+  );
+}
+
+/** What stands above the main table: the sentence, figures, small tables. */
+function Above(props: { report: Report; others: TablePart[] }): JSX.Element {
+  const facts = () => texts(props.report).find((text) => text.tone === "plain" && text.label === null)?.text;
+  const metrics = () => props.report.parts.filter((part) => part.kind === "metric");
+  const isNeeded = () => sentence(props.report) !== undefined || facts() !== undefined || props.others.length > 0;
+  return (
+    <Show when={isNeeded()}>
+      <div class="above">
+        <Lede sentence={sentence(props.report) ?? facts()} facts={sentence(props.report) ? facts() : undefined} />
+        <For each={props.others.filter(isStrip)}>{(table) => <Strip table={table} />}</For>
+        <Show when={props.others.length === 0}>
+          <Metrics metrics={metrics()} />
+        </Show>
+        <div class="cols beside">
+          <For each={props.others.filter((table) => !isStrip(table))}>
+            {(table) => (
+              <section class="panel">
+                <header>
+                  <h2>{tableTitle(table)}</h2>
+                </header>
+                <SmallTable table={table} missing={props.report.missing} />
+              </section>
+            )}
+          </For>
+        </div>
+      </div>
+    </Show>
+  );
+}
+
+function FilterField(props: { noun: string }): JSX.Element {
+  return (
+    <label class="field">
+      <Icon name="search" size={14} />
+      <input
+        type="search"
+        placeholder={`Filter ${props.noun}`}
+        aria-label={`Filter ${props.noun}`}
+        value={choice("q") ?? ""}
+        onInput={(event) => choose({ q: event.currentTarget.value || undefined }, "replace")}
+      />
+      <kbd>/</kbd>
+    </label>
+  );
+}
+
+function Groups(props: { page: TablePageEntry }): JSX.Element {
+  const options = (): [string, string][] => [
+    ["", props.page.analysis === "comms" ? "rank" : "name"],
+    ...props.page.groups,
+  ];
+  return (
+    <Show when={props.page.groups.length > 0}>
+      <span class="caption">Group by</span>
+      <Segments
+        label="Group by"
+        options={options()}
+        value={choice("group") ?? ""}
+        choose={(value) => choose({ group: value || undefined, sel: undefined })}
+      />
+    </Show>
+  );
+}
+
+function ColumnMenu(props: {
+  table: TablePart;
+  isShown: (column: Column) => boolean;
+  change: (name: string, shown: boolean) => void;
+}): JSX.Element {
+  const [isOpen, setIsOpen] = createSignal(false);
+  let anchor!: HTMLSpanElement;
+  createEffect(() => {
+    if (!isOpen()) return;
+    const close = (event: Event) => {
+      if (!anchor.contains(event.target as Node) || (event instanceof KeyboardEvent && event.key === "Escape"))
+        setIsOpen(false);
+    };
+    addEventListener("pointerdown", close);
+    addEventListener("keydown", close, true);
+    onCleanup(() => (removeEventListener("pointerdown", close), removeEventListener("keydown", close, true)));
+  });
+  return (
+    <span class="anchor" ref={anchor}>
+      <button class="btn" aria-expanded={isOpen()} onClick={() => setIsOpen(!isOpen())}>
+        Columns
+      </button>
+      <Show when={isOpen()}>
+        <div class="popover">
+          <For each={props.table.columns}>
+            {(column) => (
+              <label>
+                <input
+                  type="checkbox"
+                  checked={props.isShown(column)}
+                  onChange={(event) => props.change(column.name, event.currentTarget.checked)}
+                />
+                {columnLabel(column) || column.name}
+              </label>
+            )}
+          </For>
+        </div>
+      </Show>
+    </span>
+  );
+}
+
+function StatusLine(props: { table: TablePart; filter: string; values: Values; page: TablePageEntry }): JSX.Element {
+  const shown = () => arrange(props.table, props.filter, undefined).length;
+  const all = () => props.table.rows.length + (props.table.left_out ?? 0);
+  const totals = () => {
+    const columns = shownColumns(props.table, [], () => true);
+    return columns
+      .filter(
+        (column) =>
+          column.place > 0 &&
+          typeof props.table.total?.[column.place] === "number" &&
+          column.column.look !== "hidden" &&
+          column.column.unit !== "ratio",
+      )
+      .map(
+        (column) =>
+          `${column.label.toLowerCase()} ${figureText(column.column.unit, props.table.total?.[column.place] ?? null)}`,
+      )
+      .join(" · ");
+  };
+  const note = () =>
+    props.values === "sum"
+      ? props.table.notes.join(" · ")
+      : props.values === "step"
+        ? "divided by complete steps"
+        : "divided by calls";
+  return (
+    <div class="statusline">
+      <span>
+        {shown() === all()
+          ? `${count(all())} ${props.page.noun}`
+          : `${count(shown())} of ${count(all())} ${props.page.noun}`}
+        <Show when={props.table.left_out === null}>, and more</Show>
+      </span>
+      <span>{totals()}</span>
+      <Show when={choice("sel")}>
+        {(name) => (
+          <a class="link" href={pageAddress("timeline", { q: name() })}>
+            Show in timeline <kbd>Enter</kbd>
+          </a>
+        )}
+      </Show>
+      <span>{(timelineOutline()?.steps.length ?? 0) > 0 ? note() : ""}</span>
+    </div>
+  );
+}
+
+/** Rows below a row, from the same analysis grouped further; asked when the first row is expanded. */
+function createSubRows(page: () => TablePageEntry, question: () => Question, table: () => TablePart) {
+  const [asked, setAsked] = createSignal<Question>();
+  const [finer] = createAnswer(asked, (asked) => analysis(asked.run, asked.name, asked.parameters));
+  createEffect(on(question, () => setAsked(undefined), { defer: true }));
+  const ask = () => {
+    const group = page().expandBy;
+    if (group !== undefined) setAsked({ ...question(), parameters: { ...question().parameters, group } });
+  };
+  const of = (row: Cell[]): Cell[][] | undefined => {
+    const group = page().expandBy;
+    const report = asked() && !finer.error ? finer.latest : undefined;
+    const rows = report && tableNamed(report, "rows");
+    if (group === undefined || !rows) return undefined;
+    const apart = rows.columns.findIndex((column) => column.name === group);
+    const places = table().columns.map((column) => rows.columns.findIndex((other) => other.name === column.name));
+    return rows.rows
+      .filter((sub) => sub[0] === row[0])
+      .map((sub) =>
+        places.map((place, at) =>
+          at === 0 ? label(sub[apart] ?? null, group) : place < 0 ? null : (sub[place] ?? null),
+        ),
+      );
+  };
+  return { ask, of };
+}
+
+function label(cell: Cell, group: string): Cell {
+  if (cell === null) return group === "input_shape" ? "shapes not recorded" : "none";
+  return group === "input_shape" ? shapeLabel(String(cell)) : cell;
+}

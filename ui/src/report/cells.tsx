@@ -1,0 +1,165 @@
+// One cell of a table, by the look that the server asks for.
+import { For, Match, Show, Switch, type JSX } from "solid-js";
+import { classLabel, CLASSES } from "../format/names";
+import { numberOf } from "../format/number";
+import type { Cell } from "../server/types";
+import { Icon, type IconName } from "../shell/icons";
+import { cellText, type ShownColumn } from "./columns";
+
+/** Characters at the end of a name that never go. */
+const TAIL = 14;
+
+/** A name that loses its middle when there is no room. */
+export function Ends(props: { text: string; whole?: string }): JSX.Element {
+  const cut = () => (props.text.length > 2 * TAIL ? props.text.length - TAIL : props.text.length);
+  return (
+    <span class="ends" title={props.whole ?? props.text}>
+      <span>{props.text.slice(0, cut())}</span>
+      <span>{props.text.slice(cut())}</span>
+    </span>
+  );
+}
+
+export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; classPlace: number }): JSX.Element {
+  const look = () => props.shown.column.look;
+  const value = () => numberOf(props.cell);
+  return (
+    <Switch fallback={<Plain shown={props.shown} cell={props.cell} />}>
+      <Match when={props.cell === null || props.cell === undefined}>
+        <Null reason={props.shown.reason} />
+      </Match>
+      <Match when={(look() === "operator" || look() === "kernel") && typeof props.cell === "string"}>
+        <Ends text={cellText(props.shown, props.cell)} whole={String(props.cell)} />
+      </Match>
+      <Match when={look() === "class"}>
+        <ClassName name={String(props.cell)} />
+      </Match>
+      <Match when={look() === "bar" && value() !== null}>
+        <Plain shown={props.shown} cell={props.cell} />
+        <Show when={value() !== 0}>
+          <i
+            class="share"
+            style={{
+              width: `${(70 * Math.abs(value() ?? 0)) / (props.shown.largest || 1)}%`,
+              background: `var(--${props.shown.column.class ?? "ink-2"})`,
+            }}
+          />
+        </Show>
+      </Match>
+      <Match when={look() === "length" && value() !== null}>
+        <Bar
+          ratio={(value() ?? 0) / (props.shown.largest || 1)}
+          color={`var(--${String(props.row[props.classPlace] ?? "ink-2")})`}
+        />
+      </Match>
+      <Match when={look() === "stack" && Array.isArray(props.cell)}>
+        <Stack parts={props.cell as number[]} largest={props.shown.largest} />
+      </Match>
+      <Match when={look() === "spark" && Array.isArray(props.cell)}>
+        <Sparks values={props.cell as number[]} />
+      </Match>
+      <Match when={look() === "severity"}>
+        <Severity level={String(props.cell)} />
+      </Match>
+    </Switch>
+  );
+}
+
+function Plain(props: { shown: ShownColumn; cell: Cell }): JSX.Element {
+  const isZero = () => props.shown.isNumber && numberOf(props.cell) === 0;
+  return <span classList={{ zero: isZero() }}>{cellText(props.shown, props.cell)}</span>;
+}
+
+/** What is not known, with the reason. */
+export function Null(props: { reason: string }): JSX.Element {
+  return (
+    <span class="null" title={props.reason}>
+      –<span class="hidden-text"> ({props.reason})</span>
+    </span>
+  );
+}
+
+export function Swatch(props: { name: string }): JSX.Element {
+  return (
+    <i
+      class="sw"
+      classList={{ hatched: props.name === "other" }}
+      style={props.name === "other" ? undefined : { background: `var(--${props.name})` }}
+    />
+  );
+}
+
+export function ClassName(props: { name: string }): JSX.Element {
+  return (
+    <span class="severity">
+      <Swatch name={props.name} />
+      {classLabel(props.name)}
+    </span>
+  );
+}
+
+export function Bar(props: { ratio: number; color: string }): JSX.Element {
+  return (
+    <span class="bar-track">
+      <i style={{ width: `${100 * Math.min(1, Math.max(0, props.ratio))}%`, background: props.color }} />
+    </span>
+  );
+}
+
+/** The classes of one row on a scale that all rows share. */
+export function Stack(props: { parts: number[]; largest: number }): JSX.Element {
+  return (
+    <span class="stack">
+      <For each={props.parts}>
+        {(part, place) => (
+          <Show when={part > 0}>
+            <i
+              classList={{ hatched: CLASSES[place()] === "other" }}
+              title={`${classLabel(CLASSES[place()] ?? "")}: ${(
+                (100 * part) /
+                Math.max(
+                  1,
+                  props.parts.reduce((a, b) => a + b, 0),
+                )
+              ).toFixed(1)} %`}
+              style={{
+                width: `${(100 * part) / (props.largest || 1)}%`,
+                background: CLASSES[place()] === "other" ? undefined : `var(--${CLASSES[place()]})`,
+              }}
+            />
+          </Show>
+        )}
+      </For>
+    </span>
+  );
+}
+
+const MOST_SPARKS = 24;
+
+export function Sparks(props: { values: number[] }): JSX.Element {
+  const values = () => props.values.slice(-MOST_SPARKS);
+  const largest = () => Math.max(1, ...values());
+  const least = () => Math.min(...values()) * 0.75;
+  const height = (value: number) => 30 + (70 * (value - least())) / Math.max(1, largest() - least());
+  return (
+    <span class="sparks" aria-hidden="true">
+      <For each={values()}>{(value) => <i style={{ height: `${height(value)}%` }} />}</For>
+    </span>
+  );
+}
+
+const SEVERITIES: Record<string, { icon: IconName; tone: string }> = {
+  high: { icon: "octagon", tone: "bad" },
+  medium: { icon: "triangle", tone: "warn" },
+  low: { icon: "info", tone: "ink-3" },
+};
+
+export function Severity(props: { level: string; isGlyph?: boolean }): JSX.Element {
+  const known = () => SEVERITIES[props.level] ?? SEVERITIES.low!;
+  return (
+    <span class="severity" style={{ color: `var(--${known().tone})` }} title={props.level}>
+      <Icon name={known().icon} size={15} />
+      <span classList={{ "hidden-text": props.isGlyph }}>{props.level}</span>
+    </span>
+  );
+}

@@ -1,0 +1,135 @@
+// Which columns of a table are shown, and how: formats, units, widths, the scale of bars.
+import { columnLabel } from "../format/names";
+import { asFigure, formatOf, formatOfHeader, numberOf, show, symbolOf, type Format } from "../format/number";
+import { shortKernelName } from "../format/kernel_name";
+import type { Cell, Column, Missing, TablePart } from "../server/types";
+
+export type ShownColumn = {
+  column: Column;
+  /** Place in the rows. */
+  place: number;
+  label: string;
+  /** Unit for the header, if it is not in the label. */
+  symbol: string;
+  format: Format;
+  isNumber: boolean;
+  /** The largest value, for bars. */
+  largest: number;
+  /** Why values may be missing. */
+  reason: string;
+  width: string;
+};
+
+/** How rows are counted: as they are, divided by steps, or divided by the calls of each row. */
+export type Values = "sum" | "step" | "call";
+
+const LETTER_PX = 9.5;
+const SMALLEST_NUMBER_PX = 72;
+const WIDEST_TEXT_PX = 320;
+/** Rows whose texts are measured for the width of a column. */
+const MEASURED_ROWS = 200;
+
+/** Whether a column is shown when nobody has chosen columns. */
+export function isShownAtFirst(column: Column, width: number): boolean {
+  // The terminal gives up columns below so many characters; with its air a character is about this wide here.
+  return column.look !== "hidden" && column.look !== "detail" && column.from_width * LETTER_PX <= width;
+}
+
+export function shownColumns(
+  table: TablePart,
+  missing: Missing[],
+  isShown: (column: Column) => boolean,
+): ShownColumn[] {
+  const shown = table.columns
+    .map((column, place) => ({ column, place }))
+    .filter(({ column }) => isShown(column))
+    .map(({ column, place }) => describe(table, column, place, missing));
+  const wide =
+    shown.find((each) => each.column.look === "operator" || each.column.look === "kernel") ??
+    shown.find((each) => !each.isNumber && each.column.unit !== "id") ??
+    shown[0];
+  if (wide) wide.width = "minmax(240px, 1fr)";
+  // A picture of the row stands beside its name, where it is seen first.
+  const pictures = shown.filter((each) => each.column.look === "stack");
+  const rest = shown.filter((each) => each.column.look !== "stack");
+  const after = rest.findIndex((each) => each.isNumber);
+  return after < 0 ? shown : [...rest.slice(0, after), ...pictures, ...rest.slice(after)];
+}
+
+/** The template of a grid row. */
+export function gridTemplate(columns: ShownColumn[]): string {
+  const widths = columns.map((column) => column.width);
+  if (!widths.some((width) => width.includes("fr"))) widths.push("1fr");
+  return widths.join(" ");
+}
+
+/** The text of one cell, as it is shown. */
+export function cellText(shown: ShownColumn, cell: Cell): string {
+  if (shown.column.look === "kernel" && typeof cell === "string") return shortKernelName(cell);
+  return show(shown.format, cell);
+}
+
+function describe(table: TablePart, column: Column, place: number, missing: Missing[]): ShownColumn {
+  const cells = table.rows.map((row) => row[place] ?? null);
+  const label = columnLabel(column);
+  const byUnit = formatOfHeader(column.unit, column.label ?? "") ?? formatOf(column.unit, cells);
+  const format = column.look === "figure" ? asFigure(byUnit, cells) : byUnit;
+  const hasNumbers =
+    cells.some((cell) => typeof cell === "number" || typeof cell === "bigint") || column.look === "figure";
+  const isNumber = column.unit === "plain" ? hasNumbers : column.unit !== "id";
+  const largest = cells.reduce((most: number, cell) => Math.max(most, Math.abs(extent(cell))), 0);
+  const reason =
+    missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`))?.reason ??
+    "not recorded";
+  // Nothing needs no unit.
+  const symbol = largest === 0 ? "" : symbolOf(format);
+  const shown = { column, place, label, symbol, format, isNumber, largest, reason, width: "" };
+  const longest = cells
+    .slice(0, MEASURED_ROWS)
+    .reduce((most: number, cell) => Math.max(most, pictureLook(column) ? 0 : cellText(shown, cell).length), 0);
+  const header = label.length + (symbol === "" ? 0 : symbol.length + 2);
+  const px = pictureLook(column)
+    ? 260
+    : isNumber
+      ? Math.max(SMALLEST_NUMBER_PX, header * 6.9 + 34, longest * 7.7 + 20)
+      : Math.min(WIDEST_TEXT_PX, Math.max(64, header * 6.9 + 34, longest * 7.6 + 20));
+  return { ...shown, width: `${Math.round(px)}px` };
+}
+
+function pictureLook(column: Column): boolean {
+  return column.look === "stack" || column.look === "spark" || column.look === "length";
+}
+
+function extent(cell: Cell): number {
+  if (Array.isArray(cell)) return cell.reduce((sum, part) => sum + part, 0);
+  return numberOf(cell) ?? 0;
+}
+
+/** The table with its sums divided by steps or by each row's calls. Shares, means and extremes stay as they are. */
+export function perStepOrCall(table: TablePart, values: Values, steps: number): TablePart {
+  if (values === "sum" || (values === "step" && steps < 1)) return table;
+  const calls = table.columns.findIndex(
+    (column) => column.name === "calls" || column.name === "count" || column.name === "occurrences",
+  );
+  const isSum = table.columns.map(
+    (column, place) =>
+      (column.unit === "ns" ||
+        column.unit === "bytes" ||
+        column.unit === "moved_bytes" ||
+        (values === "step" && column.unit === "plain")) &&
+      !/^(mean|min|max|p\d+)_/.test(column.name) &&
+      !(values === "call" && place === calls),
+  );
+  const divide = (row: Cell[]) => {
+    const by = values === "step" ? steps : numberOf(row[calls] ?? null);
+    return row.map((cell, place) => {
+      const value = isSum[place] ? numberOf(cell) : null;
+      return value === null ? cell : by ? value / by : null;
+    });
+  };
+  return {
+    ...table,
+    rows: table.rows.map(divide),
+    total: values === "call" ? null : table.total && divide(table.total),
+  };
+}

@@ -1,0 +1,174 @@
+// The parts of a report besides its main table, each by its kind. A new analysis needs nothing here.
+import { For, Show, type JSX } from "solid-js";
+import { columnLabel, sentenceCase } from "../format/names";
+import { figure, numberOf } from "../format/number";
+import type { Cell, Column, MetricPart, Missing, TablePart, Unit } from "../server/types";
+import { CellView, Null, Sparks } from "./cells";
+import { isShownAtFirst, shownColumns } from "./columns";
+
+/** The sentence and one line of facts. */
+export function Lede(props: { sentence?: string; facts?: string }): JSX.Element {
+  return (
+    <div class="lede">
+      <h1>{props.sentence}</h1>
+      <Show when={props.facts}>{(facts) => <Facts text={facts()} />}</Show>
+    </div>
+  );
+}
+
+function Facts(props: { text: string }): JSX.Element {
+  return (
+    <p>
+      <For each={props.text.split(" · ")}>
+        {(fact, place) => (
+          <>
+            <Show when={place() > 0}>
+              <i>·</i>
+            </Show>
+            {fact}
+          </>
+        )}
+      </For>
+    </p>
+  );
+}
+
+/** A figure with its label, a meter if it is a share, and one note. */
+export function Stat(props: {
+  label: string;
+  unit: Unit;
+  value: Cell;
+  before?: string;
+  note?: JSX.Element;
+  reason?: string;
+  spark?: number[];
+  hasMeter?: boolean;
+}): JSX.Element {
+  const shown = () => figure(props.unit, props.value);
+  const ratio = () => (props.unit === "ratio" || props.hasMeter ? numberOf(props.value) : null);
+  return (
+    <div class="stat">
+      <div class="l">{props.label}</div>
+      <div class="v">
+        <Show when={props.value !== null} fallback={<Null reason={props.reason ?? "not recorded"} />}>
+          {props.before}
+          {shown().digits}
+          <Show when={shown().symbol}>{(symbol) => <u>{symbol()}</u>}</Show>
+        </Show>
+      </div>
+      <Show when={ratio() !== null}>
+        <div class="meter">
+          <i style={{ width: `${100 * Math.min(1, Math.max(0, ratio() ?? 0))}%` }} />
+        </div>
+      </Show>
+      <Show when={props.spark}>
+        {(values) => (
+          <div class="spark">
+            <Sparks values={values()} />
+          </div>
+        )}
+      </Show>
+      <div class="s">{props.note ?? (props.value === null ? props.reason : undefined)}</div>
+    </div>
+  );
+}
+
+/** Whether a table is one row of figures, which reads better as a strip. */
+export function isStrip(table: TablePart): boolean {
+  const shown = table.columns.filter((column) => isShownAtFirst(column, 1200));
+  return (
+    table.rows.length === 1 &&
+    shown.length > 2 &&
+    shown.every((column) => column.look === "figure" || column.look === "spark")
+  );
+}
+
+export function Strip(props: { table: TablePart }): JSX.Element {
+  const shown = () =>
+    props.table.columns.map((column, place) => ({ column, place })).filter(({ column }) => column.look === "figure");
+  return (
+    <div class="strip">
+      <For each={shown()}>
+        {({ column, place }) => (
+          <Stat label={columnLabel(column)} unit={column.unit} value={props.table.rows[0]?.[place] ?? null} />
+        )}
+      </For>
+    </div>
+  );
+}
+
+export function Metrics(props: { metrics: MetricPart[] }): JSX.Element {
+  return (
+    <Show when={props.metrics.length > 0}>
+      <div class="strip">
+        <For each={props.metrics}>
+          {(metric) => (
+            <Stat
+              label={columnLabel({
+                name: metric.name,
+                label: null,
+                unit: metric.unit,
+                look: "value",
+                class: null,
+                from_width: 0,
+              })}
+              unit={metric.unit}
+              value={metric.value}
+              reason={metric.reason ?? undefined}
+            />
+          )}
+        </For>
+      </div>
+    </Show>
+  );
+}
+
+/** `WHERE A STEP GOES` → `Where a step goes`: capitals are for terminals. */
+export function tableTitle(table: TablePart): string {
+  return sentenceCase((table.title ?? table.name.replaceAll("_", " ")).toLowerCase());
+}
+
+const MOST_ROWS = 200;
+
+/** A table that is short enough to stand in the page. */
+export function SmallTable(props: {
+  table: TablePart;
+  missing: Missing[];
+  isShown?: (column: Column) => boolean;
+  most?: number;
+}): JSX.Element {
+  const columns = () =>
+    shownColumns(props.table, props.missing, props.isShown ?? ((column) => isShownAtFirst(column, 1200)));
+  const classPlace = () => props.table.columns.findIndex((column) => column.look === "class");
+  return (
+    <table>
+      <thead>
+        <tr>
+          <For each={columns()}>
+            {(column) => (
+              <th class={column.isNumber ? "num" : ""}>
+                {column.label}
+                {column.symbol ? `, ${column.symbol}` : ""}
+              </th>
+            )}
+          </For>
+        </tr>
+      </thead>
+      <tbody>
+        <For each={props.table.rows.slice(0, props.most ?? MOST_ROWS)}>
+          {(row) => (
+            <tr>
+              <For each={columns()}>
+                {(column) => (
+                  <td class="grid-cell" classList={{ num: column.isNumber, wide: column.width.includes("fr") }}>
+                    <CellView shown={column} cell={row[column.place] ?? null} row={row} classPlace={classPlace()} />
+                  </td>
+                )}
+              </For>
+            </tr>
+          )}
+        </For>
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,126 @@
+// The frame around every page.
+import { createSignal, lazy, Match, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
+import { Compare } from "../pages/Compare";
+import { Distributed } from "../pages/Distributed";
+import { Memory } from "../pages/Memory";
+import { Overview } from "../pages/Overview";
+import { Sql } from "../pages/Sql";
+import { TablePage } from "../pages/TablePage";
+import { TABLE_PAGES } from "../pages/table_pages";
+import { currentPage, pageAddress } from "../state/route";
+import { followSession, run, session, sessionError } from "../state/session";
+import { chooseRail, railChoice } from "../state/theme";
+import { followCounts } from "./counts";
+import { HelpSheet } from "./HelpSheet";
+import { followKeys } from "./keys";
+import { Rail } from "./Rail";
+import { EmptyState, ErrorState, ReadingState } from "./states";
+import { tell, Toast } from "./Toast";
+import { TopBar } from "./TopBar";
+
+const Timeline = lazy(() => import("../timeline/Timeline"));
+
+export function App(): JSX.Element {
+  const [showsHelp, setShowsHelp] = createSignal(false);
+  // The timeline needs the width.
+  const isSlim = () => (railChoice() === undefined ? currentPage() === "timeline" : railChoice() === "slim");
+  onMount(() => {
+    followSession((name) =>
+      tell("New run found", {
+        label: "Open",
+        address: pageAddress("overview", { run: name, rank: undefined, window: undefined }),
+      }),
+    );
+    followCounts();
+    followKeys({ help: () => setShowsHelp(true), toggleRail: () => chooseRail(isSlim() ? "wide" : "slim") });
+  });
+  return (
+    <div class="app" classList={{ slim: isSlim() }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("main")?.focus())}
+      >
+        Skip to the page
+      </a>
+      <TopBar openHelp={() => setShowsHelp(true)} />
+      <Rail />
+      <main id="main" tabindex="-1">
+        <Suspense>
+          <RunOrReason />
+        </Suspense>
+      </main>
+      <Toast />
+      <Show when={showsHelp()}>
+        <HelpSheet close={() => setShowsHelp(false)} />
+      </Show>
+    </div>
+  );
+}
+
+/** The page of a run that can be looked at; otherwise why there is none. */
+function RunOrReason(): JSX.Element {
+  const reading = () => session()?.runs.filter((run) => run.state === "reading") ?? [];
+  return (
+    <Switch>
+      <Match when={session() === undefined && sessionError()}>
+        <ErrorState error={sessionError()} />
+      </Match>
+      <Match when={session()?.runs.length === 0}>
+        <EmptyState
+          title="No run yet"
+          why="Stepscope shows traces of PyTorch and other profilers as soon as there is one."
+          code="stepscope open trace.json.gz"
+        />
+      </Match>
+      <Match when={run()?.state === "reading"}>
+        <ReadingState runs={reading()} />
+      </Match>
+      <Match when={run()?.state === "failed"}>
+        <ErrorState error={run()?.error ?? "the trace could not be read"} />
+      </Match>
+      <Match when={session() !== undefined && run() === undefined}>
+        <EmptyState
+          title="This run is not here"
+          why="The link names a run that this server does not have. Choose one at the top."
+        />
+      </Match>
+      <Match when={run()?.sources.every((source) => source.events === 0)}>
+        <EmptyState
+          title="This recording is empty"
+          why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file."
+          code="for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()"
+        />
+      </Match>
+      <Match when={run()}>
+        <CurrentPage />
+      </Match>
+    </Switch>
+  );
+}
+
+function CurrentPage(): JSX.Element {
+  return (
+    <Switch>
+      <Match when={currentPage() === "overview"}>
+        <Overview />
+      </Match>
+      <Match when={currentPage() === "timeline"}>
+        <Timeline />
+      </Match>
+      <Match when={currentPage() === "memory"}>
+        <Memory />
+      </Match>
+      <Match when={currentPage() === "distributed"}>
+        <Distributed />
+      </Match>
+      <Match when={currentPage() === "compare"}>
+        <Compare />
+      </Match>
+      <Match when={currentPage() === "sql"}>
+        <Sql />
+      </Match>
+      <Match when={TABLE_PAGES[currentPage()]}>{(page) => <TablePage page={page()} />}</Match>
+    </Switch>
+  );
+}

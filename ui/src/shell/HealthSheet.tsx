@@ -1,0 +1,108 @@
+// How far the figures of this recording can be trusted, and why.
+import { For, Show, type JSX } from "solid-js";
+import { figureText } from "../format/number";
+import { analysis } from "../server/questions";
+import type { Cell, Grade, Report, Unit } from "../server/types";
+import { sourceKey } from "../state/session";
+import { Answer } from "./Answer";
+import { createAnswer } from "../state/answer";
+import { Icon, type IconName } from "./icons";
+import { Sheet } from "./Sheet";
+
+const GRADES: Record<Grade, { tone: string; icon: IconName; word: string }> = {
+  good: { tone: "good", icon: "check", word: "Good" },
+  partial: { tone: "warn", icon: "triangle", word: "Partial" },
+  poor: { tone: "bad", icon: "octagon", word: "Poor" },
+};
+
+export function HealthBadge(props: { grade: Grade }): JSX.Element {
+  const grade = () => GRADES[props.grade] ?? GRADES.partial;
+  return (
+    <span class={`badge ${grade().tone}`}>
+      <Icon name={grade().icon} size={14} />
+      {grade().word}
+    </span>
+  );
+}
+
+export type HealthFigure = { name: string; value: Cell; reason: Cell; meaning: string };
+
+/** The rows of the health report for one recording. */
+export function healthFigures(report: Report, rank: number, window: number): HealthFigure[] {
+  const table = report.parts.find((part) => part.kind === "table");
+  if (table?.kind !== "table") return [];
+  const place = (name: string) => table.columns.findIndex((column) => column.name === name);
+  const [ofRank, ofWindow, figure, value, reason, meaning] = [
+    "rank",
+    "window",
+    "figure",
+    "value",
+    "reason",
+    "meaning",
+  ].map(place);
+  return table.rows
+    .filter((row) => (ofRank! < 0 || row[ofRank!] === rank) && (ofWindow! < 0 || row[ofWindow!] === window))
+    .map((row) => ({
+      name: String(row[figure!]),
+      value: row[value!] ?? null,
+      reason: row[reason!] ?? null,
+      meaning: String(row[meaning!] ?? ""),
+    }));
+}
+
+/** The value of a health figure in words; its name carries the unit. */
+export function healthText(figure: HealthFigure): string {
+  const unit: Unit = figure.name.endsWith("_ns") ? "ns" : figure.name.endsWith("_ratio") ? "ratio" : "plain";
+  if (typeof figure.value === "object" && figure.value !== null) {
+    return Object.entries(figure.value)
+      .map(([name, value]) => `${name.replaceAll("_", " ")}: ${String(value)}`)
+      .join(", ");
+  }
+  return typeof figure.value === "string" ? figure.value.replaceAll("_", " ") : figureText(unit, figure.value);
+}
+
+export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Element {
+  const [report, retry] = createAnswer(sourceKey, (key) =>
+    analysis(key.run, "health", { rank: key.rank, window: key.window }),
+  );
+  const figures = (report: Report) => healthFigures(report, sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);
+  return (
+    <Sheet title="Trace health" close={props.close} aside={<HealthBadge grade={props.grade} />}>
+      <Answer of={report} retry={retry}>
+        {(report) => (
+          <table>
+            <thead>
+              <tr>
+                <th>Figure</th>
+                <th class="num">Value</th>
+                <th>Meaning</th>
+              </tr>
+            </thead>
+            <tbody>
+              <For each={figures(report())}>
+                {(figure) => (
+                  <tr>
+                    <td>{figure.name.replace(/_(ns|ratio)$/, "").replaceAll("_", " ")}</td>
+                    <td class="num">
+                      <Show
+                        when={figure.value !== null}
+                        fallback={
+                          <span class="null" title={String(figure.reason ?? "")}>
+                            –
+                          </span>
+                        }
+                      >
+                        {healthText(figure)}
+                      </Show>
+                    </td>
+                    <td class="muted wrap">{figure.meaning}</td>
+                  </tr>
+                )}
+              </For>
+            </tbody>
+          </table>
+        )}
+      </Answer>
+    </Sheet>
+  );
+}

@@ -1,0 +1,48 @@
+// The pages. One without data stays in its place, faint: opening it explains what to record.
+import { For, Show, type JSX } from "solid-js";
+import { count, shortCount } from "../format/number";
+import { currentPage, pageAddress } from "../state/route";
+import { session } from "../state/session";
+import { hasRows, rowCount } from "./counts";
+import { Icon } from "./icons";
+import { RAIL, type PageEntry } from "./pages";
+
+export function Rail(): JSX.Element {
+  return (
+    <nav class="rail" aria-label="Pages">
+      <For each={RAIL}>
+        {(group) => (
+          <>
+            <div class="cap">{group.caption}</div>
+            <For each={group.pages}>{(entry) => <RailLink entry={entry} />}</For>
+          </>
+        )}
+      </For>
+      <div class="foot">
+        Stepscope {session()?.version}
+        <br />
+        offline, on this machine
+      </div>
+    </nav>
+  );
+}
+
+function RailLink(props: { entry: PageEntry }): JSX.Element {
+  const rows = () => (props.entry.page === "memory" && hasRows("memory") ? undefined : rowCount(props.entry.page));
+  return (
+    <a
+      href={pageAddress(props.entry.page)}
+      classList={{ off: !hasRows(props.entry.page) }}
+      aria-current={currentPage() === props.entry.page ? "page" : undefined}
+      title={`${props.entry.label} (g ${props.entry.key})`}
+    >
+      <Icon name={props.entry.icon} />
+      <span>{props.entry.label}</span>
+      <Show when={rows() !== undefined}>
+        <span class="n" title={count(rows() ?? 0)}>
+          {rows() === 0 ? "–" : shortCount(rows() ?? 0)}
+        </span>
+      </Show>
+    </a>
+  );
+}

@@ -1,0 +1,258 @@
+// From wide to narrow: run, rank, window, steps. Then search, health, theme and help.
+import { createEffect, createSignal, For, onCleanup, Show, type JSX } from "solid-js";
+import { stepNumber } from "../format/names";
+import { figureText } from "../format/number";
+import { openQuestions } from "../server/client";
+import { choice, choose, currentPage, goTo, pageAddress } from "../state/route";
+import {
+  chosenRange,
+  chosenSteps,
+  comparedRuns,
+  ranks,
+  run,
+  session,
+  showsAllRanks,
+  source,
+  timelineOutline,
+  windows,
+} from "../state/session";
+import { theme, toggleTheme } from "../state/theme";
+import { HealthBadge, HealthSheet } from "./HealthSheet";
+import { Brand, Icon } from "./icons";
+
+const HAIRLINE_AFTER_MS = 150;
+
+export function TopBar(props: { openHelp: () => void }): JSX.Element {
+  const [showsHealth, setShowsHealth] = createSignal(false);
+  return (
+    <header class="topbar">
+      <a class="brand" href={pageAddress("overview")} aria-label="Stepscope, overview">
+        <Brand />
+        <span>Stepscope</span>
+      </a>
+      <Show when={currentPage() === "compare"} fallback={<Selectors />}>
+        <ComparedSelectors />
+      </Show>
+      <Show when={chosenRange()}>
+        {(range) => (
+          <span class="chip">
+            {figureText("ns", range().from)} – {figureText("ns", range().to)}
+            <button aria-label="Remove the range" onClick={() => choose({ from: undefined, to: undefined })}>
+              <Icon name="close" size={12} />
+            </button>
+          </span>
+        )}
+      </Show>
+      <span class="grow" />
+      <Search />
+      <Show when={source()}>
+        {(source) => (
+          <button aria-label={`Trace health: ${source().health}`} onClick={() => setShowsHealth(true)}>
+            <HealthBadge grade={source().health} />
+          </button>
+        )}
+      </Show>
+      <button class="icon" aria-label="Dark or light" title="Dark or light (t)" onClick={toggleTheme}>
+        <Icon name={theme() === "dark" ? "sun" : "moon"} />
+      </button>
+      <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => props.openHelp()}>
+        <Icon name="help" />
+      </button>
+      <Hairline />
+      <Show when={showsHealth() && source()}>
+        {(source) => <HealthSheet grade={source().health} close={() => setShowsHealth(false)} />}
+      </Show>
+    </header>
+  );
+}
+
+function Selectors(): JSX.Element {
+  const runs = () => session()?.runs.map((run) => run.run) ?? [];
+  return (
+    <div class="selectors">
+      <Show when={runs().length > 0}>
+        <Selector
+          label="Run"
+          value={run()?.run ?? ""}
+          options={[
+            ...(run() ? [] : [["", "choose one"] as [string, string]]),
+            ...runs().map((name): [string, string] => [name, name]),
+          ]}
+          choose={(value) =>
+            choose({
+              run: value,
+              rank: undefined,
+              window: undefined,
+              steps: undefined,
+              from: undefined,
+              to: undefined,
+              sel: undefined,
+              view: undefined,
+            })
+          }
+        />
+      </Show>
+      <Show when={source()}>
+        <Selector
+          label="Rank"
+          value={showsAllRanks() && choice("rank") === undefined ? "all" : String(source()?.rank)}
+          options={[
+            ...(showsAllRanks() && ranks().length > 1 ? [["all", `all ${ranks().length}`] as [string, string]] : []),
+            ...ranks().map((rank): [string, string] => [
+              String(rank),
+              ranks().length > 1 ? `${rank} of ${ranks()[0]}–${ranks().at(-1)}` : String(rank),
+            ]),
+          ]}
+          choose={(value) =>
+            choose({ rank: value === "all" ? undefined : value, window: undefined, sel: undefined, view: undefined })
+          }
+        />
+        <Show when={windows().length > 1}>
+          <Selector
+            label="Window"
+            value={String(source()?.window)}
+            options={windows().map((window, place) => [String(window), `${place + 1} of ${windows().length}`])}
+            choose={(value) =>
+              choose({
+                window: value,
+                steps: undefined,
+                from: undefined,
+                to: undefined,
+                sel: undefined,
+                view: undefined,
+              })
+            }
+          />
+        </Show>
+        <StepSelector />
+      </Show>
+    </div>
+  );
+}
+
+/** On the page that compares, the two sides take the place of the run. */
+function ComparedSelectors(): JSX.Element {
+  const options = () =>
+    (session()?.runs ?? []).filter((run) => run.state === "ready").map((run): [string, string] => [run.run, run.run]);
+  return (
+    <div class="selectors">
+      <Selector
+        label="A"
+        value={comparedRuns()[0]?.run ?? ""}
+        options={options()}
+        choose={(value) => choose({ a: value })}
+      />
+      <Selector
+        label="B"
+        value={comparedRuns()[1]?.run ?? ""}
+        options={options()}
+        choose={(value) => choose({ b: value })}
+      />
+    </div>
+  );
+}
+
+function StepSelector(): JSX.Element {
+  const steps = () => timelineOutline()?.steps ?? [];
+  const number = (place: number) => stepNumber(steps()[place]?.name ?? String(place));
+  const span = (first: number, last: number) => (first === last ? number(first) : `${number(first)}–${number(last)}`);
+  const all = () => span(0, steps().length - 1);
+  const value = () => {
+    const chosen = chosenSteps();
+    return chosen ? (chosen.first === chosen.last ? String(chosen.first) : `${chosen.first}-${chosen.last}`) : "";
+  };
+  const options = (): [string, string][] => {
+    const chosen = chosenSteps();
+    const each = steps().map((step, place): [string, string] => [String(step.step), `${number(place)} of ${all()}`]);
+    const range: [string, string][] =
+      chosen && chosen.first !== chosen.last ? [[value(), `${span(chosen.first, chosen.last)} of ${all()}`]] : [];
+    return [["", all()], ...range, ...each];
+  };
+  return (
+    <Show when={steps().length > 0}>
+      <Selector
+        label="Steps"
+        value={value()}
+        options={steps().length > 1 ? options() : [["", all()]]}
+        choose={(chosen) => choose({ steps: chosen || undefined, view: undefined })}
+      />
+    </Show>
+  );
+}
+
+/** A choice; one that leaves no choice is a text without an arrow. */
+function Selector(props: {
+  label: string;
+  value: string;
+  options: [string, string][];
+  choose: (value: string) => void;
+}): JSX.Element {
+  return (
+    <Show
+      when={props.options.length > 1}
+      fallback={
+        <span class="sel">
+          <span class="k">{props.label}</span>
+          <b>{props.options[0]?.[1] ?? props.value}</b>
+        </span>
+      }
+    >
+      <label class="sel">
+        <span class="k">{props.label}</span>
+        <select onChange={(event) => props.choose(event.currentTarget.value)}>
+          <For each={props.options}>
+            {([value, text]) => (
+              <option value={value} selected={value === props.value}>
+                {text}
+              </option>
+            )}
+          </For>
+        </select>
+        <Icon name="down" size={12} />
+      </label>
+    </Show>
+  );
+}
+
+function Search(): JSX.Element {
+  return (
+    <form
+      class="field topsearch"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const text = String(new FormData(event.currentTarget).get("q") ?? "").trim();
+        if (currentPage() === "timeline") choose({ q: text || undefined });
+        else goTo("timeline", { q: text || undefined });
+      }}
+    >
+      <Icon name="search" size={14} />
+      <input
+        type="search"
+        name="q"
+        autocomplete="off"
+        placeholder="Search events, operators, kernels"
+        aria-label="Search events, operators, kernels"
+      />
+      <kbd>/</kbd>
+    </form>
+  );
+}
+
+/** Says that something is on its way, but only if it takes longer than a blink. */
+function Hairline(): JSX.Element {
+  const [isSlow, setIsSlow] = createSignal(false);
+  createEffect(() => {
+    if (openQuestions() === 0) {
+      setIsSlow(false);
+      return;
+    }
+    const timer = setTimeout(() => setIsSlow(true), HAIRLINE_AFTER_MS);
+    onCleanup(() => clearTimeout(timer));
+  });
+  return (
+    <Show when={isSlow()}>
+      <div class="hairline" role="progressbar" aria-label="Loading" />
+    </Show>
+  );
+}

@@ -1,0 +1,107 @@
+// What a page says when it has no figures: why, and what to do about it.
+import { For, Show, type JSX } from "solid-js";
+import { figureText } from "../format/number";
+import { ServerError } from "../server/client";
+import type { Run } from "../server/types";
+import { Icon } from "./icons";
+import { copyText } from "./Toast";
+
+/** One sentence why, one line of code that would record it. */
+export function EmptyState(props: { title: string; why?: string; code?: string; children?: JSX.Element }): JSX.Element {
+  return (
+    <div class="state">
+      <h2>{props.title}</h2>
+      <Show when={props.why}>
+        <p>{props.why}</p>
+      </Show>
+      <Show when={props.code}>
+        <pre>{props.code}</pre>
+      </Show>
+      {props.children}
+    </div>
+  );
+}
+
+/** The terminal's words, copyable, with retry. */
+export function ErrorState(props: { error: unknown; retry?: () => void }): JSX.Element {
+  const message = () => (props.error instanceof Error ? props.error.message : String(props.error));
+  const hint = () => (props.error instanceof ServerError ? props.error.hint : null);
+  // Errors end with the path they are about.
+  const words = () => {
+    const match = /^(.*): (\/.*|\S+\.\w+(?:, .*)?)$/s.exec(message());
+    return { what: match?.[1] ?? message(), path: match?.[2] };
+  };
+  const whole = () => `error: ${message()}${hint() ? `\nhint: ${hint()}` : ""}`;
+  return (
+    <div class="state" role="alert">
+      <span class="glyph">
+        <Icon name="octagon" size={22} />
+      </span>
+      <h2>{capital(words().what)}</h2>
+      <Show when={words().path}>
+        <p class="mono">{words().path}</p>
+      </Show>
+      <Show when={hint()}>{(hint) => <p>{capital(hint())}</p>}</Show>
+      <div class="buttons">
+        <Show when={props.retry}>
+          <button class="btn" onClick={() => props.retry?.()}>
+            Try again
+          </button>
+        </Show>
+        <button class="btn" onClick={() => void copyText(whole(), "Error")}>
+          Copy
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Runs that are being read, with bytes, rate and time left. */
+export function ReadingState(props: { runs: Run[] }): JSX.Element {
+  const started = performance.now();
+  const first = new Map(props.runs.map((run) => [run.run, run.progress?.done_bytes ?? 0]));
+  const rate = (run: Run) => {
+    const seconds = (performance.now() - started) / 1000;
+    const done = (run.progress?.done_bytes ?? 0) - (first.get(run.run) ?? 0);
+    return seconds > 1 && done > 0 ? done / seconds : undefined;
+  };
+  const left = (run: Run) => {
+    const speed = rate(run);
+    const rest = (run.progress?.total_bytes ?? 0) - (run.progress?.done_bytes ?? 0);
+    return speed === undefined
+      ? ""
+      : `${figureText("moved_bytes", Math.round(speed))}/s · ${Math.ceil(rest / speed)} s left`;
+  };
+  return (
+    <div class="state" role="status">
+      <For each={props.runs}>
+        {(run) => (
+          <div class="progress">
+            <div class="line">
+              <span>{run.run}</span>
+              <span class="muted">reading</span>
+            </div>
+            <div class="track">
+              <i
+                style={{
+                  width: `${(100 * (run.progress?.done_bytes ?? 0)) / Math.max(1, run.progress?.total_bytes ?? 1)}%`,
+                }}
+              />
+            </div>
+            <div class="line">
+              <span>
+                {figureText("moved_bytes", run.progress?.done_bytes ?? 0)} of{" "}
+                {figureText("moved_bytes", run.progress?.total_bytes ?? 0)}
+              </span>
+              <span>{left(run)}</span>
+            </div>
+          </div>
+        )}
+      </For>
+    </div>
+  );
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,107 @@
+// Where we are: the page and everything that is chosen on it. It lives in the address, so that a link shows a
+// colleague the same thing; only what differs from the default is written.
+import { createMemo, createRoot, createSignal } from "solid-js";
+
+export const PAGES = [
+  "overview",
+  "timeline",
+  "operators",
+  "kernels",
+  "modules",
+  "transfers",
+  "communication",
+  "memory",
+  "steps",
+  "launches",
+  "regions",
+  "distributed",
+  "compare",
+  "sql",
+] as const;
+export type Page = (typeof PAGES)[number];
+
+/** What the address may carry besides the page. */
+export const KEYS = [
+  "run",
+  "rank",
+  "window",
+  "steps",
+  "from",
+  "to",
+  "sort",
+  "group",
+  "values",
+  "q",
+  "sel",
+  "view",
+  "pin",
+  "fold",
+  "a",
+  "b",
+] as const;
+export type Key = (typeof KEYS)[number];
+export type Choices = Partial<Record<Key, string>>;
+export type Place = { page: Page; choices: Choices };
+
+/** What a change of page keeps: the selectors, the range and the search. */
+const CARRIED: Key[] = ["run", "rank", "window", "steps", "from", "to", "a", "b"];
+
+export function parseHash(hash: string): Place {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?");
+  const page = PAGES.find((page) => page === path) ?? "overview";
+  const choices: Choices = {};
+  for (const [name, value] of new URLSearchParams(search)) {
+    if ((KEYS as readonly string[]).includes(name) && value !== "") choices[name as Key] = value;
+  }
+  return { page, choices };
+}
+
+export function writeHash({ page, choices }: Place): string {
+  const parameters = new URLSearchParams();
+  for (const key of KEYS) {
+    const value = choices[key];
+    if (value !== undefined && value !== "") parameters.set(key, value);
+  }
+  const search = parameters.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+  return search === "" ? `#/${page}` : `#/${page}?${search}`;
+}
+
+const [place, setPlace] = createSignal<Place>(parseHash(typeof location === "undefined" ? "" : location.hash));
+
+// One memo a choice, so that a page hears only of the choices it asks for.
+const watched = createRoot(() => ({
+  page: createMemo(() => place().page),
+  choices: Object.fromEntries(KEYS.map((key) => [key, createMemo(() => place().choices[key])])) as Record<
+    Key,
+    () => string | undefined
+  >,
+}));
+
+export const currentPage = watched.page;
+export const choice = (key: Key): string | undefined => watched.choices[key]();
+
+/** Follows the address bar; call once. */
+export function followAddress(): void {
+  addEventListener("hashchange", () => setPlace(parseHash(location.hash)));
+}
+
+/** The address of another page, with what carries over. */
+export function pageAddress(page: Page, changes: Choices = {}): string {
+  const carried: Choices = {};
+  for (const key of CARRIED) carried[key] = place().choices[key];
+  return writeHash({ page, choices: { ...carried, ...changes } });
+}
+
+export function goTo(page: Page, changes: Choices = {}): void {
+  location.hash = pageAddress(page, changes);
+}
+
+/** Changes choices on this page. A new entry in the history, unless it is as small as a pan. */
+export function choose(changes: Choices, history: "push" | "replace" = "push"): void {
+  const next = { page: place().page, choices: { ...place().choices, ...changes } };
+  const hash = writeHash(next);
+  if (hash === writeHash(place())) return;
+  if (history === "push") window.history.pushState(null, "", hash);
+  else window.history.replaceState(null, "", hash);
+  setPlace(next);
+}

@@ -1,0 +1,393 @@
+// The lanes themselves: canvases that are drawn when something has changed, and the hand and keys that change it.
+import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show, type JSX } from "solid-js";
+import { classLabel } from "../format/names";
+import { count, exactTime } from "../format/number";
+import type { SourceKey } from "../server/questions";
+import type { SpanRow, TimelineOutline } from "../server/types";
+import { isTyping } from "../shell/keys";
+import { tell } from "../shell/Toast";
+import { choice, choose } from "../state/route";
+import { source as recording } from "../state/session";
+import { theme } from "../state/theme";
+import { createCurves } from "./ask_curves";
+import { AsTable } from "./AsTable";
+import { followHand, type Surface } from "./gestures";
+import { Headers } from "./Headers";
+import { timelineKey } from "./keys";
+import { LaneStore } from "./lane_store";
+import { classAt, entryAt, pythonLanes, type Lanes } from "./lanes";
+import { drawGround, drawOverlay, nameOnSpan, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
+import { Painter } from "./painter";
+import { readPalette, type Palette } from "./palette";
+import { RangePane } from "./RangePane";
+import { laneAt, layOut, rowAt } from "./rows";
+import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
+import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
+import { SpanPane } from "./SpanPane";
+import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
+import { fitted, lengthOf, type Range } from "./view";
+import { createWalk } from "./walk";
+
+const HIT_PX = 3;
+const SNAP_PX = 6;
+const TALL_SCREEN_PX = 1000;
+
+type Tip = { x: number; y: number; title: string; lines: string[] };
+
+export function Board(props: {
+  source: SourceKey;
+  outline: TimelineOutline;
+  state: TimelineState;
+  colorBy: ColorBy;
+  range: Range | undefined;
+}): JSX.Element {
+  let body!: HTMLDivElement;
+  let ground!: HTMLCanvasElement;
+  let spans!: HTMLCanvasElement;
+  let above!: HTMLCanvasElement;
+  let head!: HTMLCanvasElement;
+  const { state, outline, source } = props;
+  const [size, setSize] = createSignal({ width: 1, height: 1 });
+  const [scroll, setScroll] = createSignal(0);
+  const [drawing, setDrawing] = createSignal<Range>();
+  const [hovered, setHovered] = createSignal<Spot>();
+  const [tip, setTip] = createSignal<Tip>();
+  const [loaded, setLoaded] = createSignal(0);
+  let cursor: number | undefined;
+  let cursorTrack: number | undefined;
+
+  const [python, setPython] = createSignal<ReadonlyMap<number, number>>(new Map());
+  const store = new LaneStore(
+    source,
+    outline.zero_ns,
+    state.bounds,
+    (track) => {
+      isSceneStale = true;
+      const { whole } = store.lanes(track);
+      const lanes = whole ? pythonLanes(whole) : 0;
+      if ((python().get(track) ?? 0) !== lanes) setPython(new Map(python()).set(track, lanes));
+      setLoaded((times) => times + 1);
+    },
+    (error) => tell(error instanceof Error ? error.message : String(error)),
+  );
+  onCleanup(() => store.close());
+
+  const curves = createCurves(source, outline, () => loaded() > 0);
+  const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
+  const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
+  const layout = createMemo(() =>
+    layOut(outline, {
+      toggled: toggled(),
+      pinned: pinned(),
+      pythonLanes: (track) => python().get(track) ?? 0,
+      curves: curves(),
+      deviceName: (device) => recording()?.devices[device] ?? "",
+      laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17,
+    }),
+  );
+  const range = () => drawing() ?? props.range;
+  const selected = createMemo((): Spot | undefined => {
+    loaded();
+    const details = state.details();
+    return details && spotOf(details.span, outline, store);
+  });
+  const arrows = createMemo(() => {
+    loaded();
+    return arrowsOf(state.details(), state.arrowKind(), outline, store);
+  });
+
+  let painter: Painter | undefined;
+  let palette: Palette;
+  let scene: Scene | undefined;
+  let isSceneStale = true;
+  let frame = 0;
+  const invalidate = () => (frame ||= requestAnimationFrame(draw));
+  onCleanup(() => cancelAnimationFrame(frame));
+
+  const picture = (): Picture => ({
+    ...size(),
+    scroll: scroll(),
+    view: state.view(),
+    rows: layout().rows,
+    store,
+    palette,
+    selected: selected(),
+    hovered: hovered(),
+    range: range(),
+    marks: state.marks(),
+    matches: state.matches(),
+    matchStarts: state.matchStarts(),
+    arrows: arrows(),
+  });
+
+  function draw(): void {
+    frame = 0;
+    const now = picture();
+    if (isSceneStale || !scene || !canShow(scene, now.view, now.width)) {
+      scene = buildScene(now.rows, store, palette, props.colorBy, now.view, now.width, scene);
+      painter?.load(scene.rectangles);
+      isSceneStale = false;
+    }
+    const pixelsPerNs = now.width / lengthOf(now.view);
+    painter?.draw(now.width, now.height, {
+      pixelsPerNs,
+      originPixel: (scene.origin - now.view.from) * pixelsPerNs,
+      scroll: now.scroll,
+    });
+    drawGround(prepare(ground, now.width, now.height), now);
+    drawOverlay(prepare(above, now.width, now.height), now);
+    drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range);
+  }
+
+  onMount(() => {
+    painter = Painter.on(spans);
+    palette = readPalette(body);
+    const observer = new ResizeObserver(() =>
+      setSize({ width: Math.max(1, spans.clientWidth), height: Math.max(1, body.clientHeight) }),
+    );
+    observer.observe(body);
+    const stop = new AbortController();
+    followHand(above, false, surface, stop.signal);
+    followHand(head, true, { ...surface, click: clickRuler, hover: () => undefined }, stop.signal);
+    addEventListener("keydown", onKey, { signal: stop.signal });
+    addEventListener("stepscope:match", (event) => goToMatch((event as CustomEvent<number>).detail), {
+      signal: stop.signal,
+    });
+    onCleanup(() => (observer.disconnect(), stop.abort()));
+    createEffect(
+      on([theme, () => props.colorBy, layout], () => {
+        palette = readPalette(body);
+        isSceneStale = true;
+        invalidate();
+      }),
+    );
+    createEffect(() => {
+      picture();
+      loaded();
+      invalidate();
+    });
+    createEffect(() => {
+      const { rows } = layout();
+      const seen = visible({ rows, scroll: scroll() - 200, height: size().height + 400 });
+      const tracks = seen.flatMap((row) =>
+        row.kind === "track" ? [row.track.track] : row.kind === "busy" ? row.tracks.map((track) => track.track) : [],
+      );
+      if (size().width > 1) store.look([...new Set(tracks)], state.view(), Math.round(size().width));
+    });
+  });
+
+  // A selection that comes with the address or by a key is brought on screen.
+  createEffect(
+    on([() => state.selectedId(), () => state.details()], ([id, details]) => {
+      if (id === undefined || !details || Number(details.span.span_id) !== id) return;
+      const spot = spotOf(details.span, outline, store);
+      const next = viewOn(state.view(), { from: spot.start, to: spot.start + spot.dur }, state.bounds);
+      if (next !== state.view()) state.look(next);
+      const row = trackRowOf(layout().rows, spot.track);
+      if (row && (row.y < scroll() || row.y + row.height > scroll() + size().height))
+        body.scrollTop = Math.max(0, row.y - 40);
+    }),
+  );
+
+  const timeAt = (x: number) => state.view().from + (x / size().width) * lengthOf(state.view());
+  const pixelNs = () => lengthOf(state.view()) / size().width;
+
+  /** The entry under a pixel. */
+  function hit(x: number, y: number): { lanes: Lanes; entry: number; track: number } | undefined {
+    const row = rowAt(layout().rows, y + scroll());
+    if (row?.kind !== "track") return undefined;
+    cursorTrack = row.track.track;
+    const depth = laneAt(row, y + scroll());
+    const { current, whole } = store.lanes(row.track.track);
+    for (const lanes of [current, whole]) {
+      const entry = lanes && depth >= 0 ? entryAt(lanes, depth, timeAt(x), HIT_PX * pixelNs()) : -1;
+      if (lanes && entry >= 0) return { lanes, entry, track: row.track.track };
+    }
+    return undefined;
+  }
+
+  function spotAt(found: { lanes: Lanes; entry: number; track: number }): Spot {
+    const { lanes, entry, track } = found;
+    return {
+      track,
+      depth: lanes.depth[entry]!,
+      start: lanes.start[entry]!,
+      dur: lanes.dur[entry]!,
+      spanId: lanes.spanId[entry]!,
+    };
+  }
+
+  const surface: Surface = {
+    view: state.view,
+    bounds: state.bounds,
+    look: state.look,
+    snapped: (x, y, isFree) => {
+      const time = timeAt(x);
+      const row = rowAt(layout().rows, y + scroll());
+      const lanes = row?.kind === "track" ? store.lanes(row.track.track).current : undefined;
+      const depth = row?.kind === "track" ? laneAt(row, y + scroll()) : -1;
+      const entry = lanes && depth >= 0 && !isFree ? entryAt(lanes, depth, time, SNAP_PX * pixelNs()) : -1;
+      // A hand is no finer than a pixel, so neither is the time it points at.
+      const step = 10 ** Math.max(0, Math.floor(Math.log10(pixelNs())));
+      const free = Math.round(time / step) * step;
+      if (!lanes || entry < 0 || lanes.count[entry]! > 1) return free;
+      const edges = [lanes.start[entry]!, lanes.start[entry]! + lanes.dur[entry]!];
+      const nearest = Math.abs(edges[0]! - time) < Math.abs(edges[1]! - time) ? edges[0]! : edges[1]!;
+      return Math.abs(nearest - time) <= SNAP_PX * pixelNs() ? nearest : free;
+    },
+    click: (x, y) => {
+      const found = hit(x, y);
+      if (!found) choose({ sel: undefined, from: undefined, to: undefined });
+      else if (found.lanes.count[found.entry]! > 1) zoomInto(spotAt(found));
+      else choose({ sel: String(found.lanes.spanId[found.entry]), from: undefined, to: undefined });
+    },
+    hover: (x, y) => {
+      cursor = timeAt(x);
+      const found = hit(x, y);
+      setHovered(found && spotAt(found));
+      if (!found) {
+        setTip(undefined);
+        return;
+      }
+      const { lanes, entry } = found;
+      const many = lanes.count[entry]!;
+      const lines =
+        many > 1
+          ? [
+              `${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`,
+              `longest: ${nameOnSpan(lanes.names[entry]!, classAt(lanes, entry))}`,
+            ]
+          : [exactTime(lanes.dur[entry]!)];
+      const box = above.getBoundingClientRect();
+      setTip({
+        x: box.left + x,
+        y: box.top + y,
+        title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(lanes.names[entry]!, classAt(lanes, entry)),
+        lines: many > 1 ? lines : [...lines, classLabel(classAt(lanes, entry))],
+      });
+    },
+    leave: () => (setHovered(undefined), setTip(undefined)),
+    drawing: (range) => (setTip(undefined), setDrawing(range)),
+    chose: (chosen) =>
+      choose({ from: String(Math.round(chosen.from)), to: String(Math.round(chosen.to)), sel: undefined }),
+  };
+
+  /** A bucket opens up into its events. */
+  function zoomInto(spot: Spot): void {
+    state.look(fitted({ from: spot.start, to: spot.start + spot.dur }, state.bounds, 4), "push");
+  }
+
+  function clickRuler(x: number, y: number): void {
+    const step = y > RULER_PX ? state.steps.findIndex((step) => timeAt(x) >= step.from && timeAt(x) < step.to) : -1;
+    if (step >= 0) choose({ steps: String(outline.steps[step]!.step), view: undefined });
+  }
+
+  const select = (row: SpanRow) => choose({ sel: String(row.span_id), from: undefined, to: undefined });
+  const fit = () => {
+    const [spot, chosen] = [selected(), range()];
+    if (chosen) state.look(fitted(chosen, state.bounds), "push");
+    else if (spot) state.look(fitted({ from: spot.start, to: spot.start + spot.dur }, state.bounds, 0.5), "push");
+  };
+
+  const { goToMatch, sameName } = createWalk(source, outline, state);
+
+  const togglePin = (track: number) => {
+    const next = pinned().includes(track) ? pinned().filter((other) => other !== track) : [...pinned(), track];
+    choose({ pin: next.join(",") || undefined });
+  };
+  const toggleFold = (key: string) => {
+    const next = new Set(toggled());
+    if (!next.delete(key)) next.add(key);
+    choose({ fold: [...next].join(",") || undefined });
+  };
+
+  function onKey(event: KeyboardEvent): void {
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const isHandled = timelineKey(event, {
+      state,
+      cursor: () => cursor,
+      selected,
+      store,
+      fit,
+      mark: () => props.range && state.addMark(props.range),
+      pin: () => cursorTrack !== undefined && togglePin(cursorTrack),
+      sameName: (by) => void sameName(by),
+      match: goToMatch,
+      select: (id) => choose({ sel: String(id), from: undefined, to: undefined }),
+    });
+    if (isHandled) event.preventDefault();
+  }
+
+  return (
+    <>
+      <div class="board-head">
+        <div class="corner">
+          <span>Time from first step</span>
+          <span>Steps</span>
+        </div>
+        <canvas ref={head} role="img" aria-label="Ruler with the steps; drag to move, click a step to choose it" />
+      </div>
+      <div
+        class="board"
+        ref={body}
+        onScroll={() => setScroll(body.scrollTop)}
+        tabindex="0"
+        role="region"
+        aria-label="Tracks"
+      >
+        <div class="board-inner" style={{ height: `${layout().height}px` }}>
+          <Headers rows={layout().rows} actions={{ togglePin, toggleFold }} />
+          <div class="board-canvas" style={{ height: `${size().height}px` }}>
+            <canvas ref={ground} aria-hidden="true" />
+            <canvas ref={spans} aria-hidden="true" />
+            <canvas
+              ref={above}
+              role="img"
+              aria-label="Spans of threads and streams; the button “As table” lists them"
+            />
+          </div>
+        </div>
+      </div>
+      <AsTable
+        state={state}
+        rows={layout().rows}
+        store={store}
+        select={(id) => choose({ sel: String(id), from: undefined, to: undefined })}
+      />
+      <Show when={range()}>
+        {(range) => (
+          <Show when={props.range}>
+            <RangePane range={range()} source={source} outline={outline} fit={fit} />
+          </Show>
+        )}
+      </Show>
+      <Show when={!props.range && state.details()}>
+        {(details) => (
+          <SpanPane
+            details={details()}
+            outline={outline}
+            actions={{ select, next: () => void sameName(1), mark: () => choose({ q: String(details().span.name) }) }}
+          />
+        )}
+      </Show>
+      <div class="hidden-text" role="status">
+        {state.details()
+          ? `${String(state.details()?.span.name)}, ${exactTime(Number(state.details()?.span.dur_ns))}`
+          : ""}
+      </div>
+      <Show when={tip()}>
+        {(tip) => (
+          <div
+            class="tip"
+            style={{ left: `${Math.min(tip().x + 14, window.innerWidth - 440)}px`, top: `${tip().y + 16}px` }}
+          >
+            <b>{tip().title}</b>
+            {tip().lines.map((line) => (
+              <div class="muted">{line}</div>
+            ))}
+          </div>
+        )}
+      </Show>
+    </>
+  );
+}

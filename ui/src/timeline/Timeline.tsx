@@ -1,0 +1,122 @@
+// Threads and streams on one axis. The page never holds the trace: it asks for what fits the screen.
+import { createMemo, createSignal, Show, type JSX } from "solid-js";
+import { count } from "../format/number";
+import type { SourceKey } from "../server/questions";
+import type { TimelineOutline } from "../server/types";
+import { Icon } from "../shell/icons";
+import { EmptyState } from "../shell/states";
+import { copyText } from "../shell/Toast";
+import { choice, choose } from "../state/route";
+import { chosenRange, sourceKey, timelineOutline } from "../state/session";
+import { Segments } from "../report/Segments";
+import "../look/timeline.css";
+import { Board } from "./Board";
+import { Minimap } from "./Minimap";
+import type { ColorBy } from "./scene";
+import { createTimelineState, type ArrowKind, type TimelineState } from "./state";
+
+export default function Timeline(): JSX.Element {
+  const known = createMemo(() => {
+    const [source, outline] = [sourceKey(), timelineOutline()];
+    return source && outline ? { source, outline } : undefined;
+  });
+  return (
+    <Show when={known()} keyed>
+      {(known) => (
+        <Show
+          when={known.outline.tracks.length > 0}
+          fallback={
+            <EmptyState
+              title="Nothing to draw"
+              why="This recording has no event with a place in time."
+              code="profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
+            />
+          }
+        >
+          <TimelineOf source={known.source} outline={known.outline} />
+        </Show>
+      )}
+    </Show>
+  );
+}
+
+function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX.Element {
+  const state = createTimelineState(props.source, props.outline);
+  const [colorBy, setColorBy] = createSignal<ColorBy>("class");
+  return (
+    <div class="flush timeline">
+      <div class="toolbar">
+        <Find state={state} />
+        <span class="caption">Colour</span>
+        <Segments
+          label="Colour"
+          options={[
+            ["class", "class"],
+            ["name", "name"],
+          ]}
+          value={colorBy()}
+          choose={(value) => setColorBy(value as ColorBy)}
+        />
+        <span class="caption">Arrows</span>
+        <Segments
+          label="Arrows"
+          options={[
+            ["launch", "launch"],
+            ["forward", "fwd–bwd"],
+            ["off", "off"],
+          ]}
+          value={state.arrowKind()}
+          choose={(value) => state.setArrowKind(value as ArrowKind)}
+        />
+        <span class="grow" />
+        <span class="hints" aria-hidden="true">
+          <kbd>w</kbd> <kbd>s</kbd> zoom <kbd>a</kbd> <kbd>d</kbd> pan <kbd>[</kbd> <kbd>]</kbd> step <kbd>f</kbd> fit{" "}
+          <kbd>m</kbd> mark
+        </span>
+        <button class="btn" onClick={() => void copyText(location.href, "Link")}>
+          Copy link
+        </button>
+      </div>
+      <Minimap
+        bounds={state.bounds}
+        view={state.view()}
+        steps={state.steps}
+        matchStarts={state.matchStarts()}
+        look={(view) => state.look(view)}
+      />
+      <Board source={props.source} outline={props.outline} state={state} colorBy={colorBy()} range={chosenRange()} />
+    </div>
+  );
+}
+
+function Find(props: { state: TimelineState }): JSX.Element {
+  const matched = () => props.state.matchCount();
+  return (
+    <>
+      <label class="field">
+        <Icon name="search" size={14} />
+        <input
+          type="search"
+          placeholder="Find in timeline"
+          aria-label="Find in timeline"
+          value={choice("q") ?? ""}
+          onInput={(event) => choose({ q: event.currentTarget.value || undefined }, "replace")}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            dispatchEvent(new CustomEvent("stepscope:match", { detail: event.shiftKey ? -1 : 1 }));
+          }}
+        />
+        <kbd>/</kbd>
+      </label>
+      <Show when={matched() !== undefined}>
+        <span class="muted" role="status">
+          {count(matched() ?? 0)} {matched() === 1 ? "match" : "matches"}
+          <Show when={(matched() ?? 0) > props.state.matches().length}>
+            , the first {count(props.state.matches().length)} marked
+          </Show>
+        </span>
+      </Show>
+    </>
+  );
+}

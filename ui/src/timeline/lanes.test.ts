@@ -1,0 +1,55 @@
+import { columnFromArray, dictionary, int32, int64, tableFromColumns, tableToIPC, utf8 } from "@uwdata/flechette";
+import { expect, test } from "vitest";
+import { busyShares, decodeLanes, entryAt, type Lanes } from "./lanes";
+
+const ZERO = 156_001;
+
+type Row = [depth: number, start: number, dur: number, busy: number, count: number, name: string, kind: string];
+
+function lanes(rows: Row[]): Lanes {
+  const integers = (values: (number | bigint)[]) => columnFromArray(values.map(BigInt), int64());
+  const table = tableFromColumns({
+    depth: columnFromArray(
+      rows.map((row) => row[0]),
+      int32(),
+    ),
+    start_ns: integers(rows.map((row) => ZERO + row[1])),
+    dur_ns: integers(rows.map((row) => row[2])),
+    busy_ns: integers(rows.map((row) => row[3])),
+    count: integers(rows.map((row) => row[4])),
+    class: columnFromArray(
+      rows.map((row) => row[6]),
+      dictionary(utf8()),
+    ),
+    name: columnFromArray(
+      rows.map((row) => row[5]),
+      dictionary(utf8()),
+    ),
+    span_id: integers(rows.map((_, place) => place)),
+  });
+  return decodeLanes(tableToIPC(table, { format: "stream" })!, ZERO, 0, 100, 100);
+}
+
+const some = lanes([
+  [1, 20, 5, 5, 1, "inner", "cpu_exec"],
+  [0, 10, 30, 30, 1, "outer", "cpu_exec"],
+  [0, 50, 20, 5, 7, "many", "kernel"],
+]);
+
+test("entries are in order, and count from the first step", () => {
+  expect(some.names).toEqual(["outer", "many", "inner"]);
+  expect([...some.start]).toEqual([10, 50, 20]);
+});
+
+test("a click finds the entry below it", () => {
+  const named = (depth: number, time: number, tolerance = 0) => some.names[entryAt(some, depth, time, tolerance)];
+  expect(named(0, 10)).toBe("outer");
+  expect(named(0, 45)).toBeUndefined();
+  expect(named(0, 45, 6)).toBe("many");
+  expect(named(1, 22)).toBe("inner");
+  expect(named(2, 22)).toBeUndefined();
+});
+
+test("busy time is spread over what it covers", () => {
+  expect([...busyShares(some, 0, 100, 10, (_, depth) => depth === 0)]).toEqual([0, 1, 1, 1, 0, 0.25, 0.25, 0, 0, 0]);
+});

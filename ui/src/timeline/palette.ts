@@ -1,0 +1,80 @@
+// The colours of the timeline, read from the tokens of the page.
+
+export type Rgba = [number, number, number, number];
+
+/** How a span is drawn. */
+export const FILL = 0;
+export const BUCKET = 1;
+export const OUTLINE = 2;
+export const HATCH = 3;
+
+export type Paint = { color: Rgba; mode: number };
+
+export type Palette = {
+  of: (className: string) => Paint;
+  ofName: (className: string, name: string) => Paint;
+  text: (className: string) => string;
+  ink: string;
+  ink2: string;
+  ink3: string;
+  line: string;
+  lineStrong: string;
+  surface: string;
+  sunken: string;
+  accent: string;
+  onAccent: string;
+  sans: string;
+};
+
+const OWN_COLOR = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec"];
+const SHADES = [-0.22, -0.11, 0, 0.11, 0.22];
+
+export function readPalette(element: Element): Palette {
+  const style = getComputedStyle(element);
+  const token = (name: string) => style.getPropertyValue(name).trim();
+  const paints = new Map<string, Paint>(
+    OWN_COLOR.map((name) => [name, { color: rgba(token(`--${name}`)), mode: FILL }]),
+  );
+  const ink3 = rgba(token("--ink-3"));
+  paints.set("python", { color: [ink3[0], ink3[1], ink3[2], 102], mode: FILL });
+  paints.set("annotation", { color: rgba(token("--line-strong")), mode: OUTLINE });
+  const other: Paint = { color: rgba(token("--other")), mode: HATCH };
+  const of = (className: string) => paints.get(className) ?? other;
+  return {
+    of,
+    ofName: (className, name) => shaded(of(className), SHADES[hash(name) % SHADES.length]!),
+    text: (className) => (OWN_COLOR.includes(className) ? token(`--on-${className}`) : token("--ink")),
+    ink: token("--ink"),
+    ink2: token("--ink-2"),
+    ink3: token("--ink-3"),
+    line: token("--line"),
+    lineStrong: token("--line-strong"),
+    surface: token("--surface"),
+    sunken: token("--sunken"),
+    accent: token("--accent"),
+    onAccent: token("--on-accent"),
+    sans: token("--sans"),
+  };
+}
+
+export function rgba(hex: string): Rgba {
+  const digits = hex.replace("#", "");
+  const part = (at: number) => Number.parseInt(digits.slice(at, at + 2), 16);
+  return digits.length < 6 || Number.isNaN(part(0))
+    ? [128, 128, 128, 255]
+    : [part(0), part(2), part(4), digits.length >= 8 ? part(6) : 255];
+}
+
+/** Lighter or darker inside of the hue of the class. */
+function shaded(paint: Paint, by: number): Paint {
+  const target = by > 0 ? 255 : 0;
+  const mix = (value: number) => Math.round(value + (target - value) * Math.abs(by));
+  const [red, green, blue, alpha] = paint.color;
+  return { ...paint, color: [mix(red), mix(green), mix(blue), alpha] };
+}
+
+function hash(text: string): number {
+  let value = 2166136261;
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 16777619);
+  return value >>> 0;
+}

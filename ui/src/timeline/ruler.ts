@@ -1,0 +1,85 @@
+// The head of the lanes: times, the length of what is chosen, and the steps.
+import { exactTime, figureText } from "../format/number";
+import type { Palette } from "./palette";
+import { lengthOf, rulerFormat, TICK_PX, type Range } from "./view";
+
+export type RulerStep = Range & { name: string; isComplete: boolean };
+
+export const RULER_PX = 26;
+export const STEPS_PX = 25;
+
+export function drawRuler(
+  context: CanvasRenderingContext2D,
+  width: number,
+  view: Range,
+  steps: RulerStep[],
+  palette: Palette,
+  range: Range | undefined,
+): void {
+  const x = (time: number) => ((time - view.from) / lengthOf(view)) * width;
+  const { step, text } = rulerFormat(view, width / TICK_PX);
+  context.font = `11px ${palette.sans}`;
+  context.textBaseline = "middle";
+  for (let at = Math.ceil(view.from / step); at * step <= view.to; at++) {
+    const left = Math.round(x(at * step));
+    context.fillStyle = palette.line;
+    context.fillRect(left, RULER_PX - 7, 1, 7 + STEPS_PX);
+    context.fillStyle = palette.ink2;
+    context.fillText(text(at * step), left + 5, RULER_PX / 2);
+  }
+  context.fillStyle = palette.line;
+  context.fillRect(0, RULER_PX - 1, width, 1);
+  context.fillRect(0, RULER_PX + STEPS_PX - 1, width, 1);
+  drawSteps(context, width, steps, palette, x);
+  if (range) drawLength(context, width, range, palette, x);
+}
+
+function drawSteps(
+  context: CanvasRenderingContext2D,
+  width: number,
+  steps: RulerStep[],
+  palette: Palette,
+  x: (time: number) => number,
+): void {
+  for (const step of steps) {
+    const [left, right] = [x(step.from), x(step.to)];
+    if (right < 0 || left > width) continue;
+    const [from, to] = [Math.max(-2, Math.round(left)), Math.min(width + 2, Math.round(right))];
+    context.fillStyle = palette.surface;
+    context.fillRect(from, RULER_PX + 4, to - from - 1, STEPS_PX - 9);
+    context.strokeStyle = palette.lineStrong;
+    context.lineWidth = 1;
+    context.setLineDash(step.isComplete ? [] : [3, 3]);
+    context.strokeRect(from + 0.5, RULER_PX + 4.5, to - from - 1, STEPS_PX - 10);
+    context.setLineDash([]);
+    const label = `${step.name} · ${figureText("ns", Math.round(lengthOf(step)))}`;
+    const room = Math.min(width, right) - Math.max(0, left) - 12;
+    const shown =
+      context.measureText(label).width <= room ? label : context.measureText(step.name).width <= room ? step.name : "";
+    context.fillStyle = palette.ink;
+    if (shown) context.fillText(shown, Math.max(0, left) + 7, RULER_PX + STEPS_PX / 2);
+  }
+}
+
+/** The measured length rides on the ruler. */
+function drawLength(
+  context: CanvasRenderingContext2D,
+  width: number,
+  range: Range,
+  palette: Palette,
+  x: (time: number) => number,
+): void {
+  const [left, right] = [x(range.from), x(range.to)];
+  const text = exactTime(lengthOf(range));
+  context.font = `600 12px ${palette.sans}`;
+  const wide = context.measureText(text).width + 14;
+  const middle = Math.max(wide / 2, Math.min(width - wide / 2, (left + right) / 2));
+  context.fillStyle = palette.accent;
+  context.fillRect(Math.max(0, left), RULER_PX - 2, Math.min(width, right) - Math.max(0, left), 1);
+  context.beginPath();
+  context.roundRect(middle - wide / 2, 3, wide, 19, 3);
+  context.fill();
+  context.fillStyle = palette.onAccent;
+  context.fillText(text, middle - wide / 2 + 7, 13);
+  context.font = `11px ${palette.sans}`;
+}

@@ -1,0 +1,137 @@
+// What is looked at in the timeline: the view, the selection, the search; all of it follows the address.
+import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
+import { search, span, type SourceKey } from "../server/questions";
+import type { Match, SpanDetails, SpanRow, TimelineOutline } from "../server/types";
+import { createAnswer } from "../state/answer";
+import { choice, choose } from "../state/route";
+import { chosenRange, chosenSteps, fromZero } from "../state/session";
+import type { LaneStore } from "./lane_store";
+import type { Arrow, Spot } from "./overlay";
+import type { RulerStep } from "./ruler";
+import { clamp, fitted, lengthOf, parseView, typicalStep, writeView, type Range } from "./view";
+
+/** Panning replaces the address, and only when the hand rests. */
+const REST_MS = 200;
+
+export type ArrowKind = "launch" | "forward" | "off";
+
+export function createTimelineState(source: SourceKey, outline: TimelineOutline) {
+  const bounds: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
+  const steps: RulerStep[] = outline.steps.map((step) => ({
+    name: step.name,
+    from: fromZero(outline, step.start_ns),
+    to: fromZero(outline, step.end_ns),
+    isComplete: step.complete,
+  }));
+  const [view, setView] = createSignal<Range>(wantedView());
+  const [arrowKind, setArrowKind] = createSignal<ArrowKind>("launch");
+  const [marks, setMarks] = createSignal<Range[]>([]);
+
+  /** The view that the address asks for; else the chosen steps, else a typical step. */
+  function wantedView(): Range {
+    const asked = parseView(choice("view"));
+    if (asked) return clamp(asked, bounds);
+    const range = chosenRange();
+    if (range) return fitted(range, bounds, 0.4);
+    const chosen = chosenSteps();
+    const whole = chosen && { from: steps[chosen.first]?.from ?? bounds.from, to: steps[chosen.last]?.to ?? bounds.to };
+    return fitted(whole ?? typicalStep(steps) ?? bounds, bounds);
+  }
+
+  let written = choice("view");
+  let timer = 0;
+  onCleanup(() => clearTimeout(timer));
+  function look(next: Range, history: "push" | "replace" = "replace"): void {
+    setView(clamp(next, bounds));
+    clearTimeout(timer);
+    const write = () => {
+      written = writeView(view());
+      choose({ view: written }, history);
+    };
+    if (history === "push") write();
+    else timer = window.setTimeout(write, REST_MS);
+  }
+  createEffect(
+    on(
+      [() => choice("view"), () => choice("steps")],
+      ([asked]) => {
+        if (asked !== written || asked === undefined) setView(wantedView());
+        written = asked;
+      },
+      { defer: true },
+    ),
+  );
+
+  const selectedId = createMemo(() => {
+    const id = Number(choice("sel"));
+    return choice("sel") !== undefined && Number.isInteger(id) ? id : undefined;
+  });
+  const [details] = createAnswer(selectedId, (id, signal) => span(source, id, signal));
+  const [found] = createAnswer(
+    () => (choice("q") ?? "").trim() || undefined,
+    (text, signal) => search(source, text, signal),
+  );
+  const matches = (): Match[] => (choice("q") && !found.error ? (found.latest?.matches ?? []) : []);
+  const matchStarts = createMemo(() => Float64Array.from(matches(), (match) => fromZero(outline, match.start_ns)));
+
+  return {
+    bounds,
+    steps,
+    view,
+    look,
+    arrowKind,
+    setArrowKind,
+    marks,
+    addMark: (range: Range) => setMarks([...marks(), range]),
+    selectedId,
+    details: (): SpanDetails | undefined => (selectedId() === undefined || details.error ? undefined : details.latest),
+    matches,
+    matchCount: () => (choice("q") && !found.error ? found.latest?.count : undefined),
+    matchStarts,
+  };
+}
+
+export type TimelineState = ReturnType<typeof createTimelineState>;
+
+/** Where a row of `spans` lies; the lane comes from what is drawn, as lanes are not depths. */
+export function spotOf(row: SpanRow, outline: TimelineOutline, store: LaneStore): Spot {
+  const [track, spanId] = [Number(row.track_id), Number(row.span_id)];
+  const spot = { track, spanId, start: fromZero(outline, Number(row.start_ns)), dur: Number(row.dur_ns) };
+  return { ...spot, depth: laneOf(store, track, spanId, spot.start) ?? Number(row.depth ?? 0) };
+}
+
+function laneOf(store: LaneStore, track: number, spanId: number, start: number): number | undefined {
+  const { current, whole } = store.lanes(track);
+  for (const lanes of [current, whole]) {
+    if (!lanes || start < lanes.from || start > lanes.to) continue;
+    const place = lanes.spanId.indexOf(spanId);
+    if (place >= 0) return lanes.depth[place];
+  }
+  return undefined;
+}
+
+const MOST_ARROWS = 24;
+
+/** What the selection is connected to: its launch, its kernels, or its forward operator. */
+export function arrowsOf(
+  details: SpanDetails | undefined,
+  kind: ArrowKind,
+  outline: TimelineOutline,
+  store: LaneStore,
+): Arrow[] {
+  if (!details || kind === "off") return [];
+  const spot = (row: SpanRow) => spotOf(row, outline, store);
+  const own = spot(details.span);
+  if (kind === "forward") return details.forward ? [{ from: spot(details.forward), to: own }] : [];
+  if (details.launch) return [{ from: spot(details.launch), to: own }];
+  return details.kernels.slice(0, MOST_ARROWS).map((kernel) => ({ from: own, to: spot(kernel) }));
+}
+
+/** A view that shows a span: the same if some of it is on screen, else moved to it, and closer if it would be a dot. */
+export function viewOn(view: Range, span: Range, bounds: Range): Range {
+  if (span.to >= view.from && span.from <= view.to) return view;
+  const isDot = lengthOf(span) < lengthOf(view) / 300;
+  const length = isDot ? Math.max(lengthOf(span) * 30, 1000) : Math.max(lengthOf(view), lengthOf(span) * 1.2);
+  const middle = (span.from + span.to) / 2;
+  return clamp({ from: middle - length / 2, to: middle + length / 2 }, bounds);
+}
