@@ -188,7 +188,7 @@ impl Workspace {
                 events: source.events_in,
                 first_ns: source.first_event_ns,
                 last_ns: source.last_event_ns,
-                health: grades.get(&source.id).map_or_else(|| "unknown".to_owned(), |(grade, ..)| grade.clone()),
+                health: grades.get(&source.id).map_or_else(|| "unknown".to_owned(), |standing| standing.grade.clone()),
                 devices: names.filter(|name| !name.is_empty()).collect(),
                 complete_steps: row.map_or(0, |row| counts[row] as u64),
                 rows: source.rows.clone(),

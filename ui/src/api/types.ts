@@ -34,6 +34,8 @@ export type Metric = {
   unit: Unit,
   /** Why the value is missing. */
   reason: string | null,
+  /** Whether only programs get it, because a text says it to people. */
+  is_for_programs: boolean,
 };
 
 export type Missing = {
@@ -195,6 +197,8 @@ export type Text = {
   right: string | null,
   /** How much it weighs. */
   tone: Tone,
+  /** Whether it is code or a command: never broken into lines, so that it can be copied. */
+  is_code: boolean,
 };
 
 export type Timeline = {

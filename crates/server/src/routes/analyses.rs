@@ -32,6 +32,7 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
         columns: Vec::new(),
         sort: asked.request.value("sort").map(str::to_owned),
         limit: asked.request.number("limit")?.filter(|limit| *limit > 0),
+        is_usual_limit: false,
         only: rank.into_iter().chain(window).filter(|_| is_other).collect(),
     };
     shape::apply(&mut report, &shape)?;

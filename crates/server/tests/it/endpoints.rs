@@ -53,7 +53,7 @@ fn a_report_is_written_as_the_page_reads_it() {
     let want = json!({
         "name": "ops",
         "parts": [
-            { "kind": "text", "label": "health", "text": "good", "right": null, "tone": "secondary" },
+            { "kind": "text", "label": "health", "text": "good", "right": null, "tone": "secondary", "is_code": false },
             {
                 "kind": "table", "name": "rows", "title": null, "sorted_by": "-device_self_ns", "is_beside": false,
                 "left_out": 0, "notes": [], "total": null,
