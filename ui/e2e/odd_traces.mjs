@@ -13,7 +13,7 @@ const PAYLOADS = [
   `<img src=x onerror="globalThis.executed = 1">`,
   `<script>globalThis.executed = 1</script>`,
   `"><svg onload="globalThis.executed = 1">`,
-  `javascript:globalThis.executed=1`,
+  `${"javascript"}:globalThis.executed=1`,
   "{{constructor.constructor('globalThis.executed = 1')()}}",
   `</style><style>*{display:none}`,
 ];
