@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use stepscope_figures::op_flops::op_flops;
+use stepscope_figures::op_flops::{op_flops, operators};
 use stepscope_model::args::SpanArgColumn;
 use twox_hash::XxHash3_128;
 
@@ -119,7 +119,7 @@ impl OpRollup {
         };
         let is_outermost = !self.open.iter().any(|open| open.name == name);
         let is_inside_flops = self.open.last().is_some_and(|parent| parent.has_flops);
-        let flops = self.flops.of(span, strings);
+        let flops = dims.and_then(|dims| self.flops.of(span, dims, strings));
         let has_flops = is_inside_flops || flops.is_some();
         if let Some(parent) = self.open.last_mut() {
             parent.child_ops += 1;
@@ -204,13 +204,20 @@ impl OpRollup {
 /// FLOPs by name, shapes and values: a model calls the same operators with the same shapes over and over.
 #[derive(Default)]
 struct FlopsOfCalls {
+    /// Whether there is a formula for a name; for most there is none.
+    has_formula: HashMap<TextId, bool>,
     known: HashMap<[Option<TextId>; 3], Option<i64>>,
 }
 
 impl FlopsOfCalls {
-    fn of(&mut self, span: &Span<'_>, strings: &Strings) -> Option<i64> {
+    fn of(&mut self, span: &Span<'_>, dims: Text, strings: &Strings) -> Option<i64> {
         let name = span.record.head.name?;
-        let dims = span.record.text(SpanArgColumn::input_dims)?;
+        if let Text::Id(id) = name {
+            let has_formula = || operators().any(|operator| operator == strings.get(id));
+            if !*self.has_formula.entry(id).or_insert_with(has_formula) {
+                return None;
+            }
+        }
         let values = span.record.text(SpanArgColumn::concrete_inputs);
         let resolve = |text: Text| strings.resolve(text, span.record.texts);
         let work_out = || op_flops(resolve(name), resolve(dims), values.map(resolve));

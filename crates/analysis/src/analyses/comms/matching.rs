@@ -1,6 +1,8 @@
 //! Matches the collectives of several ranks by process group and ordinal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+use stepscope_model::tables::COLLECTIVES;
 
 use super::RankWait;
 use crate::analyses::Asking;
@@ -56,11 +58,12 @@ struct Found {
     matched: Matched,
 }
 
-/// Ranks and collectives that a clock offset is worked out from, at most; of more, every n-th is taken.
-const CLOCK_ROWS: i64 = 20_000_000;
+/// Collectives of all ranks that clock offsets are worked out from, about; of more, every n-th is taken: a median of
+/// hundreds is as good as one of thousands.
+const CLOCK_ROWS: i64 = 1_000_000;
 
 const LAUNCHED: &str = "
-    SELECT group_id, rank, \"window\", ordinal, collective, dur_ns, start_ns
+    SELECT group_id, rank, \"window\", ordinal, dur_ns, start_ns
     FROM collectives WHERE {events} AND launch_ns IS NOT NULL";
 
 /// Matches every group. Collectives that were launched before the recording are left out.
@@ -69,7 +72,6 @@ pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisErr
     read_ranks(asking, &mut found)?;
     if found.values().any(|group| group.by_rank.len() > 1) {
         read_collectives(asking, &mut found)?;
-        read_clock_offsets(asking, &mut found)?;
     }
     let names = read_names(asking)?;
     let name_of = |id: &i64| names.get(id).cloned().unwrap_or_default();
@@ -103,23 +105,43 @@ fn read_names(asking: &Asking<'_>) -> Result<BTreeMap<i64, Name>, AnalysisError>
     Ok(rows.required_i64("group_id")?.into_iter().zip(named).collect())
 }
 
-/// How many collectives each rank has, and how long they take.
+/// What a rank launched in one window of a group.
+#[derive(Debug, Default)]
+struct Launched {
+    collectives: i64,
+    dur_ns: i64,
+    /// Ordinals and ends, for the clock.
+    ends: Vec<(i64, i64)>,
+}
+
+/// How many collectives each rank has, how long they take, and how far its clock is from that of the first.
 fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
-    let rows = asking.query(&format!(
-        "SELECT group_id, rank, \"window\", count(*) AS collectives, sum(dur_ns) AS dur_ns FROM ({LAUNCHED})
-         GROUP BY group_id, rank, \"window\""
-    ))?;
-    let (groups, ranks, windows) =
-        (rows.required_i64("group_id")?, rows.required_i64("rank")?, rows.required_i64("window")?);
-    let (counts, durations) = (rows.required_i64("collectives")?, rows.required_i64("dur_ns")?);
+    let all: u64 = asking.sources.iter().filter_map(|source| source.rows.get(COLLECTIVES.name)).sum();
+    let every = all as i64 / CLOCK_ROWS + 1;
+    let mut launched: HashMap<(i64, i64, i64), Launched> = HashMap::new();
+    asking.walk(LAUNCHED, |rows| {
+        let column = |name: &str| rows.required_i64(name);
+        let (groups, windows, ranks) = (column("group_id")?, column("window")?, column("rank")?);
+        let (ordinals, durations, starts) = (column("ordinal")?, column("dur_ns")?, column("start_ns")?);
+        for row in 0..rows.rows() {
+            let of_rank = launched.entry((groups[row], windows[row], ranks[row])).or_default();
+            of_rank.collectives += 1;
+            of_rank.dur_ns += durations[row];
+            if ordinals[row] % every == 0 {
+                of_rank.ends.push((ordinals[row], starts[row] + durations[row]));
+            }
+        }
+        Ok(())
+    })?;
     let mut by_window: BTreeMap<(i64, i64), (i64, i64)> = BTreeMap::new();
-    for (row, group) in groups.into_iter().enumerate() {
-        let range = by_window.entry((group, windows[row])).or_insert((counts[row], counts[row]));
-        *range = (range.0.min(counts[row]), range.1.max(counts[row]));
-        let rank = found.entry(group).or_default().by_rank.entry(ranks[row]).or_default();
-        rank.rank = ranks[row];
-        rank.collectives += counts[row];
-        rank.communication_ns += durations[row];
+    for ((group, window, rank), launched) in &launched {
+        let count = launched.collectives;
+        let range = by_window.entry((*group, *window)).or_insert((count, count));
+        *range = (range.0.min(count), range.1.max(count));
+        let of_rank = found.entry(*group).or_default().by_rank.entry(*rank).or_default();
+        of_rank.rank = *rank;
+        of_rank.collectives += count;
+        of_rank.communication_ns += launched.dur_ns;
     }
     for ((group, _), (least, most)) in by_window {
         if let Some(group) = found.get_mut(&group) {
@@ -131,18 +153,38 @@ fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(
         let first = counts.next();
         group.uneven |= counts.any(|count| Some(count) != first);
     }
+    add_clock_offsets(&launched, found);
     Ok(())
+}
+
+/// How far the clock of each rank is from that of the first: collectives end together.
+fn add_clock_offsets(launched: &HashMap<(i64, i64, i64), Launched>, found: &mut BTreeMap<i64, Found>) {
+    let first_of = |found: &Found| found.by_rank.keys().next().copied();
+    let firsts: HashMap<i64, i64> = found.iter().filter_map(|(id, found)| Some((*id, first_of(found)?))).collect();
+    let mut offsets: HashMap<(i64, i64), Vec<i64>> = HashMap::new();
+    for ((group, window, rank), of_rank) in launched {
+        let first = firsts.get(group).and_then(|first| launched.get(&(*group, *window, *first)));
+        let Some(first) = first else { continue };
+        let first_ends: HashMap<i64, i64> = first.ends.iter().copied().collect();
+        let apart = of_rank.ends.iter().filter_map(|(ordinal, end)| Some(end - first_ends.get(ordinal)?));
+        offsets.entry((*group, *rank)).or_default().extend(apart);
+    }
+    for ((group, rank), mut offsets) in offsets {
+        offsets.sort_unstable();
+        let median = offsets.len().div_ceil(2).checked_sub(1).map(|middle| offsets[middle]);
+        if let Some(rank) = found.get_mut(&group).and_then(|group| group.by_rank.get_mut(&rank)) {
+            rank.clock_offset_ns = median;
+        }
+    }
 }
 
 /// One row a collective: the shortest time is the transfer, and whoever has it arrived last.
 fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
     // The rank of the shortest time in one number with it: ranks are below 2^20, and no collective takes two hours.
-    let statement = format!(
-        "SELECT group_id, min(collective) AS collective, max(collective) AS other, count(*) AS ranks,
+    let statement = "SELECT group_id, min(collective) AS collective, max(collective) AS other, count(*) AS ranks,
            sum(dur_ns) AS dur_ns, min(dur_ns) AS transfer_ns, min(least(dur_ns, 8000000000000) * 1048576 + rank) AS last
-         FROM ({LAUNCHED}) GROUP BY group_id, \"window\", ordinal"
-    );
-    asking.walk(&statement, |rows| {
+         FROM collectives WHERE {events} AND launch_ns IS NOT NULL GROUP BY group_id, \"window\", ordinal";
+    asking.walk(statement, |rows| {
         let names = rows.text("collective")?.into_iter().zip(rows.text("other")?);
         let (ranks, durations) = (rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);
         let (transfers, last) = (rows.required_i64("transfer_ns")?, rows.required_i64("last")?);
@@ -161,31 +203,6 @@ fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Re
         }
         Ok(())
     })
-}
-
-/// How far the clock of each rank is from that of the first: collectives end together.
-fn read_clock_offsets(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
-    let all: i64 = found.values().flat_map(|group| group.by_rank.values()).map(|rank| rank.collectives).sum();
-    let every = all / CLOCK_ROWS + 1;
-    let rows = asking.query(&format!(
-        "WITH launched AS (SELECT * FROM ({LAUNCHED}) WHERE ordinal % {every} = 0),
-           first_ranks AS (SELECT group_id AS first_group, min(rank) AS first_rank FROM launched GROUP BY group_id),
-           firsts AS (
-             SELECT first_group, \"window\" AS first_window, ordinal AS first_ordinal, start_ns + dur_ns AS first_end_ns
-             FROM launched JOIN first_ranks ON group_id = first_group AND rank = first_rank
-           )
-         SELECT group_id, rank, nearest_rank(start_ns + dur_ns - first_end_ns, 50) AS offset_ns
-         FROM launched JOIN firsts
-           ON group_id = first_group AND \"window\" = first_window AND ordinal = first_ordinal
-         GROUP BY group_id, rank"
-    ))?;
-    let (ranks, offsets) = (rows.required_i64("rank")?, rows.i64("offset_ns")?);
-    for (row, group) in rows.required_i64("group_id")?.into_iter().enumerate() {
-        if let Some(rank) = found.get_mut(&group).and_then(|group| group.by_rank.get_mut(&ranks[row])) {
-            rank.clock_offset_ns = offsets[row];
-        }
-    }
-    Ok(())
 }
 
 impl Found {
