@@ -131,6 +131,13 @@ impl SourceRecord {
         Some(format!("{}: {damage}; {kept} complete events were kept (--strict refuses)", self.path))
     }
 
+    /// Whether it has steps to add up, but was read without the sums (`--without rollups`).
+    #[must_use]
+    pub fn are_sums_left_out(&self) -> bool {
+        let rows = |table: &crate::Table| self.rows.get(table.name).copied().unwrap_or(0);
+        rows(&crate::tables::STEPS) > 0 && rows(&crate::tables::STEP_BREAKDOWN) == 0
+    }
+
     /// Rows that stand for elements of the input.
     #[must_use]
     pub fn event_rows(&self) -> u64 {

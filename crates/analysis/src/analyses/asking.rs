@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
-use stepscope_model::tables::STEP_BREAKDOWN;
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
 
 use super::Question;
@@ -76,10 +75,14 @@ impl Asking<'_> {
         self.sources.iter().any(|source| source.rows.get(table).is_some_and(|rows| *rows > 0))
     }
 
-    /// Whether the sums of whole steps that ingest made can answer.
+    /// Whether the sums of whole steps can answer.
     pub(crate) fn has_sums(&self) -> bool {
-        let made = |source: &&SourceRecord| source.rows.get(STEP_BREAKDOWN.name).is_some_and(|rows| *rows > 0);
-        !self.question.has_time_range() && self.sources.iter().all(made)
+        !self.question.has_time_range() && !self.are_sums_left_out()
+    }
+
+    /// Whether ingest made no sums of some recording, so that its launches, too, are not known.
+    pub(crate) fn are_sums_left_out(&self) -> bool {
+        self.sources.iter().any(|source| source.are_sums_left_out())
     }
 
     /// Whether any device event was recorded.

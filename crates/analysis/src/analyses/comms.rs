@@ -80,7 +80,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::strong(text))));
         parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
         parts.push(Part::Table(ranks_table(&waiting)));
-        let is_left_out = asking.sources.iter().all(|source| source.rows.get("step_breakdown") == Some(&0));
+        let is_left_out = asking.are_sums_left_out();
         let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
         let mut report = Report::new("comms", parts);
         report.data.push(("metrics", metrics(asking, &groups)));

@@ -1,13 +1,16 @@
 //! Findings: what is slow and why, with evidence, the code to change, and when it is a false alarm.
 
 use serde_json::json;
-use stepscope_model::{Cell, Finding, Look, Part, Report, ReportColumn, ReportTable, Severity, Text, Tone, Unit};
+use stepscope_model::null_reason::NO_ROLLUPS;
+use stepscope_model::{
+    Cell, Finding, Look, Missing, Part, Report, ReportColumn, ReportTable, Severity, Text, Tone, Unit,
+};
 
 use super::gather::steps_and_facts;
 use super::step_times::Distribution;
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
-use crate::rules::findings;
+use crate::rules::{Facts, findings};
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -25,18 +28,33 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let (steps, facts) = steps_and_facts(asking)?;
-    let findings = findings(&facts);
+    let (findings, missing) = found(asking, &facts);
     let times = Distribution::of(steps.iter().filter(|step| step.is_complete).map(|step| step.dur_ns));
     let of_steps = times.map_or_else(
         || "no complete step".to_owned(),
         |times| format!("{} of {}", words::counted(times.count(), "step"), words::ns(times.mean())),
     );
     let version = env!("CARGO_PKG_VERSION");
-    let heading = format!("{} · {of_steps} · rules of Stepscope {version}", words::counted(findings.len(), "finding"));
+    let count = match missing {
+        Some(_) => "findings are not known".to_owned(),
+        None => words::counted(findings.len(), "finding"),
+    };
+    let heading = format!("{count} · {of_steps} · rules of Stepscope {version}");
     let mut parts = vec![Part::Text(Text { text: heading, tone: Tone::Strong, ..Text::default() })];
     parts.extend(findings.iter().flat_map(|finding| in_words(asking, finding)).map(Part::Text));
     parts.push(Part::Table(rows(asking, &findings)));
-    Ok(Report::new("diagnose", parts))
+    let mut report = Report::new("diagnose", parts);
+    report.missing.extend(missing);
+    Ok(report)
+}
+
+/// What the rules find, or why they could not look.
+pub(super) fn found(asking: &Asking<'_>, facts: &Facts) -> (Vec<Finding>, Option<Missing>) {
+    if asking.are_sums_left_out() {
+        let (path, label, reason) = ("findings".to_owned(), "findings".to_owned(), NO_ROLLUPS.to_owned());
+        return (Vec::new(), Some(Missing { path, label, reason }));
+    }
+    (findings(facts), None)
 }
 
 /// A finding as text.

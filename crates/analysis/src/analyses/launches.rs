@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, ZERO_DURATION};
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::{cell, missing_in, sum_of};
@@ -70,14 +70,16 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let (calls, queues) = (runtime_calls(asking)?, queue_lengths(asking)?);
     let is_missing = distributions.rows.is_empty();
     let no_mean = missing_in(&queues, "time_weighted_mean", ZERO_DURATION);
-    let mut parts = vec![Part::Text(sentence(&counts, &distributions))];
+    let is_left_out = is_missing && asking.are_sums_left_out() && asking.has_device_events()?;
+    let told = if is_left_out { Text::from("Launches are not known.") } else { sentence(&counts, &distributions) };
+    let mut parts = vec![Part::Text(told)];
     parts.extend([Part::Table(distributions), Part::Table(calls), Part::Table(queues)]);
     let metric = |(name, value): (&str, i64)| {
         Part::Metric(Metric {
             name: name.to_owned(),
-            value: Cell::Int(value),
+            value: if is_left_out { Cell::Null } else { Cell::Int(value) },
             unit: Unit::Plain,
-            reason: None,
+            reason: is_left_out.then(|| NO_ROLLUPS.to_owned()),
             is_for_programs: false,
         })
     };
@@ -85,7 +87,11 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut report = Report::new("launches", parts);
     report.missing.extend(no_mean);
     if is_missing {
-        let reason = if asking.has_device_events()? { NO_LAUNCH_CALLS } else { NO_DEVICE_EVENTS };
+        let reason = match (is_left_out, asking.has_device_events()?) {
+            (true, _) => NO_ROLLUPS,
+            (_, true) => NO_LAUNCH_CALLS,
+            _ => NO_DEVICE_EVENTS,
+        };
         let (path, label) = ("distributions".to_owned(), "launch times".to_owned());
         report.missing.push(Missing { path, label, reason: reason.to_owned() });
     }

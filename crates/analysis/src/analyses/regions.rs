@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use stepscope_model::null_reason::{NO_DEVICE_EVENTS, ZERO_DURATION};
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_ROLLUPS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text};
 
 use super::asking::{all_missing_in, cell};
@@ -46,7 +46,8 @@ struct Sums {
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
-    let has_device = asking.has_device_events()?;
+    let reason = if asking.has_device_events()? { NO_ROLLUPS } else { NO_DEVICE_EVENTS };
+    let has_device = reason == NO_ROLLUPS && !asking.are_sums_left_out();
     let sums = walk(asking)?;
     let mut table = ReportTable::rows(columns(asking, has_device), rows(asking, &sums, has_device)?);
     table.sorted_by = Some("-host_total_ns".to_owned());
@@ -59,7 +60,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut missing = all_missing_in(&table, &["share_ratio"], ZERO_DURATION);
     if !has_device {
         let columns = ["device_events", "device_total_ns", "device_self_ns"];
-        missing.extend(all_missing_in(&table, &columns, NO_DEVICE_EVENTS));
+        missing.extend(all_missing_in(&table, &columns, reason));
     }
     let mut parts = Vec::new();
     if table.rows.is_empty() {

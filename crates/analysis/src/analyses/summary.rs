@@ -15,7 +15,6 @@ use super::step_times::{self, Distribution, Shares, StepTime};
 use super::{Analysis, Asking, diagnose};
 use crate::error::AnalysisError;
 use crate::metrics::Measured;
-use crate::rules::findings;
 use crate::views::health::Standing;
 use crate::{metrics, views, words};
 
@@ -75,7 +74,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     parts.extend(
         [Some(operators), kernels].into_iter().flatten().filter(|table| !table.rows.is_empty()).map(Part::Table),
     );
-    let findings = findings(&facts);
+    let (findings, no_findings) = diagnose::found(asking, &facts);
+    missing.extend(no_findings);
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::Class;
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS};
-use stepscope_model::tables::STEP_BREAKDOWN;
 
 use super::{Measuring, steps};
 use crate::error::AnalysisError;
@@ -82,8 +81,7 @@ pub(super) fn measure_whole_trace(measuring: &mut Measuring<'_>) -> Result<Json,
 }
 
 fn why_missing(measuring: &Measuring<'_>) -> &'static str {
-    let rows = |table: &str| measuring.source.rows.get(table).copied().unwrap_or(0);
-    if rows("steps") > 0 && rows(STEP_BREAKDOWN.name) == 0 { NO_ROLLUPS } else { NO_COMPLETE_STEP }
+    if measuring.source.are_sums_left_out() { NO_ROLLUPS } else { NO_COMPLETE_STEP }
 }
 
 fn with_total(mut shares: Json, total_ns: Json) -> Json {

@@ -43,8 +43,8 @@ struct Collective {
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
     let collectives = read(measuring)?;
     if collectives.is_empty() {
-        let is_left_out = measuring.source.rows.get("step_breakdown") == Some(&0);
-        measuring.missing("collectives", if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION });
+        let reason = if measuring.source.are_sums_left_out() { NO_ROLLUPS } else { NO_COMMUNICATION };
+        measuring.missing("collectives", reason);
     }
     let count = collectives.len();
     let mut first = Vec::new();

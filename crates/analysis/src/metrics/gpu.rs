@@ -4,7 +4,6 @@ use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{
     NO_COMPLETE_STEP, NO_DEVICE_EVENTS, NO_ROLLUPS, NOT_ON_THIS_VENDOR, argument_not_recorded,
 };
-use stepscope_model::tables::STEP_BREAKDOWN;
 
 use super::{Measuring, ratio};
 use crate::error::AnalysisError;
@@ -35,8 +34,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
 
 fn why_missing(measuring: &Measuring<'_>) -> Result<&'static str, AnalysisError> {
     let any = measuring.query("SELECT span_id FROM device_events WHERE {source} LIMIT 1")?;
-    let is_left_out = measuring.source.rows.get(STEP_BREAKDOWN.name) == Some(&0);
-    Ok(match (any.rows(), is_left_out) {
+    Ok(match (any.rows(), measuring.source.are_sums_left_out()) {
         (0, _) => NO_DEVICE_EVENTS,
         (_, true) => NO_ROLLUPS,
         _ => NO_COMPLETE_STEP,

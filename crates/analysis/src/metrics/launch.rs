@@ -1,7 +1,7 @@
 //! Launches, how long they take to reach the device, and how many wait there (metrics, section 13).
 
 use serde_json::{Map, Value as Json, json};
-use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, ZERO_DURATION};
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION};
 
 use super::queue::{self, Queues};
 use super::{Measuring, distribution, ratio, stream_name};
@@ -42,9 +42,21 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
         "runtime_calls": runtime_calls(measuring)?,
         "queue_length": queue_lengths(measuring)?,
     });
+    let has_device = has_device_events(measuring)?;
+    let is_left_out = has_device && measuring.source.are_sums_left_out();
+    if is_left_out {
+        for name in ["launches", "graph_launches", "device_before_launch", "shorter_than_call", "queue_length"] {
+            measuring.missing(&format!("launch.{name}"), NO_ROLLUPS);
+            result[name] = Json::Null;
+        }
+    }
     for (name, figures) in distributions {
         if figures.is_none() {
-            let reason = if has_device_events(measuring)? { NO_LAUNCH_CALLS } else { NO_DEVICE_EVENTS };
+            let reason = match (is_left_out, has_device) {
+                (true, _) => NO_ROLLUPS,
+                (_, true) => NO_LAUNCH_CALLS,
+                _ => NO_DEVICE_EVENTS,
+            };
             measuring.missing(&format!("launch.{name}"), reason);
         }
         result[name] = figures.map_or(Json::Null, Json::Object);

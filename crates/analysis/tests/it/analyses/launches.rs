@@ -1,12 +1,12 @@
 //! Launches, runtime calls and queues.
 
 use serde_json::json;
-use stepscope_analysis::Question;
+use stepscope_analysis::{Question, Settings, Workspace};
 use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
 
 use super::{ask, between, by, cells, each_real, in_step, named, objects, reason, same, sentence, table};
-use crate::harness::{lines, open_text};
+use crate::harness::{Silent, lines, open_text, write};
 
 fn launches() -> TraceBuilder {
     TraceBuilder::new()
@@ -38,6 +38,29 @@ fn metric(report: &Report, name: &str) -> Cell {
 fn check(trace: &TraceBuilder, question: &Question, name: &str, columns: &str, want: &str) {
     let report = ask(&open_text(&trace.finish()), "launches", question);
     assert_eq!(cells(table(&report, name), columns), lines(want), "{name}: {columns}");
+}
+
+#[test]
+fn what_needs_sums_that_were_left_out_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "trace.json", &launches().annotation("region", 1, "0", "30").finish());
+    let store = folder.path().join("store");
+    let settings = Settings { store: Some(store.clone()), without_rollups: true, ..Settings::default() };
+    Workspace::ingest(&[trace], &settings, &Silent).unwrap();
+    let workspace = Workspace::open(&[store], &Settings::default(), &Silent).unwrap();
+    let left_out = "sums were left out at ingest";
+    let report = ask(&workspace, "launches", &Question::default());
+    assert_eq!((metric(&report, "launches"), reason(&report, "distributions")), (Cell::Null, Some(left_out)));
+    let report = ask(&workspace, "regions", &Question::default());
+    assert_eq!(reason(&report, "rows[].device_total_ns"), Some(left_out));
+    for analysis in ["diagnose", "summary"] {
+        assert_eq!(reason(&ask(&workspace, analysis, &Question::default()), "findings"), Some(left_out), "{analysis}");
+    }
+    let metrics = workspace.metrics(None, None).unwrap();
+    assert_eq!(
+        (&metrics["launch"]["launches"], &metrics["nulls"]["launch.launches"]),
+        (&json!(null), &json!(left_out))
+    );
 }
 
 #[test]
