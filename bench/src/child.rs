@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
+use stepscope_ingest::Extras;
 
 use crate::once::{IngestReport, Limit, LimitReport};
 use crate::scratch::Scratch;
@@ -27,29 +28,34 @@ pub(crate) fn run<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     serde_json::from_str(line).with_context(|| format!("{program} printed {line:?}"))
 }
 
-/// Ingests a trace, without the sums that views read, into a store that is gone afterwards.
+/// Nothing but the tables of events.
+const BARE: Extras = Extras { rollups: false, tiles: false };
+
+/// Ingests a trace, without what views read, into a store that is gone afterwards.
 pub(crate) fn ingest(
     scratch: &Scratch,
     trace: &Path,
     memory_limit: Option<u64>,
     with_hashes: bool,
 ) -> Result<IngestReport> {
-    ingest_with(scratch, trace, memory_limit, with_hashes, false)
+    ingest_with(scratch, trace, memory_limit, with_hashes, BARE)
 }
 
-/// The same, with or without those sums.
+/// The same, with some of that.
 pub(crate) fn ingest_with(
     scratch: &Scratch,
     trace: &Path,
     memory_limit: Option<u64>,
     with_hashes: bool,
-    with_rollups: bool,
+    extras: Extras,
 ) -> Result<IngestReport> {
     let store = scratch.store()?;
     let mut command = this()?;
     command.arg("ingest-once").arg(trace).arg(store.path().join("store"));
-    if with_rollups {
-        command.arg("--with-rollups");
+    for (is_wanted, flag) in [(extras.rollups, "--with-rollups"), (extras.tiles, "--with-tiles")] {
+        if is_wanted {
+            command.arg(flag);
+        }
     }
     if let Some(bytes) = memory_limit {
         command.arg("--memory-limit").arg(bytes.to_string());

@@ -33,6 +33,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::json;
+use stepscope_ingest::Extras;
 
 use crate::amplify::Amplifier;
 use crate::options::{Command, Plan, Task};
@@ -74,11 +75,10 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
             println!("{}", serde_json::to_string_pretty(&fingerprint::read(&store, hashes)?.fingerprint)?);
             return Ok(ExitCode::SUCCESS);
         }
-        Task::IngestOnce { trace, store, memory_limit, hashes, with_rollups } => {
-            println!(
-                "{}",
-                serde_json::to_string(&once::ingest_once(&trace, &store, memory_limit, hashes, with_rollups)?)?
-            );
+        Task::IngestOnce { trace, store, memory_limit, hashes, with_rollups, with_tiles } => {
+            let extras = Extras { rollups: with_rollups, tiles: with_tiles };
+            let report = once::ingest_once(&trace, &store, memory_limit, hashes, extras)?;
+            println!("{}", serde_json::to_string(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
         Task::LimitOnce { which, path } => {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use flate2::{Decompress, FlushDecompress, Status};
 use serde::{Deserialize, Serialize};
-use stepscope_ingest::{Options, Progress, ingest};
+use stepscope_ingest::{Extras, Options, Progress, ingest};
 use stepscope_store::Store;
 
 use crate::fingerprint::{self, Fingerprint};
@@ -57,9 +57,9 @@ pub(crate) fn ingest_once(
     root: &Path,
     limit: Option<u64>,
     with_hashes: bool,
-    with_rollups: bool,
+    extras: Extras,
 ) -> Result<IngestReport> {
-    let mut options = Options { with_rollups, ..Options::default() };
+    let mut options = Options { extras, ..Options::default() };
     options.memory_limit_bytes = limit.unwrap_or(options.memory_limit_bytes);
     let begin = Instant::now();
     let store = Store::create(root)?;

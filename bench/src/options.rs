@@ -120,6 +120,9 @@ pub(crate) enum Task {
         /// With the sums that views read.
         #[arg(long)]
         with_rollups: bool,
+        /// With the timeline's levels of detail.
+        #[arg(long)]
+        with_tiles: bool,
     },
     /// One bare limit in this process.
     #[command(hide = true)]

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use stepscope_ingest::Extras;
 use stepscope_simulate::{Job, write_store};
 use stepscope_store::Store;
 
@@ -37,7 +38,7 @@ const LARGE_COPIES: u32 = 96;
 const MAX_RSS_BYTES: f64 = 1e9;
 
 pub(crate) fn views(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
-    let (mut rows, mut series) = rollups(plan, scratch)?;
+    let (mut rows, mut series) = extras(plan, scratch)?;
     let Some(program) = &plan.stepscope else {
         let absent = Series::absent("commands", "no stepscope command: build it, or give --stepscope");
         rows.push(Row::of_series("commands", &[&absent], || None));
@@ -50,24 +51,39 @@ pub(crate) fn views(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Ser
     Ok((rows, series))
 }
 
-/// Ingest with sums beside ingest without them.
-fn rollups(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
+/// What sums and levels of detail cost at ingest: everything beside everything but them, in turns.
+fn extras(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     let copies = plan.control_copies;
     let trace = scratch.amplified(CONTROL, copies)?;
     warm(&trace.path)?;
-    let mut with = Series::new(&format!("control × {copies}: ingest with sums"));
-    let mut without = Series::new(&format!("control × {copies}: ingest without sums"));
+    let all = Extras::default();
+    let mut contenders = [
+        ("everything", all),
+        ("no sums", Extras { rollups: false, ..all }),
+        ("no tiles", Extras { tiles: false, ..all }),
+    ]
+    .map(|(what, extras)| (Series::new(&format!("control × {copies}: ingest, {what}")), extras, 0.0));
     for _ in 0..plan.repetitions {
-        for (series, has_rollups) in [(&mut with, true), (&mut without, false)] {
+        for (series, extras, bytes) in &mut contenders {
             series.repeat(|| {
-                let report = child::ingest_with(scratch, &trace.path, None, false, has_rollups)?;
+                let report = child::ingest_with(scratch, &trace.path, None, false, *extras)?;
+                *bytes = report.run_bytes as f64 / report.fingerprint.events_in as f64;
                 Ok(Run { seconds: report.wall_s, cpu_seconds: None, peak_rss_bytes: None, problems: Vec::new() })
             });
         }
     }
-    let figure = || Some((with.shortest()? / without.shortest()?, "×", "with sums ÷ without".to_owned()));
-    let row = Row::of_series(format!("control × {copies}: sums at ingest"), &[&with, &without], figure);
-    Ok((vec![row.with_bar(plan.bar(Bar::AtMost(1.2)))], vec![with, without]))
+    let [(with, _, bytes), (no_sums, ..), (no_tiles, _, bytes_without)] = contenders;
+    let row = |what: &str, without: &Series, most: f64| {
+        let figure = || Some((with.shortest()? / without.shortest()?, "×", format!("with {what} ÷ without")));
+        let row = Row::of_series(format!("control × {copies}: {what} at ingest"), &[&with, without], figure);
+        row.with_bar(plan.bar(Bar::AtMost(most)))
+    };
+    let size = Row::of_series(format!("control × {copies}: tiles in the store"), &[&with, &no_tiles], || {
+        Some((bytes - bytes_without, "B", "bytes an event".to_owned()))
+    });
+    let rows =
+        vec![row("sums", &no_sums, 1.2), row("tiles", &no_tiles, 1.15), size.with_bar(plan.bar(Bar::AtMost(1.5)))];
+    Ok((rows, vec![with, no_sums, no_tiles]))
 }
 
 /// Every command on one large recording.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stepscope_ingest::Extras;
+
 /// How to open, ingest and query.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of the user, off by default")]
@@ -17,8 +19,8 @@ pub struct Settings {
     pub flat_folders: bool,
     /// Refuse traces that are broken or lost events.
     pub strict: bool,
-    /// Leave out the tables of sums; some answers need them.
-    pub without_rollups: bool,
+    /// What an ingest makes beside the tables of events; some answers need the sums.
+    pub extras: Extras,
     /// Memory that an ingest or a query may take; without it, the smaller of 2 GiB and a quarter of what there is.
     pub memory_limit_bytes: Option<u64>,
     /// Threads that a query may take.

@@ -4,15 +4,15 @@
 //! Times count from the first event of the recording, as `--from` and `--to` do, and a `depth` is the lane of a track:
 //! spans of different families overlap, so each family has lanes of its own.
 
-mod lanes;
 mod search;
+mod shape;
 mod span;
 mod track;
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, Timeline, TimelineCounter, TimelineStep, TimelineTrack, Unit};
 
-pub(crate) use self::lanes::LaneCache;
+pub(crate) use self::shape::ShapeCache;
 pub use self::track::TrackRange;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
@@ -66,7 +66,7 @@ impl Workspace {
              FROM tracks WHERE {} ORDER BY process_sort_index, thread_sort_index, track_id",
             condition(source)
         );
-        let lanes = self.lanes(source, cancel)?;
+        let shapes = self.shapes(source, cancel)?;
         let frame = Frame::new(self.ask(&sql, cancel)?);
         let integers = |name: &str| frame.i64(name);
         let (tracks, spans) = (frame.required_i64("track_id")?, frame.required_i64("spans")?);
@@ -93,7 +93,7 @@ impl Workspace {
                 device: devices[row],
                 stream: streams[row],
                 spans: spans[row],
-                depth: lanes.count(tracks[row]),
+                depth: shapes.of(tracks[row]).lanes(),
                 first_ns: firsts[row].map(|first| first - zero),
                 last_ns: lasts[row].map(|last| last - zero),
             }

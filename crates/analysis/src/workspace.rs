@@ -17,7 +17,7 @@ use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::frame::Frame;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
-use crate::timeline::LaneCache;
+use crate::timeline::ShapeCache;
 use crate::trim::Trimmed;
 use crate::{metrics, views};
 
@@ -28,7 +28,7 @@ pub struct Workspace {
     engine: Engine,
     settings: Settings,
     /// Lanes of timelines that were worked out before.
-    lanes: LaneCache,
+    shapes: ShapeCache,
     /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
     _held: Held,
 }
@@ -113,8 +113,8 @@ impl Workspace {
     }
 
     /// Lanes of timelines that were worked out before.
-    pub(crate) fn lane_cache(&self) -> &LaneCache {
-        &self.lanes
+    pub(crate) fn shape_cache(&self) -> &ShapeCache {
+        &self.shapes
     }
 
     fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {
@@ -333,7 +333,7 @@ impl Workspace {
         let memory_limit_bytes = settings.memory_limit_bytes() as usize;
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
-        Ok(Self { run, sources, engine, settings: settings.clone(), lanes: LaneCache::default(), _held: held })
+        Ok(Self { run, sources, engine, settings: settings.clone(), shapes: ShapeCache::default(), _held: held })
     }
 
     fn is_damaged(&self) -> bool {
@@ -383,7 +383,7 @@ pub(crate) fn ingest_options(settings: &Settings) -> Options {
         flat_folders: settings.flat_folders,
         strict: settings.strict,
         memory_limit_bytes: settings.memory_limit_bytes(),
-        with_rollups: !settings.without_rollups,
+        extras: settings.extras,
         ..Options::default()
     }
 }

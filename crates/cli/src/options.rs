@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use stepscope_analysis::Settings;
+use stepscope_analysis::{Extras, Settings};
 
 /// How data is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -113,7 +113,7 @@ impl ReadingOptions {
             separate_runs: self.separate_runs,
             flat_folders: false,
             strict: self.strict,
-            without_rollups: false,
+            extras: Extras::default(),
             memory_limit_bytes: self.memory_limit,
             threads: self.threads.map(usize::from),
             time_limit: self.time_limit,

@@ -4,11 +4,11 @@ mod sweep;
 
 use std::sync::Arc;
 
-use stepscope_model::{Class, Kind, Phase};
+use stepscope_model::{Class, Phase};
 
 use self::sweep::{Shares, Sweep};
+use crate::activity::{Activity, activity};
 use crate::error::IngestError;
-use crate::names::NameFacts;
 use crate::record::TrackId;
 use crate::row::row;
 use crate::rows::Rows;
@@ -17,42 +17,6 @@ use crate::sorter::Sorter;
 use crate::steps::Steps;
 use crate::stream::Span;
 use crate::strings::Strings;
-
-/// What is active in an interval: a class, and whether it is a device that works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Activity {
-    /// The class that its time may go to.
-    class: Class,
-    /// Whether a device does it; gloo and its like communicate on the host.
-    is_device: bool,
-}
-
-impl Activity {
-    /// Everything that can be active.
-    const ALL: [Self; 8] = [
-        Self::on_device(Class::Kernel),
-        Self::on_device(Class::Memcpy),
-        Self::on_device(Class::Memset),
-        Self::on_device(Class::Communication),
-        Self::on_host(Class::Communication),
-        Self::on_host(Class::Runtime),
-        Self::on_host(Class::Dataloader),
-        Self::on_host(Class::CpuExec),
-    ];
-
-    const fn on_device(class: Class) -> Self {
-        Self { class, is_device: true }
-    }
-
-    const fn on_host(class: Class) -> Self {
-        Self { class, is_device: false }
-    }
-
-    /// Its place in the list.
-    fn index(self) -> Option<usize> {
-        Self::ALL.iter().position(|activity| *activity == self)
-    }
-}
 
 row! {
     /// A stretch of a track in which an activity goes on.
@@ -149,35 +113,4 @@ fn write_row(rows: &mut Rows<'_>, step: Option<i32>, shares: &Shares) -> Result<
         .i64(shares.kernel_busy_ns)
         .i64(shares.device_busy_ns)
         .end_row()
-}
-
-/// What a host span or a device event does; `None` for mere labels.
-fn activity(span: &Span<'_>, is_communication: bool, strings: &Strings) -> Option<Activity> {
-    let head = &span.record.head;
-    Some(match head.kind {
-        Kind::Kernel if is_communication => Activity::on_device(Class::Communication),
-        Kind::Kernel => Activity::on_device(Class::Kernel),
-        Kind::Memcpy => Activity::on_device(Class::Memcpy),
-        Kind::Memset => Activity::on_device(Class::Memset),
-        Kind::Runtime => Activity::on_host(Class::Runtime),
-        Kind::Op => Activity::on_host(Class::CpuExec),
-        Kind::Annotation if head.facts.has(NameFacts::PSEUDO_OP) && !head.facts.has(NameFacts::PROFILER_STEP) => {
-            let name = head.name.map_or("", |name| strings.resolve(name, span.record.texts));
-            Activity::on_host(class_of_pseudo_op(name))
-        }
-        _ => return None,
-    })
-}
-
-/// What an annotation with the name of an operator stands for.
-fn class_of_pseudo_op(name: &str) -> Class {
-    let is_loading = (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__"))
-        || name.starts_with("enumerate(DataPipe)#");
-    // With these the host itself does the transfer; spans such as nccl:all_reduce only enqueue it.
-    let is_transfer = ["gloo:", "mpi:", "ucc:"].iter().any(|backend| name.starts_with(backend));
-    match (is_loading, is_transfer) {
-        (true, _) => Class::Dataloader,
-        (_, true) => Class::Communication,
-        _ => Class::CpuExec,
-    }
 }

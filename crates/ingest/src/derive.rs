@@ -115,6 +115,7 @@ impl Walk {
         self.points.push(key.track, key.start, head.kind, Holder { id: span.id, end: key.end(), operator });
         let track = &mut tracks.list[key.track as usize];
         track.spans += 1;
+        track.lanes.cover(head.kind, nested.depth);
         track.cover(key.start, key.end());
         self.has_nanoseconds |= head.phase == Phase::Complete && (key.start % 1000 != 0 || key.dur() % 1000 != 0);
         self.links.add(span, &nested)?;

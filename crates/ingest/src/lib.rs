@@ -7,11 +7,13 @@
 //! The way of a trace: `discover` finds files and `run` decides ranks and windows. `source` drives one file: `collect`
 //! turns events into records that a `sorter` brings into order, `pair` joins beginnings and ends. `derive` walks over
 //! the spans once (`nest`, `points`) and joins what belongs together (`link`, `graph`, `forward`, `steps`, `health`);
-//! `write` walks over them a second time, puts everything into tables and adds up what is asked for most (`op_rollup`).
+//! `write` walks over them a second time, puts everything into tables and adds up what is asked for most (`rollups`,
+//! `tiles`).
 //!
 //! Memory is bounded by a limit, not by the trace: whatever grows with the trace is in a `sorter`, a `late` column or
 //! the bounded table of `strings`, and moves to files beside the store past the limit.
 
+mod activity;
 mod args;
 mod breakdown;
 mod collect;
@@ -28,6 +30,7 @@ mod header;
 mod health;
 mod identity;
 mod kernel_rollup;
+mod lanes;
 mod late;
 mod launches;
 mod link;
@@ -52,6 +55,7 @@ mod steps;
 mod stream;
 mod strings;
 mod threads;
+mod tiles;
 mod tracks;
 mod watch;
 mod windows;
@@ -62,4 +66,4 @@ pub use discover::{PathFound, RunPlan, plan};
 pub use error::IngestError;
 pub use memory::default_memory_limit_bytes;
 pub use names::COMMUNICATION_NAMES;
-pub use run::{Ingested, Options, Progress, ingest};
+pub use run::{Extras, Ingested, Options, Progress, ingest};

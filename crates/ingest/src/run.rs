@@ -35,7 +35,6 @@ pub trait Progress: Send + Sync {
 
 /// How to ingest.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of the user")]
 pub struct Options {
     /// Every file becomes a run of its own.
     pub separate_runs: bool,
@@ -47,8 +46,23 @@ pub struct Options {
     pub communication_names: String,
     /// Memory to use; what does not fit goes to files beside the store.
     pub memory_limit_bytes: u64,
-    /// Whether to write the tables of sums, which can be made anew from the others.
-    pub with_rollups: bool,
+    /// What to make beside the tables of events.
+    pub extras: Extras,
+}
+
+/// What an ingest makes beside the tables of events, and what could be made anew from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extras {
+    /// The tables of sums.
+    pub rollups: bool,
+    /// The timeline's levels of detail.
+    pub tiles: bool,
+}
+
+impl Default for Extras {
+    fn default() -> Self {
+        Self { rollups: true, tiles: true }
+    }
 }
 
 impl Default for Options {
@@ -59,7 +73,7 @@ impl Default for Options {
             strict: false,
             communication_names: COMMUNICATION_NAMES.to_owned(),
             memory_limit_bytes: default_memory_limit_bytes(),
-            with_rollups: true,
+            extras: Extras::default(),
         }
     }
 }
@@ -167,8 +181,7 @@ impl<'a> RunJob<'a> {
         let (rank, rank_from) = self.rank(&recording);
         let window = self.window(rank, &recording)?;
         let id = SourceId { rank, window };
-        let with_rollups = self.options.with_rollups;
-        let record = recording.write(self.store, self.name, id, rank_from, with_rollups, self.progress)?;
+        let record = recording.write(self.store, self.name, id, rank_from, self.options.extras, self.progress)?;
         self.sources.retain(|source| source.id != record.id);
         self.sources.push(record.clone());
         Ok(record)

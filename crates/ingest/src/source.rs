@@ -21,13 +21,14 @@ use crate::names::Names;
 use crate::pair;
 use crate::record::{MomentKey, SpanId, SpanKey};
 use crate::rollups::Rollups;
-use crate::run::Progress;
+use crate::run::{Extras, Progress};
 use crate::scratch::Scratch;
 use crate::shift;
 use crate::sorter::Sorted;
 use crate::stream::SpanStream;
 use crate::strings::Strings;
 use crate::threads::both;
+use crate::tiles::Tiles;
 use crate::tracks::Tracks;
 use crate::watch::Watch;
 use crate::write::Tables;
@@ -165,7 +166,7 @@ impl Recording {
         run: &str,
         id: SourceId,
         rank_from: RankFrom,
-        with_rollups: bool,
+        extras: Extras,
         progress: &dyn Progress,
     ) -> Result<SourceRecord, IngestError> {
         let mut writer = SourceWriter::begin(store, run, id)?;
@@ -175,8 +176,10 @@ impl Recording {
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
         let rollups =
-            with_rollups.then(|| Rollups::new(&self.scratch, tables.writer, id, &self.strings)).transpose()?;
-        tables.spans(stream, &self.strings, &derivation, rollups, &mut watch)?;
+            extras.rollups.then(|| Rollups::new(&self.scratch, tables.writer, id, &self.strings)).transpose()?;
+        let tiles = || Tiles::new(&self.scratch, tables.writer, id, &self.strings, &self.tracks);
+        let tiles = extras.tiles.then(tiles).transpose()?;
+        tables.spans(stream, &self.strings, &derivation, rollups, tiles, &mut watch)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;

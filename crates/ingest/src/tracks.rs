@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use stepscope_formats::{Event, Value};
 
 use crate::identity::{canonical, integer, trailing_integer};
+use crate::lanes::Lanes;
 use crate::record::TrackId;
 use crate::strings::{Strings, TextId};
 
@@ -28,6 +29,7 @@ pub(crate) struct Track {
     /// End of its last span, as recorded.
     pub last_end: Option<i64>,
     pub spans: u64,
+    pub lanes: Lanes,
     pub first: Option<i64>,
     pub last: Option<i64>,
 }
@@ -135,6 +137,7 @@ impl Tracks {
                 has_device_work: false,
                 last_end: None,
                 spans: 0,
+                lanes: Lanes::default(),
                 first: None,
                 last: None,
             });

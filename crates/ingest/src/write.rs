@@ -23,6 +23,7 @@ use crate::sorter::Reader;
 use crate::steps::Steps;
 use crate::stream::SpanStream;
 use crate::strings::Strings;
+use crate::tiles::Tiles;
 use crate::tracks::{TrackKey, Tracks};
 use crate::watch::Watch;
 
@@ -40,6 +41,7 @@ impl Tables<'_> {
         strings: &Strings,
         derivation: &Derivation,
         mut rollups: Option<Rollups<'_>>,
+        mut tiles: Option<Tiles<'_>>,
         watch: &mut Watch<'_>,
     ) -> Result<(), IngestError> {
         let mut rows = self.rows(&SPANS, strings)?;
@@ -69,6 +71,9 @@ impl Tables<'_> {
                 forwards.next_key()?;
             }
             let step = derivation.steps.step_of(head.kind, key.start, link.as_ref());
+            if let Some(tiles) = &mut tiles {
+                tiles.push(&span, nested.depth, link.is_some_and(|link| link.comm_rule.is_some()))?;
+            }
             if let Some(rollups) = &mut rollups {
                 let device = device_work(&mut operator_times, span.id)?;
                 let mut issued_communication = false;
@@ -124,6 +129,9 @@ impl Tables<'_> {
             watch.tick()?;
         }
         rows.finish()?;
+        if let Some(tiles) = tiles {
+            tiles.finish()?;
+        }
         match rollups {
             Some(rollups) => rollups.finish(&derivation.steps, self.writer),
             None => Ok(()),
@@ -154,8 +162,11 @@ impl Tables<'_> {
                 .i64(track.stream_id.filter(|_| track.has_device_work))
                 .i64(track.spans as i64)
                 .i64(track.first)
-                .i64(track.last)
-                .end_row()?;
+                .i64(track.last);
+            for lanes in track.lanes.by_group() {
+                rows.i32(lanes as i32);
+            }
+            rows.end_row()?;
         }
         rows.finish()
     }

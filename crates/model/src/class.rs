@@ -40,7 +40,7 @@ impl Class {
 
     /// The name in JSON and in tables.
     #[must_use]
-    pub fn as_text(self) -> &'static str {
+    pub const fn as_text(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
             Self::Memcpy => "memcpy",

@@ -13,6 +13,7 @@ mod spans;
 mod step_breakdown;
 mod step_devices;
 mod steps;
+mod tiles;
 mod tracks;
 
 pub use collectives::COLLECTIVES;
@@ -28,12 +29,13 @@ pub use spans::SPANS;
 pub use step_breakdown::STEP_BREAKDOWN;
 pub use step_devices::STEP_DEVICES;
 pub use steps::STEPS;
+pub use tiles::TILES;
 pub use tracks::TRACKS;
 
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 14] = [
+pub static TABLES: [&Table; 15] = [
     &SPANS,
     &TRACKS,
     &COUNTERS,
@@ -46,6 +48,7 @@ pub static TABLES: [&Table; 14] = [
     &KERNEL_ROLLUP,
     &LAUNCHES,
     &COLLECTIVES,
+    &TILES,
     &INGEST_WARNINGS,
     &HEALTH,
 ];

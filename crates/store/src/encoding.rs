@@ -4,6 +4,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
+use stepscope_model::tables::TILES;
 use stepscope_model::{Column, ColumnType, Table};
 
 /// Effort of the compressor; higher levels cost ingest time for a few per cent.
@@ -14,6 +15,9 @@ pub(crate) const ROW_GROUP_ROWS: usize = 262_144;
 
 /// The library gives up a dictionary at 1 MiB, which texts such as shapes and stacks reach early in a row group.
 const DICTIONARY_PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Rows of a page of `tiles` at most: a screen shows a few thousand of them, and a page is read as a whole.
+const TILES_PAGE_ROWS: usize = 4096;
 
 /// How the values of a column are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +71,9 @@ pub(crate) fn writer_properties(table: &Table) -> Result<WriterProperties, Parqu
         .set_dictionary_page_size_limit(DICTIONARY_PAGE_BYTES)
         // Statistics by page are the page index: a range of time reads only the pages that it touches.
         .set_statistics_enabled(EnabledStatistics::Page);
+    if table.name == TILES.name {
+        properties = properties.set_data_page_row_count_limit(TILES_PAGE_ROWS);
+    }
     for column in table.columns() {
         if column.column_type == ColumnType::Text && !CLUSTERED_TEXT.contains(&column.name) {
             // The smallest and the largest name of a page exclude nothing, and finding them compares every text.

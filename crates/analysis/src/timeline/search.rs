@@ -35,11 +35,11 @@ impl Workspace {
         let (groups, depths) = (frame.required_i64("lane_group")?, frame.required_i64("depth")?);
         let (starts, lengths) = (frame.required_i64("start_ns")?, frame.required_i64("dur_ns")?);
         let names = frame.text("name")?;
-        let lanes = self.lanes(source, cancel)?;
+        let shapes = self.shapes(source, cancel)?;
         let found = |row: usize| SearchMatch {
             span_id: ids[row],
             track: tracks[row],
-            depth: lanes.first(tracks[row], groups[row]) + depths[row],
+            depth: shapes.of(tracks[row]).first_lane(groups[row] as usize) + depths[row],
             start_ns: starts[row] - zero_of(source),
             dur_ns: lengths[row],
             name: names[row].clone().unwrap_or_default(),

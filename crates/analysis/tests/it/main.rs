@@ -21,4 +21,5 @@ mod nesting;
 mod operators;
 mod runs;
 mod steps;
+mod tiles;
 mod torch_recording;

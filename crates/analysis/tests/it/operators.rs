@@ -1,6 +1,6 @@
 //! Operators added up by step, name and shape (metrics, section 10).
 
-use stepscope_analysis::{Settings, Workspace};
+use stepscope_analysis::{Extras, Settings, Workspace};
 use stepscope_testkit::TraceBuilder;
 
 use crate::harness::{Silent, check, op, write};
@@ -63,7 +63,11 @@ fn sums_that_were_left_out_are_missing_and_not_zero() {
     let folder = tempfile::tempdir().unwrap();
     let text = op(TraceBuilder::new(), "f", "0", "10").finish();
     let trace = write(folder.path(), "trace.json", &text);
-    let settings = Settings { store: Some(folder.path().join("store")), without_rollups: true, ..Settings::default() };
+    let settings = Settings {
+        store: Some(folder.path().join("store")),
+        extras: Extras { rollups: false, ..Extras::default() },
+        ..Settings::default()
+    };
     Workspace::ingest(&[trace], &settings, &Silent).unwrap();
     let store = [folder.path().join("store")];
     let metrics = Workspace::open(&store, &Settings::default(), &Silent).unwrap().metrics(None, None).unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use serde_json::Value;
-use stepscope_analysis::Workspace;
+use stepscope_analysis::{Extras, Workspace};
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
 
@@ -55,12 +55,16 @@ struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Without {
     Rollups,
+    Tiles,
 }
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let mut settings = options.reading.settings(Some(options.store));
-    settings.without_rollups = options.without.contains(&Without::Rollups);
+    settings.extras = Extras {
+        rollups: !options.without.contains(&Without::Rollups),
+        tiles: !options.without.contains(&Without::Tiles),
+    };
     let report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
     let answer =
         Answer { for_people: Some(for_people(&report)), usual_limit: Some(USUAL_LIMIT), ..Answer::new(report) };

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use stepscope_model::tables::ROLLUPS;
+use stepscope_model::tables::{ROLLUPS, TILES};
 use stepscope_testkit::corpus;
 
 use crate::invariants::{contents, ingest_into};
 
 const MAX_BYTES_AN_EVENT: f64 = 10.0;
-const MAX_BYTES_WITH_SUMS: f64 = 12.0;
+const MAX_BYTES_OF_TILES: f64 = 1.5;
+const MAX_BYTES_IN_ALL: f64 = 12.0;
 
 const TRACES: [&str; 6] = [
     "hta/trace_diff/control/control.json.gz",
@@ -35,9 +36,12 @@ fn a_store_takes_at_most_ten_bytes_an_event() {
             bytes as f64 / record.events_in as f64
         };
         let is_sum = |file: &Path| file.iter().any(|part| ROLLUPS.iter().any(|table| part == table.name));
-        let (without, with) = (bytes_of(&|file| !is_sum(file)), bytes_of(&|_| true));
-        eprintln!("{without:5.2} bytes an event, {with:5.2} with sums: {trace}");
+        let is_tile = |file: &Path| file.iter().any(|part| part == TILES.name);
+        let without = bytes_of(&|file| !is_sum(file) && !is_tile(file));
+        let (tiles, all) = (bytes_of(&is_tile), bytes_of(&|_| true));
+        eprintln!("{without:5.2} bytes an event, {tiles:.2} of tiles, {all:5.2} with sums and tiles: {trace}");
         assert!(without <= MAX_BYTES_AN_EVENT, "{without:.2} bytes an event: {trace}");
-        assert!(with <= MAX_BYTES_WITH_SUMS, "{with:.2} bytes an event with sums: {trace}");
+        assert!(tiles <= MAX_BYTES_OF_TILES, "{tiles:.2} bytes an event of tiles: {trace}");
+        assert!(all <= MAX_BYTES_IN_ALL, "{all:.2} bytes an event in all: {trace}");
     }
 }

@@ -12,7 +12,7 @@ pub static TRACKS: Table = Table {
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 14] = [
+static COLUMNS: [Column; 19] = [
     Column::required("track_id", I32, "Number of the track in this source."),
     Column::required("type", Text, "thread, stream or async."),
     Column::optional("process", Text, "pid as recorded."),
@@ -27,4 +27,9 @@ static COLUMNS: [Column; 14] = [
     Column::required("spans", I64, "Number of spans on it."),
     Column::optional("first_ns", I64, "Start of its first event."),
     Column::optional("last_ns", I64, "End of its last event."),
+    Column::required("lanes_python", I32, "Lanes that its Python frames need on a timeline; they come first."),
+    Column::required("lanes_mark", I32, "Lanes for the marks of a device, which come next."),
+    Column::required("lanes_work", I32, "Lanes for operators, annotations, calls, kernels and copies."),
+    Column::required("lanes_other", I32, "Lanes for everything else."),
+    Column::required("lanes_wait", I32, "Lanes for waits and the profiler's own time, which come last."),
 ];

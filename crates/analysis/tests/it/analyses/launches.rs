@@ -1,7 +1,7 @@
 //! Launches, runtime calls and queues.
 
 use serde_json::json;
-use stepscope_analysis::{Question, Settings, Workspace};
+use stepscope_analysis::{Extras, Question, Settings, Workspace};
 use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
 
@@ -45,7 +45,11 @@ fn what_needs_sums_that_were_left_out_is_not_known() {
     let folder = tempfile::tempdir().unwrap();
     let trace = write(folder.path(), "trace.json", &launches().annotation("region", 1, "0", "30").finish());
     let store = folder.path().join("store");
-    let settings = Settings { store: Some(store.clone()), without_rollups: true, ..Settings::default() };
+    let settings = Settings {
+        store: Some(store.clone()),
+        extras: Extras { rollups: false, ..Extras::default() },
+        ..Settings::default()
+    };
     Workspace::ingest(&[trace], &settings, &Silent).unwrap();
     let workspace = Workspace::open(&[store], &Settings::default(), &Silent).unwrap();
     let left_out = "sums were left out at ingest";

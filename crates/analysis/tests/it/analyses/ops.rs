@@ -1,6 +1,6 @@
 //! Operators.
 
-use stepscope_analysis::{Question, Settings, Workspace};
+use stepscope_analysis::{Extras, Question, Settings, Workspace};
 use stepscope_testkit::TraceBuilder;
 
 use super::{ask, between, by, cells, check, each_real, in_step, named, objects, same, sum, table};
@@ -120,7 +120,11 @@ fn sums_that_were_left_out_are_made_by_walk() {
     let folder = tempfile::tempdir().unwrap();
     let trace = write(folder.path(), "trace.json", &operators().finish());
     let store = folder.path().join("store");
-    let settings = Settings { store: Some(store.clone()), without_rollups: true, ..Settings::default() };
+    let settings = Settings {
+        store: Some(store.clone()),
+        extras: Extras { rollups: false, ..Extras::default() },
+        ..Settings::default()
+    };
     Workspace::ingest(&[trace], &settings, &Silent).unwrap();
     let workspace = Workspace::open(&[store], &Settings::default(), &Silent).unwrap();
     let report = ask(&workspace, "ops", &Question::default());

@@ -1,0 +1,90 @@
+//! How the tracks of a recording are drawn: the lanes that their spans need, and the levels of detail that they have.
+//!
+//! Spans nest within their family only, so the families of a track stand below one another.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use stepscope_engine::CancelFlag;
+use stepscope_model::{SourceId, SourceRecord};
+
+use super::condition;
+use crate::error::AnalysisError;
+use crate::frame::Frame;
+use crate::workspace::Workspace;
+
+/// The columns of `tracks` with the lanes of each family, by the values of `lane_group` in the view `timeline_spans`.
+const LANE_COLUMNS: [&str; 5] = ["lanes_python", "lanes_mark", "lanes_work", "lanes_other", "lanes_wait"];
+
+/// The shape of one track.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shape {
+    lanes: [i64; LANE_COLUMNS.len()],
+    /// Its levels in `tiles`, the finest first; none if it has few spans.
+    pub(crate) levels: Vec<i64>,
+}
+
+impl Shape {
+    /// How many lanes there are.
+    pub(crate) fn lanes(&self) -> i64 {
+        self.lanes.iter().sum()
+    }
+
+    /// The lane of a row of `timeline_spans`, in SQL.
+    pub(crate) fn lane_sql(&self) -> String {
+        let mut cases = String::new();
+        for group in 0..LANE_COLUMNS.len() {
+            let _ = write!(cases, " WHEN {group} THEN {}", self.first_lane(group));
+        }
+        format!("CASE lane_group{cases} END + depth")
+    }
+
+    /// The first lane of a family.
+    pub(crate) fn first_lane(&self, group: usize) -> i64 {
+        self.lanes.iter().take(group).sum()
+    }
+}
+
+/// The shapes of a recording's tracks.
+#[derive(Debug, Default)]
+pub(crate) struct Shapes(BTreeMap<i64, Shape>);
+
+impl Shapes {
+    /// The shape of a track.
+    pub(crate) fn of(&self, track: i64) -> Shape {
+        self.0.get(&track).cloned().unwrap_or_default()
+    }
+}
+
+/// The shapes of recordings that were asked for before.
+#[derive(Debug, Default)]
+pub(crate) struct ShapeCache(Mutex<BTreeMap<SourceId, Arc<Shapes>>>);
+
+impl Workspace {
+    /// The shapes of a recording's tracks.
+    pub(crate) fn shapes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Shapes>, AnalysisError> {
+        let known = || self.shape_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shapes) = known().get(&source.id) {
+            return Ok(Arc::clone(shapes));
+        }
+        let mut shapes = Shapes::default();
+        let source_is = condition(source);
+        let sql = format!("SELECT track_id, {} FROM tracks WHERE {source_is}", LANE_COLUMNS.join(", "));
+        let frame = Frame::new(self.ask(&sql, cancel)?);
+        let tracks = frame.required_i64("track_id")?;
+        for (group, column) in LANE_COLUMNS.into_iter().enumerate() {
+            for (track, lanes) in tracks.iter().zip(frame.required_i64(column)?) {
+                shapes.0.entry(*track).or_default().lanes[group] = lanes;
+            }
+        }
+        let sql = format!("SELECT DISTINCT track_id, level FROM tiles WHERE {source_is} ORDER BY track_id, level");
+        let frame = Frame::new(self.ask(&sql, cancel)?);
+        for (track, level) in frame.required_i64("track_id")?.into_iter().zip(frame.required_i64("level")?) {
+            shapes.0.entry(track).or_default().levels.push(level);
+        }
+        let shapes = Arc::new(shapes);
+        known().insert(source.id, Arc::clone(&shapes));
+        Ok(shapes)
+    }
+}

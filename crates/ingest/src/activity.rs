@@ -1,0 +1,74 @@
+//! What is active while a span goes on (metrics, section 6).
+
+use stepscope_model::{Class, Kind};
+
+use crate::names::NameFacts;
+use crate::stream::Span;
+use crate::strings::Strings;
+
+/// What is active in an interval: a class, and whether it is a device that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// The class that its time may go to.
+    pub class: Class,
+    /// Whether a device does it; gloo and its like communicate on the host.
+    pub is_device: bool,
+}
+
+impl Activity {
+    /// Everything that can be active.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::on_device(Class::Kernel),
+        Self::on_device(Class::Memcpy),
+        Self::on_device(Class::Memset),
+        Self::on_device(Class::Communication),
+        Self::on_host(Class::Communication),
+        Self::on_host(Class::Runtime),
+        Self::on_host(Class::Dataloader),
+        Self::on_host(Class::CpuExec),
+    ];
+
+    const fn on_device(class: Class) -> Self {
+        Self { class, is_device: true }
+    }
+
+    const fn on_host(class: Class) -> Self {
+        Self { class, is_device: false }
+    }
+
+    /// Its place in the list.
+    pub(crate) fn index(self) -> Option<usize> {
+        Self::ALL.iter().position(|activity| *activity == self)
+    }
+}
+
+/// What a host span or a device event does; `None` for mere labels.
+pub(crate) fn activity(span: &Span<'_>, is_communication: bool, strings: &Strings) -> Option<Activity> {
+    let head = &span.record.head;
+    Some(match head.kind {
+        Kind::Kernel if is_communication => Activity::on_device(Class::Communication),
+        Kind::Kernel => Activity::on_device(Class::Kernel),
+        Kind::Memcpy => Activity::on_device(Class::Memcpy),
+        Kind::Memset => Activity::on_device(Class::Memset),
+        Kind::Runtime => Activity::on_host(Class::Runtime),
+        Kind::Op => Activity::on_host(Class::CpuExec),
+        Kind::Annotation if head.facts.has(NameFacts::PSEUDO_OP) && !head.facts.has(NameFacts::PROFILER_STEP) => {
+            let name = head.name.map_or("", |name| strings.resolve(name, span.record.texts));
+            Activity::on_host(class_of_pseudo_op(name))
+        }
+        _ => return None,
+    })
+}
+
+/// What an annotation with the name of an operator stands for.
+fn class_of_pseudo_op(name: &str) -> Class {
+    let is_loading = (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__"))
+        || name.starts_with("enumerate(DataPipe)#");
+    // With these the host itself does the transfer; spans such as nccl:all_reduce only enqueue it.
+    let is_transfer = ["gloo:", "mpi:", "ucc:"].iter().any(|backend| name.starts_with(backend));
+    match (is_loading, is_transfer) {
+        (true, _) => Class::Dataloader,
+        (_, true) => Class::Communication,
+        _ => Class::CpuExec,
+    }
+}
