@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints what it measures")]
 
 mod amplify;
+mod browser;
 mod child;
 mod columns;
 mod decimal;
@@ -61,6 +62,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Size => (size::size(plan, &scratch()?)?, Vec::new()),
         Task::Reopen => reopen::reopen(plan, &scratch()?)?,
         Task::Views => views::views(plan, &scratch()?)?,
+        Task::Browser => browser::browser(plan, &scratch()?)?,
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;

@@ -75,6 +75,8 @@ pub(crate) enum Task {
     Reopen,
     /// Every view on a large recording and on many ranks, and what its sums cost at ingest.
     Views,
+    /// The timeline in a real browser, on a short and on a long recording.
+    Browser,
     /// Make a trace and print where it is.
     Amplify {
         /// `control`, `xdit`, `distinct`, or the path of any Chrome trace.

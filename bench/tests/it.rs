@@ -1,0 +1,39 @@
+//! The command itself makes a trace, as the check of the pages in CI asks it to.
+
+use std::process::Command;
+
+use serde_json::Value;
+use stepscope_testkit::TraceBuilder;
+
+#[test]
+fn copies_of_a_trace_follow_one_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, three) = (folder.path().join("one.json"), folder.path().join("three.json"));
+    let trace = TraceBuilder::new().annotation("ProfilerStep#1", 1, "0", "100").op("aten::mm", 1, "10", "50");
+    std::fs::write(&one, trace.runtime("cudaLaunchKernel", 1, "20", "5", 7).kernel("k", 0, 7, "40", "30", 7).finish())
+        .unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_stepscope-bench"))
+        .args(["amplify", one.to_str().unwrap(), "3", "--out", three.to_str().unwrap()])
+        .args(["--scratch", folder.path().to_str().unwrap(), "--corpus", folder.path().to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made: Value = serde_json::from_slice(&std::fs::read(&three).unwrap()).unwrap();
+    let events = made["traceEvents"].as_array().unwrap();
+    let starts = |name: &str| -> Vec<f64> {
+        let mut starts: Vec<f64> = events
+            .iter()
+            .filter(|event| event["name"].as_str() == Some(name))
+            .map(|event| event["ts"].as_f64().unwrap())
+            .collect();
+        starts.sort_by(f64::total_cmp);
+        starts
+    };
+    let (calls, kernels) = (starts("cudaLaunchKernel"), starts("k"));
+    assert_eq!((calls.len(), kernels.len()), (3, 3));
+    assert!(calls.windows(2).all(|pair| pair[1] - pair[0] >= 100.0), "{calls:?}");
+    assert!(
+        calls.iter().zip(&kernels).all(|(call, kernel)| (kernel - call - 20.0).abs() < 0.001),
+        "{calls:?} {kernels:?}"
+    );
+}
