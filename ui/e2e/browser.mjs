@@ -1,4 +1,5 @@
 // A browser for the tests: Debian's Chromium, software graphics, every complaint of a page counted.
+import { join } from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 
@@ -7,12 +8,16 @@ const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export async function startBrowser() {
   return chromium.launch({
     executablePath: EXECUTABLE,
-    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
+    // As Chromium runs where there is no graphics card: WebGL in software, and the page put together without it.
+    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-compositing"],
   });
 }
 
-/** A page of the server; `complaints` gathers errors, refused policies and requests to other hosts. */
-export async function openPage(browser, address, { theme = "dark", width = 1440, height = 900 } = {}) {
+/**
+ * A page of the server; `complaints` gathers errors, refused policies and requests to other hosts. `before` runs in the
+ * page before anything of its own; `pages` is a folder that stands in for the pages in the command.
+ */
+export async function openPage(browser, address, { theme = "dark", width = 1440, height = 900, before, pages } = {}) {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
@@ -21,23 +26,36 @@ export async function openPage(browser, address, { theme = "dark", width = 1440,
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
   const page = await context.newPage();
+  if (before) await page.addInitScript(before);
+  if (pages) await standIn(page, address, pages);
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
-  page.on(
-    "console",
-    (message) =>
-      ["error", "warning"].includes(message.type()) && complaints.push(`${message.type()}: ${message.text()}`),
-  );
+  page.on("console", (message) => {
+    if (!["error", "warning"].includes(message.type())) return;
+    // Without a graphics card every frame of WebGL is read back.
+    if (!message.text().includes("GPU stall due to ReadPixels"))
+      complaints.push(`${message.type()}: ${message.text()}`);
+  });
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.host !== new URL(address).host && url.protocol !== "blob:") complaints.push(`request to ${url.host}`);
   });
-  await page.goto(address);
+  await page.goto(pages ? address.replace(/\?token=\w+/, "") : address);
   const show = async (hash) => {
     await page.evaluate((hash) => (location.hash = hash), hash);
     await settled(page);
   };
   return { page, context, complaints, show };
+}
+
+/** Serves the files of a folder as pages, with the cookie that the real page would have set. */
+async function standIn(page, address, folder) {
+  const { port, origin, searchParams } = new URL(address);
+  await page.context().addCookies([{ name: `stepscope-${port}`, value: searchParams.get("token"), url: origin }]);
+  await page.route(
+    (url) => !url.pathname.startsWith("/api/"),
+    (route) => route.fulfill({ path: join(folder, new URL(route.request().url()).pathname.slice(1) || "index.html") }),
+  );
 }
 
 /** Waits until nothing is asked any more and a frame has been drawn. */
