@@ -4,7 +4,7 @@ import { classLabel } from "../format/names";
 import { exactTime } from "../format/number";
 import { Sheet } from "../shell/Sheet";
 import type { LaneStore } from "./lane_store";
-import { classAt } from "./lanes";
+import { classAt, nameAt } from "./lanes";
 import { nameOnSpan } from "./overlay";
 import type { Row } from "./rows";
 import type { TimelineState } from "./state";
@@ -29,7 +29,7 @@ export function AsTable(props: {
         )
         .map((i) => ({
           track: row.title,
-          name: nameOnSpan(lanes.names[i]!, classAt(lanes, i)),
+          name: nameOnSpan(nameAt(lanes, i), classAt(lanes, i)),
           className: classAt(lanes, i),
           start: lanes.start[i]!,
           dur: lanes.dur[i]!,

@@ -12,20 +12,21 @@ import { theme } from "../state/theme";
 import { createCurves } from "./ask_curves";
 import { AsTable } from "./AsTable";
 import { followHand, type Surface } from "./gestures";
+import { layGround } from "./ground";
 import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
 import { LaneStore } from "./lane_store";
-import { classAt, entryAt, pythonLanes, type Lanes } from "./lanes";
-import { drawGround, drawOverlay, nameOnSpan, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
-import { Painter } from "./painter";
-import { readPalette, type Palette } from "./palette";
+import { classAt, entryAt, nameAt, pythonLanes, type Lanes } from "./lanes";
+import { drawOverlay, nameOnSpan, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
+import { Painter, Rectangles } from "./painter";
+import { readPalette, rgba, type Palette } from "./palette";
 import { RangePane } from "./RangePane";
 import { laneAt, layOut, rowAt } from "./rows";
 import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
 import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
 import { SpanPane } from "./SpanPane";
 import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
-import { fitted, lengthOf, type Range } from "./view";
+import { fitted, lengthOf, writeView, type Range } from "./view";
 import { createWalk } from "./walk";
 
 const HIT_PX = 3;
@@ -42,7 +43,6 @@ export function Board(props: {
   range: Range | undefined;
 }): JSX.Element {
   let body!: HTMLDivElement;
-  let ground!: HTMLCanvasElement;
   let spans!: HTMLCanvasElement;
   let above!: HTMLCanvasElement;
   let head!: HTMLCanvasElement;
@@ -98,13 +98,14 @@ export function Board(props: {
 
   let painter: Painter | undefined;
   let palette: Palette;
+  const ground = new Rectangles();
   let scene: Scene | undefined;
   let isSceneStale = true;
   let frame = 0;
   const invalidate = () => (frame ||= requestAnimationFrame(draw));
   onCleanup(() => cancelAnimationFrame(frame));
 
-  const picture = (): Picture => ({
+  const picture = (): Omit<Picture, "scene"> => ({
     ...size(),
     scroll: scroll(),
     view: state.view(),
@@ -122,21 +123,25 @@ export function Board(props: {
 
   function draw(): void {
     frame = 0;
-    const now = picture();
-    if (isSceneStale || !scene || !canShow(scene, now.view, now.width)) {
-      scene = buildScene(now.rows, store, palette, props.colorBy, now.view, now.width, scene);
-      painter?.load(scene.rectangles);
+    const shown = picture();
+    if (isSceneStale || !scene || !canShow(scene, shown)) {
+      scene = buildScene(shown.rows, store, palette, props.colorBy, shown, scene);
+      painter?.spans.load(scene.rectangles);
       isSceneStale = false;
     }
+    const now: Picture = { ...shown, scene };
     const pixelsPerNs = now.width / lengthOf(now.view);
-    painter?.draw(now.width, now.height, {
+    layGround(ground, now);
+    painter?.ground.load(ground);
+    painter?.draw(now.width, now.height, rgba(palette.sunken), {
       pixelsPerNs,
       originPixel: (scene.origin - now.view.from) * pixelsPerNs,
       scroll: now.scroll,
     });
-    drawGround(prepare(ground, now.width, now.height), now);
     drawOverlay(prepare(above, now.width, now.height), now);
     drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range);
+    // For tests and the bench: what is on screen, once there is something.
+    if (scene.rectangles.size > 0) body.dataset.drawn = writeView(now.view);
   }
 
   onMount(() => {
@@ -172,7 +177,7 @@ export function Board(props: {
       const tracks = seen.flatMap((row) =>
         row.kind === "track" ? [row.track.track] : row.kind === "busy" ? row.tracks.map((track) => track.track) : [],
       );
-      if (size().width > 1) store.look([...new Set(tracks)], state.view(), Math.round(size().width));
+      if (size().width > 1) store.look([...new Set(tracks)], state.shownView(), Math.round(size().width));
     });
   });
 
@@ -219,6 +224,7 @@ export function Board(props: {
 
   const surface: Surface = {
     view: state.view,
+    width: () => size().width,
     bounds: state.bounds,
     look: state.look,
     snapped: (x, y, isFree) => {
@@ -255,14 +261,14 @@ export function Board(props: {
         many > 1
           ? [
               `${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`,
-              `longest: ${nameOnSpan(lanes.names[entry]!, classAt(lanes, entry))}`,
+              `longest: ${nameOnSpan(nameAt(lanes, entry), classAt(lanes, entry))}`,
             ]
           : [exactTime(lanes.dur[entry]!)];
       const box = above.getBoundingClientRect();
       setTip({
         x: box.left + x,
         y: box.top + y,
-        title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(lanes.names[entry]!, classAt(lanes, entry)),
+        title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(nameAt(lanes, entry), classAt(lanes, entry)),
         lines: many > 1 ? lines : [...lines, classLabel(classAt(lanes, entry))],
       });
     },
@@ -330,6 +336,7 @@ export function Board(props: {
       <div
         class="board"
         ref={body}
+        data-view={writeView(state.view())}
         onScroll={() => setScroll(body.scrollTop)}
         tabindex="0"
         role="region"
@@ -338,7 +345,6 @@ export function Board(props: {
         <div class="board-inner" style={{ height: `${layout().height}px` }}>
           <Headers rows={layout().rows} actions={{ togglePin, toggleFold }} />
           <div class="board-canvas" style={{ height: `${size().height}px` }}>
-            <canvas ref={ground} aria-hidden="true" />
             <canvas ref={spans} aria-hidden="true" />
             <canvas
               ref={above}

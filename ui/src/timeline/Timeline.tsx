@@ -79,7 +79,7 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
       </div>
       <Minimap
         bounds={state.bounds}
-        view={state.view()}
+        view={state.shownView()}
         steps={state.steps}
         matchStarts={state.matchStarts()}
         look={(view) => state.look(view)}

@@ -9,6 +9,8 @@ const NOTCH_PX = 100;
 
 export type Surface = {
   view: () => Range;
+  /** Pixels of the view; asking the canvas would lay out the page at every input. */
+  width: () => number;
   bounds: Range;
   look: (view: Range, history?: "push" | "replace") => void;
   /** The time under a pixel, moved to the edge of a span nearby unless Alt is held. */
@@ -29,7 +31,7 @@ export function followHand(canvas: HTMLElement, isRuler: boolean, surface: Surfa
     handle: (event: HTMLElementEventMap[K]) => void,
     options?: AddEventListenerOptions,
   ) => canvas.addEventListener(name, handle, { signal: stop, ...options });
-  const timeAt = (x: number, view: Range) => view.from + (x / canvas.clientWidth) * lengthOf(view);
+  const timeAt = (x: number, view: Range) => view.from + (x / surface.width()) * lengthOf(view);
 
   listen("pointerdown", (event) => {
     if (event.button > 1) return;
@@ -53,7 +55,7 @@ export function followHand(canvas: HTMLElement, isRuler: boolean, surface: Surfa
     drag.isMoving = true;
     if (drag.mode === "pan") {
       surface.look(
-        panBy(drag.view, ((drag.x - event.offsetX) / canvas.clientWidth) * lengthOf(drag.view), surface.bounds),
+        panBy(drag.view, ((drag.x - event.offsetX) / surface.width()) * lengthOf(drag.view), surface.bounds),
       );
     } else {
       const to = surface.snapped(event.offsetX, event.offsetY, event.altKey);
@@ -89,7 +91,7 @@ export function followHand(canvas: HTMLElement, isRuler: boolean, surface: Surfa
         );
       } else if (isSideways) {
         const pixels = event.deltaX === 0 ? event.deltaY : event.deltaX;
-        surface.look(panBy(surface.view(), (pixels / canvas.clientWidth) * lengthOf(surface.view()), surface.bounds));
+        surface.look(panBy(surface.view(), (pixels / surface.width()) * lengthOf(surface.view()), surface.bounds));
       } else return;
       event.preventDefault();
     },

@@ -1,6 +1,6 @@
 import { columnFromArray, dictionary, int32, int64, tableFromColumns, tableToIPC, utf8 } from "@uwdata/flechette";
 import { expect, test } from "vitest";
-import { busyShares, decodeLanes, entryAt, type Lanes } from "./lanes";
+import { busyShares, decodeLanes, entryAt, nameAt, type Lanes } from "./lanes";
 
 const ZERO = 156_001;
 
@@ -37,12 +37,12 @@ const some = lanes([
 ]);
 
 test("entries are in order, and count from the first step", () => {
-  expect(some.names).toEqual(["outer", "many", "inner"]);
+  expect([0, 1, 2].map((entry) => nameAt(some, entry))).toEqual(["outer", "many", "inner"]);
   expect([...some.start]).toEqual([10, 50, 20]);
 });
 
 test("a click finds the entry below it", () => {
-  const named = (depth: number, time: number, tolerance = 0) => some.names[entryAt(some, depth, time, tolerance)];
+  const named = (depth: number, time: number, tolerance = 0) => nameAt(some, entryAt(some, depth, time, tolerance));
   expect(named(0, 10)).toBe("outer");
   expect(named(0, 45)).toBeUndefined();
   expect(named(0, 45, 6)).toBe("many");

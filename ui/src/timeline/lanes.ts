@@ -1,5 +1,5 @@
 // The events of one track in one range, as the server sends them: exact spans, and buckets where they are too small.
-import { tableFromIPC } from "@uwdata/flechette";
+import { tableFromIPC, type Column } from "@uwdata/flechette";
 import { CLASSES } from "../format/names";
 import { askBytes } from "../server/client";
 import { laneAddress, type SourceKey } from "../server/questions";
@@ -21,15 +21,22 @@ export type Lanes = {
   spanId: Float64Array;
   /** Places in `LANE_CLASSES`. */
   classOf: Uint8Array;
+  /** Places in `names`. */
+  nameOf: Int32Array;
   names: string[];
 };
 
 /** What an event can be: the classes of time, and what is no work of its own. */
 export const LANE_CLASSES: readonly string[] = [...CLASSES, "python", "annotation"];
-const OTHER = LANE_CLASSES.indexOf("other");
+const PLACES = new Map(LANE_CLASSES.map((name, place) => [name, place]));
+const OTHER = PLACES.get("other")!;
 
 export function classAt(lanes: Lanes, entry: number): string {
   return LANE_CLASSES[lanes.classOf[entry]!]!;
+}
+
+export function nameAt(lanes: Lanes, entry: number): string {
+  return lanes.names[lanes.nameOf[entry]!]!;
 }
 
 export async function askLanes(
@@ -48,30 +55,47 @@ export async function askLanes(
 
 export function decodeLanes(bytes: Uint8Array, zero: number, from: number, to: number, width: number): Lanes {
   const table = tableFromIPC(bytes, { useBigInt: true });
-  const size = table.numRows;
-  const column = (name: string): ArrayLike<unknown> => table.getChild(name).toArray();
-  const numbers = (name: string) => Float64Array.from(column(name) as ArrayLike<bigint>, Number);
-  const starts = column("start_ns") as ArrayLike<bigint>;
+  const numbers = (name: string, less = 0) => exactNumbers(table.getChild(name).toArray() as BigInt64Array, less);
+  const [classes, names] = [words(table.getChild("class")), words(table.getChild("name"))];
+  const places = classes.words.map((name) => PLACES.get(name) ?? OTHER);
   const count = numbers("count");
   const lanes: Lanes = {
     from,
     to,
     width,
-    size,
+    size: table.numRows,
     isExact: count.every((many) => many === 1),
-    depth: Int32Array.from(column("depth") as ArrayLike<number>, Number),
-    start: Float64Array.from(starts, (start) => Number(start) - zero),
+    depth: table.getChild("depth").toArray() as Int32Array,
+    start: numbers("start_ns", zero),
     dur: numbers("dur_ns"),
     busy: numbers("busy_ns"),
     count,
     spanId: numbers("span_id"),
-    classOf: Uint8Array.from(column("class") as ArrayLike<string>, (name) => {
-      const place = LANE_CLASSES.indexOf(name);
-      return place < 0 ? OTHER : place;
-    }),
-    names: Array.from(column("name") as ArrayLike<string | null>, (name) => name ?? ""),
+    classOf: Uint8Array.from(classes.codes.map((code) => places[code]!)),
+    nameOf: names.codes,
+    names: names.words,
   };
   return isSorted(lanes) ? lanes : sorted(lanes);
+}
+
+/** Integers below 2^53, read as halves: a big integer for each would take most of the time of an answer. */
+function exactNumbers(integers: BigInt64Array, less: number): Float64Array {
+  const halves = new Int32Array(integers.buffer, integers.byteOffset, 2 * integers.length);
+  const numbers = new Float64Array(integers.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = halves[2 * i + 1]! * 2 ** 32 + (halves[2 * i]! >>> 0) - less;
+  return numbers;
+}
+
+/** A column of texts as the few there are, and which of them each row has. */
+function words(column: Column<unknown>): { words: string[]; codes: Int32Array } {
+  const batches = column.data as unknown as { length: number; values: Int32Array; dictionary: Column<string> }[];
+  const codes = new Int32Array(column.length);
+  let at = 0;
+  for (const batch of batches) {
+    codes.set(batch.values.subarray(0, batch.length), at);
+    at += batch.length;
+  }
+  return { words: Array.from(batches[0]?.dictionary ?? [], (word) => word ?? ""), codes };
 }
 
 function isSorted({ size, depth, start }: Lanes): boolean {
@@ -96,7 +120,7 @@ function sorted(lanes: Lanes): Lanes {
     count: pick(lanes.count),
     spanId: pick(lanes.spanId),
     classOf: Uint8Array.from(order, (i) => lanes.classOf[i]!),
-    names: order.map((i) => lanes.names[i]!),
+    nameOf: Int32Array.from(order, (i) => lanes.nameOf[i]!),
   };
 }
 
@@ -113,13 +137,20 @@ export function depthRange(lanes: Lanes, depth: number): [number, number] {
   return [lowest(lanes.size, (i) => lanes.depth[i]! >= depth), lowest(lanes.size, (i) => lanes.depth[i]! > depth)];
 }
 
+/** Entries of one depth may overlap a little where buckets meet, so some before are looked at too. */
+const OVERLAPPING = 8;
+
+/** The first entry between two that may reach a time. */
+export function firstSeen(lanes: Lanes, first: number, end: number, time: number): number {
+  return Math.max(first, first + lowest(end - first, (i) => lanes.start[first + i]! > time) - OVERLAPPING);
+}
+
 /** The entry at a time on one depth, within a tolerance; -1 if there is none. */
 export function entryAt(lanes: Lanes, depth: number, time: number, tolerance: number): number {
   const [first, end] = depthRange(lanes, depth);
-  // Entries of one depth may overlap a little where buckets meet, so some before are looked at too.
   const behind = first + lowest(end - first, (i) => lanes.start[first + i]! > time + tolerance);
   let found = -1;
-  for (let i = behind - 1; i >= Math.max(first, behind - 8); i--) {
+  for (let i = behind - 1; i >= Math.max(first, behind - OVERLAPPING); i--) {
     if (lanes.start[i]! + lanes.dur[i]! >= time - tolerance) {
       if (lanes.start[i]! <= time && lanes.start[i]! + lanes.dur[i]! >= time) return i;
       if (found < 0) found = i;

@@ -1,15 +1,16 @@
-// What is drawn above the spans: labels, the grid, busy curves, the selection and its arrows, ranges and matches.
+// What is drawn above the spans: labels, curves, the selection and its arrows, ranges and matches.
 import { figureText } from "../format/number";
 import { spanLabel } from "../format/names";
 import { shortKernelName } from "../format/kernel_name";
 import type { Match } from "../server/types";
 import { pointsIn } from "./curves";
 import type { LaneStore } from "./lane_store";
-import { classAt, type Lanes } from "./lanes";
+import { classAt, depthRange, firstSeen, lowest, nameAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
 import { hasLane, laneTop, type Row, type TrackRow } from "./rows";
-import { deviceBusy } from "./scene";
-import { lengthOf, rulerFormat, TICK_PX, type Range } from "./view";
+import type { Scene } from "./scene";
+import { fittedText, LABEL_FONT_PX } from "./text";
+import { lengthOf, type Range } from "./view";
 
 export type Spot = { track: number; depth: number; start: number; dur: number; spanId: number };
 export type Arrow = { from: Spot; to: Spot };
@@ -21,6 +22,7 @@ export type Picture = {
   view: Range;
   rows: Row[];
   store: LaneStore;
+  scene: Scene;
   palette: Palette;
   selected: Spot | undefined;
   hovered: Spot | undefined;
@@ -32,9 +34,7 @@ export type Picture = {
 };
 
 const LABEL_FROM_PX = 30;
-const LABEL_FONT_PX = 11;
 const MOST_LABELS = 600;
-const LEAST_LETTERS = 4;
 
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const scale = devicePixelRatio;
@@ -49,7 +49,7 @@ export function prepare(canvas: HTMLCanvasElement, width: number, height: number
 export function drawOverlay(context: CanvasRenderingContext2D, picture: Picture): void {
   const x = (time: number) => ((time - picture.view.from) / lengthOf(picture.view)) * picture.width;
   for (const row of visible(picture)) {
-    if (row.kind === "busy") drawBusyCurve(context, picture, row);
+    if (row.kind === "busy") drawBusyCurve(context, picture, row, x);
     if (row.kind === "curve") drawMemoryCurve(context, picture, row, x);
   }
   drawLabels(context, picture, x);
@@ -87,41 +87,21 @@ export function trackRowOf(rows: Row[], track: number): TrackRow | undefined {
   return rows.find((row): row is TrackRow => row.kind === "track" && row.track.track === track);
 }
 
-/** What lies behind the spans: the lines of the ruler, and between tracks. */
-export function drawGround(context: CanvasRenderingContext2D, picture: Picture): void {
-  const { palette, width, view } = picture;
-  const { step } = rulerFormat(view, width / TICK_PX);
-  context.fillStyle = palette.line;
-  for (let at = Math.ceil(view.from / step); at * step <= view.to; at++) {
-    context.fillRect(Math.round(((at * step - view.from) / lengthOf(view)) * width), 0, 1, picture.height);
-  }
-  for (const row of visible(picture)) {
-    if (row.kind === "group") {
-      context.fillStyle = palette.surface;
-      context.fillRect(0, row.y - picture.scroll, width, row.height);
-      context.fillStyle = palette.line;
-      context.fillRect(0, row.y - picture.scroll, width, 1);
-    }
-    context.fillStyle = palette.line;
-    context.fillRect(0, row.y + row.height - 1 - picture.scroll, width, 1);
-  }
-}
-
-function drawBusyCurve(context: CanvasRenderingContext2D, picture: Picture, row: Extract<Row, { kind: "busy" }>): void {
-  const bins = Math.max(1, Math.floor(picture.width / 3));
-  const shares = deviceBusy(
-    row.tracks.map((track) => track.track),
-    picture.store,
-    picture.view,
-    bins,
-  );
-  drawArea(
-    context,
-    picture,
-    row,
-    Array.from(shares, (share, at) => [(at * picture.width) / bins, share]),
-    picture.width,
-  );
+function drawBusyCurve(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  row: Extract<Row, { kind: "busy" }>,
+  x: (time: number) => number,
+): void {
+  const { scene, view } = picture;
+  const shares = scene.busy.get(row.device);
+  if (!shares) return;
+  const binNs = lengthOf(scene.range) / shares.length;
+  const [first, last] = [view.from, view.to].map((time) => Math.floor((time - scene.range.from) / binNs));
+  const steps: [number, number][] = [];
+  for (let at = Math.max(0, first!); at <= Math.min(shares.length - 1, last!); at++)
+    steps.push([x(scene.range.from + at * binNs), shares[at]!]);
+  drawArea(context, picture, row, steps, picture.width);
 }
 
 function drawMemoryCurve(
@@ -168,63 +148,48 @@ function drawArea(
   context.stroke();
 }
 
-const orders = new WeakMap<Lanes, Uint32Array>();
-
-/** Exact spans from the longest: labels go to the widest first, and the rest is never looked at. */
-function longestFirst(lanes: Lanes): Uint32Array {
-  let order = orders.get(lanes);
-  if (!order) {
-    const exact: number[] = [];
-    for (let i = 0; i < lanes.size; i++) if (lanes.count[i] === 1) exact.push(i);
-    const isAnnotation = (i: number) => Number(classAt(lanes, i) === "annotation");
-    order = Uint32Array.from(exact.sort((a, b) => lanes.dur[b]! - lanes.dur[a]! || isAnnotation(b) - isAnnotation(a)));
-    orders.set(lanes, order);
-  }
-  return order;
-}
+type Label = { lanes: Lanes; entry: number; left: number; right: number; middle: number };
 
 function drawLabels(context: CanvasRenderingContext2D, picture: Picture, x: (time: number) => number): void {
   context.font = `${LABEL_FONT_PX}px ${picture.palette.sans}`;
   context.textBaseline = "middle";
   // Names stay letter by letter: no ligature may turn `256x256` into something else.
   context.textRendering = "optimizeSpeed";
-  const pixelsPerNs = picture.width / lengthOf(picture.view);
-  let drawn = 0;
-  for (const row of visible(picture)) {
-    if (row.kind !== "track" || row.isFolded) continue;
-    const { current } = picture.store.lanes(row.track.track);
-    if (!current) continue;
-    for (const i of longestFirst(current)) {
-      if (current.dur[i]! * pixelsPerNs < LABEL_FROM_PX || drawn >= MOST_LABELS) break;
-      if (!hasLane(row, current.depth[i]!)) continue;
-      const left = Math.max(0, x(current.start[i]!));
-      const right = Math.min(picture.width, x(current.start[i]! + current.dur[i]!));
-      if (right - left < LABEL_FROM_PX) continue;
-      const text = fitted(context, nameOnSpan(current.names[i]!, classAt(current, i)), right - left - 10);
-      if (text === "") continue;
-      context.fillStyle = picture.palette.text(classAt(current, i));
-      context.fillText(text, left + 5, laneTop(row, current.depth[i]!) - picture.scroll + row.lane / 2);
-      drawn++;
+  const tracks = visible(picture).filter((row): row is TrackRow => row.kind === "track" && !row.isFolded);
+  let labels = tracks.flatMap((row) => labelsOf(row, picture, x));
+  if (labels.length > MOST_LABELS)
+    labels = labels.sort((a, b) => b.right - b.left - (a.right - a.left)).slice(0, MOST_LABELS);
+  for (const { lanes, entry, left, right, middle } of labels) {
+    const className = classAt(lanes, entry);
+    const text = fittedText(context, nameOnSpan(nameAt(lanes, entry), className), right - left - 10);
+    if (text === "") continue;
+    context.fillStyle = picture.palette.text(className);
+    context.fillText(text, left + 5, middle);
+  }
+}
+
+/** The spans of a track that have room for words. */
+function labelsOf(row: TrackRow, picture: Picture, x: (time: number) => number): Label[] {
+  const { view, width, scroll } = picture;
+  const lanes = picture.store.lanes(row.track.track).current;
+  if (!lanes) return [];
+  const labels: Label[] = [];
+  const leastNs = (LABEL_FROM_PX * lengthOf(view)) / width;
+  for (let depth = row.first; depth < row.first + row.lanes; depth++) {
+    const [first, end] = depthRange(lanes, depth);
+    const middle = laneTop(row, depth) - scroll + row.lane / 2;
+    for (let entry = firstSeen(lanes, first, end, view.from); entry < end && lanes.start[entry]! < view.to; entry++) {
+      if (lanes.dur[entry]! < leastNs || lanes.count[entry]! > 1) continue;
+      const left = Math.max(0, x(lanes.start[entry]!));
+      const right = Math.min(width, x(lanes.start[entry]! + lanes.dur[entry]!));
+      if (right - left >= LABEL_FROM_PX) labels.push({ lanes, entry, left, right, middle });
     }
   }
+  return labels;
 }
 
 export function nameOnSpan(name: string, className: string): string {
   return className === "kernel" || className === "communication" ? shortKernelName(name) : spanLabel(name);
-}
-
-const widths = new Map<string, number>();
-
-/** As much of a text as fits, with `…` for the rest; nothing if that would say nothing. */
-function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
-  let width = widths.get(text);
-  if (width === undefined) {
-    if (widths.size > 20_000) widths.clear();
-    widths.set(text, (width = context.measureText(text).width));
-  }
-  if (width <= room) return text;
-  const letters = Math.floor((text.length * room) / width) - 1;
-  return letters < LEAST_LETTERS ? "" : `${text.slice(0, letters)}…`;
 }
 
 function drawMatches(context: CanvasRenderingContext2D, picture: Picture, x: (time: number) => number): void {
@@ -347,15 +312,10 @@ function drawDirections(context: CanvasRenderingContext2D, picture: Picture): vo
 }
 
 function neighbours(lanes: Lanes, view: Range): { before?: number; after?: number; isEmpty: boolean } {
-  let [before, after]: [number | undefined, number | undefined] = [undefined, undefined];
-  for (let i = 0; i < lanes.size && lanes.depth[i] === lanes.depth[0]; i++) {
-    const end = lanes.start[i]! + lanes.dur[i]!;
-    if (lanes.start[i]! > view.to) {
-      after = lanes.start[i]!;
-      break;
-    }
-    if (end >= view.from) return { isEmpty: false };
-    before = end;
-  }
-  return { before, after, isEmpty: true };
+  if (lanes.size === 0) return { isEmpty: true };
+  const [first, end] = depthRange(lanes, lanes.depth[0]!);
+  const next = first + lowest(end - first, (i) => lanes.start[first + i]! > view.to);
+  const before = next > first ? lanes.start[next - 1]! + lanes.dur[next - 1]! : undefined;
+  const after = next < end ? lanes.start[next] : undefined;
+  return { before, after, isEmpty: before === undefined || before < view.from };
 }

@@ -1,4 +1,5 @@
-// Draws rectangles with WebGL2: all spans on screen are one buffer and one draw call.
+// Draws rectangles with WebGL2: the ground and all spans on screen are one draw call each.
+import type { Rgba } from "./palette";
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec4 rect;  // start, end in nanoseconds from the origin; top, height in pixels
@@ -86,29 +87,15 @@ export class Rectangles {
 
 export type Placement = { pixelsPerNs: number; originPixel: number; scroll: number };
 
-export class Painter {
-  private readonly gl: WebGL2RenderingContext;
+/** Rectangles as the graphics card has them. */
+class Layer {
+  private readonly array: WebGLVertexArrayObject;
   private readonly buffers: WebGLBuffer[];
-  private readonly place: WebGLUniformLocation;
-  private readonly screen: WebGLUniformLocation;
   private size = 0;
 
-  /** Undefined if the browser has no WebGL2. */
-  static on(canvas: HTMLCanvasElement): Painter | undefined {
-    const gl = canvas.getContext("webgl2", { alpha: true, antialias: false, depth: false });
-    return gl ? new Painter(canvas, gl) : undefined;
-  }
-
-  private constructor(
-    private readonly canvas: HTMLCanvasElement,
-    gl: WebGL2RenderingContext,
-  ) {
-    this.gl = gl;
-    const program = link(gl);
-    gl.useProgram(program);
-    this.place = gl.getUniformLocation(program, "place")!;
-    this.screen = gl.getUniformLocation(program, "screen")!;
-    gl.bindVertexArray(gl.createVertexArray());
+  constructor(private readonly gl: WebGL2RenderingContext) {
+    this.array = gl.createVertexArray();
+    gl.bindVertexArray(this.array);
     this.buffers = [0, 1, 2].map((location) => {
       const buffer = gl.createBuffer();
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
@@ -119,8 +106,6 @@ export class Painter {
       gl.vertexAttribDivisor(location, 1);
       return buffer;
     });
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
   load(rectangles: Rectangles): void {
@@ -137,17 +122,50 @@ export class Painter {
     this.size = rectangles.size;
   }
 
-  draw(width: number, height: number, placement: Placement): void {
+  draw(): void {
+    this.gl.bindVertexArray(this.array);
+    if (this.size > 0) this.gl.drawArraysInstanced(this.gl.TRIANGLE_STRIP, 0, 4, this.size);
+  }
+}
+
+export class Painter {
+  readonly ground: Layer;
+  readonly spans: Layer;
+  private readonly place: WebGLUniformLocation;
+  private readonly screen: WebGLUniformLocation;
+
+  /** Undefined if the browser has no WebGL2. */
+  static on(canvas: HTMLCanvasElement): Painter | undefined {
+    const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false });
+    return gl ? new Painter(canvas, gl) : undefined;
+  }
+
+  private constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly gl: WebGL2RenderingContext,
+  ) {
+    const program = link(gl);
+    gl.useProgram(program);
+    this.place = gl.getUniformLocation(program, "place")!;
+    this.screen = gl.getUniformLocation(program, "screen")!;
+    this.ground = new Layer(gl);
+    this.spans = new Layer(gl);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  draw(width: number, height: number, background: Rgba, placement: Placement): void {
     const { gl, canvas } = this;
     const scale = devicePixelRatio;
     const [wide, high] = [Math.round(width * scale), Math.round(height * scale)];
     if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
     gl.viewport(0, 0, wide, high);
-    gl.clearColor(0, 0, 0, 0);
+    gl.clearColor(background[0] / 255, background[1] / 255, background[2] / 255, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.uniform3f(this.place, placement.pixelsPerNs, placement.originPixel, placement.scroll);
     gl.uniform3f(this.screen, width, height, scale);
-    if (this.size > 0) gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.size);
+    this.ground.draw();
+    this.spans.draw();
   }
 }
 

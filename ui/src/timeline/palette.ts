@@ -40,11 +40,13 @@ export function readPalette(element: Element): Palette {
   paints.set("annotation", { color: rgba(token("--line-strong")), mode: OUTLINE });
   const other: Paint = { color: rgba(token("--other")), mode: HATCH };
   const of = (className: string) => paints.get(className) ?? other;
+  const ink = token("--ink");
+  const texts = new Map(OWN_COLOR.map((name) => [name, token(`--on-${name}`)]));
   return {
     of,
     ofName: (className, name) => shaded(of(className), SHADES[hash(name) % SHADES.length]!),
-    text: (className) => (OWN_COLOR.includes(className) ? token(`--on-${className}`) : token("--ink")),
-    ink: token("--ink"),
+    text: (className) => texts.get(className) ?? ink,
+    ink,
     ink2: token("--ink-2"),
     ink3: token("--ink-3"),
     line: token("--line"),

@@ -1,12 +1,15 @@
 // The head of the lanes: times, the length of what is chosen, and the steps.
 import { exactTime, figureText } from "../format/number";
 import type { Palette } from "./palette";
+import { LABEL_FONT_PX, textWidth } from "./text";
 import { lengthOf, rulerFormat, TICK_PX, type Range } from "./view";
 
 export type RulerStep = Range & { name: string; isComplete: boolean };
 
 export const RULER_PX = 26;
 export const STEPS_PX = 25;
+const LEAST_STEP_PX = 2;
+const LEAST_LABEL_PX = 12;
 
 export function drawRuler(
   context: CanvasRenderingContext2D,
@@ -18,7 +21,7 @@ export function drawRuler(
 ): void {
   const x = (time: number) => ((time - view.from) / lengthOf(view)) * width;
   const { step, text } = rulerFormat(view, width / TICK_PX);
-  context.font = `11px ${palette.sans}`;
+  context.font = `${LABEL_FONT_PX}px ${palette.sans}`;
   context.textBaseline = "middle";
   for (let at = Math.ceil(view.from / step); at * step <= view.to; at++) {
     const left = Math.round(x(at * step));
@@ -41,9 +44,12 @@ function drawSteps(
   palette: Palette,
   x: (time: number) => number,
 ): void {
+  let drawnTo = -Infinity;
   for (const step of steps) {
     const [left, right] = [x(step.from), x(step.to)];
-    if (right < 0 || left > width) continue;
+    // Of steps that lie closer than their edges, one is drawn for all.
+    if (right < 0 || left > width || right < drawnTo + LEAST_STEP_PX) continue;
+    drawnTo = right;
     const [from, to] = [Math.max(-2, Math.round(left)), Math.min(width + 2, Math.round(right))];
     context.fillStyle = palette.surface;
     context.fillRect(from, RULER_PX + 4, to - from - 1, STEPS_PX - 9);
@@ -52,10 +58,10 @@ function drawSteps(
     context.setLineDash(step.isComplete ? [] : [3, 3]);
     context.strokeRect(from + 0.5, RULER_PX + 4.5, to - from - 1, STEPS_PX - 10);
     context.setLineDash([]);
-    const label = `${step.name} · ${figureText("ns", Math.round(lengthOf(step)))}`;
     const room = Math.min(width, right) - Math.max(0, left) - 12;
-    const shown =
-      context.measureText(label).width <= room ? label : context.measureText(step.name).width <= room ? step.name : "";
+    if (room < LEAST_LABEL_PX) continue;
+    const label = `${step.name} · ${figureText("ns", Math.round(lengthOf(step)))}`;
+    const shown = [label, step.name].find((text) => textWidth(context, text) <= room);
     context.fillStyle = palette.ink;
     if (shown) context.fillText(shown, Math.max(0, left) + 7, RULER_PX + STEPS_PX / 2);
   }
@@ -81,5 +87,5 @@ function drawLength(
   context.fill();
   context.fillStyle = palette.onAccent;
   context.fillText(text, middle - wide / 2 + 7, 13);
-  context.font = `11px ${palette.sans}`;
+  context.font = `${LABEL_FONT_PX}px ${palette.sans}`;
 }

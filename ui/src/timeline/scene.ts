@@ -1,7 +1,7 @@
 // From events to rectangles: spans that can be seen fill their lane; what is too narrow goes into columns that stand on
 // the floor of the lane, as high as they are busy, so that density reads as a skyline and never as one long span.
 import type { LaneStore } from "./lane_store";
-import { busyShares, classAt, depthRange, LANE_CLASSES, lowest, type Lanes } from "./lanes";
+import { busyShares, classAt, depthRange, LANE_CLASSES, lowest, nameAt, type Lanes } from "./lanes";
 import { BUCKET, type Paint, type Palette } from "./palette";
 import { Rectangles } from "./painter";
 import { laneTop, type Row, type TrackRow } from "./rows";
@@ -14,16 +14,34 @@ const LEAST_BUCKET_HEIGHT = 0.22;
 const LANE_GAP_PX = 1;
 /** A picture serves views that are this much longer or shorter; they stretch it. */
 const STRETCH = 1.25;
+/** More than is seen, on each side and above and below, as shares of the screen. */
+const MORE = 0.5;
+const BUSY_PX = 3;
 
 export type ColorBy = "class" | "name";
 
-/** Times in the rectangles are from `origin`, so that 32 bits are enough near the view. */
-export type Scene = { rectangles: Rectangles; origin: number; range: Range; pixelNs: number };
+/** What a picture is about: a stretch of time on so many pixels, and a part of the rows. */
+export type Frame = { view: Range; width: number; scroll: number; height: number };
+
+export type Scene = {
+  rectangles: Rectangles;
+  /** Times in the rectangles count from here, so that 32 bits are enough near the view. */
+  origin: number;
+  range: Range;
+  pixelNs: number;
+  /** Pixels of the rows. */
+  top: number;
+  bottom: number;
+  /** For each device the share of time that it is busy, in equal parts of the range. */
+  busy: ReadonlyMap<number, Float64Array>;
+};
 
 /** Whether a picture can be moved and stretched to show a view. */
-export function canShow(scene: Scene, view: Range, width: number): boolean {
+export function canShow(scene: Scene, { view, width, scroll, height }: Frame): boolean {
   const stretch = lengthOf(view) / width / scene.pixelNs;
-  return scene.range.from <= view.from && scene.range.to >= view.to && stretch <= STRETCH && stretch >= 1 / STRETCH;
+  const holds = scene.range.from <= view.from && scene.range.to >= view.to;
+  const holdsRows = scene.top <= scroll && scene.bottom >= scroll + height;
+  return holds && holdsRows && stretch <= STRETCH && stretch >= 1 / STRETCH;
 }
 
 export function buildScene(
@@ -31,32 +49,49 @@ export function buildScene(
   store: LaneStore,
   palette: Palette,
   colorBy: ColorBy,
-  view: Range,
-  width: number,
+  { view, width, scroll, height }: Frame,
   previous?: Scene,
 ): Scene {
   const rectangles = previous?.rectangles ?? new Rectangles();
   rectangles.size = 0;
-  const length = lengthOf(view);
+  const more = MORE * lengthOf(view);
+  const busy = new Map<number, Float64Array>();
   const scene = {
     rectangles,
     origin: (view.from + view.to) / 2,
-    range: { from: view.from - length, to: view.to + length },
-    pixelNs: length / width,
+    range: { from: view.from - more, to: view.to + more },
+    pixelNs: lengthOf(view) / width,
+    top: scroll - MORE * height,
+    bottom: scroll + (1 + MORE) * height,
+    busy,
   };
-  const columns = new Columns(scene);
+  const paints = LANE_CLASSES.map((name) => palette.of(name));
+  const columns = new Columns(scene, paints);
   const paintOf = (lanes: Lanes, entry: number): Paint =>
     colorBy === "class"
-      ? palette.of(classAt(lanes, entry))
-      : palette.ofName(classAt(lanes, entry), lanes.names[entry]!);
+      ? paints[lanes.classOf[entry]!]!
+      : palette.ofName(classAt(lanes, entry), nameAt(lanes, entry));
   for (const row of rows) {
+    if (row.y + row.height < scene.top || row.y > scene.bottom) continue;
+    if (row.kind === "busy") {
+      const bins = Math.ceil(lengthOf(scene.range) / scene.pixelNs / BUSY_PX);
+      busy.set(
+        row.device,
+        deviceBusy(
+          row.tracks.map((track) => track.track),
+          store,
+          scene.range,
+          bins,
+        ),
+      );
+    }
     if (row.kind !== "track") continue;
     const { whole, current } = store.lanes(row.track.track);
     for (let depth = row.first; depth < row.first + row.lanes; depth++) {
       if (current) addLane(scene, columns, row, current, depth, paintOf, undefined);
       // Around what is known finely, the coarse picture of the whole recording stays.
       if (whole && whole !== current) addLane(scene, columns, row, whole, depth, paintOf, current);
-      columns.flush(row, depth, palette);
+      columns.flush(row, depth);
     }
   }
   return scene;
@@ -120,7 +155,10 @@ class Columns {
   private readonly alone: Float64Array;
   private used: [number, number] = [Infinity, -1];
 
-  constructor(private readonly scene: Scene) {
+  constructor(
+    private readonly scene: Scene,
+    private readonly paints: Paint[],
+  ) {
     this.columnNs = COLUMN_PX * scene.pixelNs;
     this.size = Math.ceil(lengthOf(scene.range) / this.columnNs) + 1;
     this.busy = new Float64Array(this.size);
@@ -150,17 +188,20 @@ class Columns {
   }
 
   /** Draws the columns of one lane, and is empty afterwards. */
-  flush(row: TrackRow, depth: number, palette: Palette): void {
+  flush(row: TrackRow, depth: number): void {
     const { rectangles, origin, range } = this.scene;
     const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
     const classes = LANE_CLASSES.length;
     for (let at = this.used[0]; at <= this.used[1]; at++) {
       if (this.isUsed[at] === 0) continue;
       const first = at * classes;
-      let best = 0;
-      for (let place = 1; place < classes; place++)
-        if (this.byClass[first + place]! > this.byClass[first + best]!) best = place;
-      const paint = palette.of(LANE_CLASSES[best]!);
+      let [best, most] = [0, -1];
+      for (let place = 0; place < classes; place++) {
+        const time = this.byClass[first + place]!;
+        if (time > most) [best, most] = [place, time];
+        this.byClass[first + place] = 0;
+      }
+      const paint = this.paints[best]!;
       const isAlone =
         this.count[at] === 1 &&
         this.count[at - 1] !== undefined &&
@@ -181,7 +222,6 @@ class Columns {
         const start = range.from + at * this.columnNs - origin;
         rectangles.add(start, start + this.columnNs, top + height - tall, tall, paint.color, BUCKET_ALPHA, BUCKET);
       }
-      this.byClass.fill(0, first, first + classes);
       this.busy[at] = this.isUsed[at] = 0;
     }
     // Neighbours were looked at until here.
@@ -190,16 +230,19 @@ class Columns {
   }
 }
 
-/** Share of time that a device is busy, in equal bins across the view. */
-export function deviceBusy(tracks: number[], store: LaneStore, view: Range, bins: number): Float64Array {
+/** Share of time that a device is busy, in equal bins; what is known finely goes before what is known coarsely. */
+function deviceBusy(tracks: number[], store: LaneStore, range: Range, bins: number): Float64Array {
   const sum = new Float64Array(bins);
+  const sharesOf = (lanes: Lanes) => busyShares(lanes, range.from, range.to, bins, (name) => name !== "annotation");
   for (const track of tracks) {
     const { whole, current } = store.lanes(track);
-    const covers = current && current.from <= view.from && current.to >= view.to;
-    const lanes = covers ? current : (whole ?? current);
-    if (!lanes) continue;
-    const shares = busyShares(lanes, view.from, view.to, bins, (name) => name !== "annotation");
-    for (let at = 0; at < bins; at++) sum[at] = Math.min(1, sum[at]! + shares[at]!);
+    const coarse = whole && whole !== current ? sharesOf(whole) : undefined;
+    const fine = current && sharesOf(current);
+    for (let at = 0; at < bins; at++) {
+      const time = range.from + ((at + 0.5) * lengthOf(range)) / bins;
+      const isFine = current && time >= current.from && time <= current.to;
+      sum[at] = Math.min(1, sum[at]! + ((isFine ? fine : coarse)?.[at] ?? 0));
+    }
   }
   return sum;
 }

@@ -24,6 +24,7 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     isComplete: step.complete,
   }));
   const [view, setView] = createSignal<Range>(wantedView());
+  const shownView = createPerFrame(view);
   const [arrowKind, setArrowKind] = createSignal<ArrowKind>("launch");
   const [marks, setMarks] = createSignal<Range[]>([]);
 
@@ -78,6 +79,8 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     bounds,
     steps,
     view,
+    /** The view as it was at the last frame, for what need not follow every input. */
+    shownView,
     look,
     arrowKind,
     setArrowKind,
@@ -89,6 +92,26 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     matchCount: () => (choice("q") && !found.error ? found.latest?.count : undefined),
     matchStarts,
   };
+}
+
+/** A value that changes at most once a frame. */
+function createPerFrame<T>(value: () => T): () => T {
+  const [shown, setShown] = createSignal(value());
+  let frame = 0;
+  createEffect(
+    on(
+      value,
+      () => {
+        frame ||= requestAnimationFrame(() => {
+          frame = 0;
+          setShown(value);
+        });
+      },
+      { defer: true },
+    ),
+  );
+  onCleanup(() => cancelAnimationFrame(frame));
+  return shown;
 }
 
 export type TimelineState = ReturnType<typeof createTimelineState>;
