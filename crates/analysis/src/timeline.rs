@@ -4,6 +4,7 @@
 //! Times count from the first event of the recording, as `--from` and `--to` do, and a `depth` is the lane of a track:
 //! spans of different families overlap, so each family has lanes of its own.
 
+mod answer;
 mod search;
 mod shape;
 mod span;

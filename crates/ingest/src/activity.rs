@@ -2,7 +2,6 @@
 
 use stepscope_model::{Class, Kind};
 
-use crate::names::NameFacts;
 use crate::stream::Span;
 use crate::strings::Strings;
 
@@ -52,23 +51,10 @@ pub(crate) fn activity(span: &Span<'_>, is_communication: bool, strings: &String
         Kind::Memset => Activity::on_device(Class::Memset),
         Kind::Runtime => Activity::on_host(Class::Runtime),
         Kind::Op => Activity::on_host(Class::CpuExec),
-        Kind::Annotation if head.facts.has(NameFacts::PSEUDO_OP) && !head.facts.has(NameFacts::PROFILER_STEP) => {
+        Kind::Annotation => {
             let name = head.name.map_or("", |name| strings.resolve(name, span.record.texts));
-            Activity::on_host(class_of_pseudo_op(name))
+            Activity::on_host(Class::of_annotation(name)?)
         }
         _ => return None,
     })
-}
-
-/// What an annotation with the name of an operator stands for.
-fn class_of_pseudo_op(name: &str) -> Class {
-    let is_loading = (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__"))
-        || name.starts_with("enumerate(DataPipe)#");
-    // With these the host itself does the transfer; spans such as nccl:all_reduce only enqueue it.
-    let is_transfer = ["gloo:", "mpi:", "ucc:"].iter().any(|backend| name.starts_with(backend));
-    match (is_loading, is_transfer) {
-        (true, _) => Class::Dataloader,
-        (_, true) => Class::Communication,
-        _ => Class::CpuExec,
-    }
 }

@@ -6,12 +6,11 @@ mod pyramid;
 use std::sync::Arc;
 
 use stepscope_model::tables::TILES;
-use stepscope_model::{Class, Kind, SourceId};
+use stepscope_model::{SourceId, SpanClass};
 use stepscope_store::SourceWriter;
 
 use self::bucket::{Bucket, Longest};
 use self::pyramid::Pyramid;
-use crate::activity::activity;
 use crate::error::IngestError;
 use crate::record::TrackId;
 use crate::rows::Rows;
@@ -19,22 +18,6 @@ use crate::scratch::Scratch;
 use crate::stream::Span;
 use crate::strings::Strings;
 use crate::tracks::Tracks;
-
-/// What the view `timeline_spans` calls the class of a span: the classes of a step's time, then the labels.
-const CLASSES: [&str; 10] = [
-    Class::Kernel.as_text(),
-    Class::Memcpy.as_text(),
-    Class::Memset.as_text(),
-    Class::Communication.as_text(),
-    Class::Runtime.as_text(),
-    Class::Dataloader.as_text(),
-    Class::CpuExec.as_text(),
-    Class::Other.as_text(),
-    "python",
-    "annotation",
-];
-const PYTHON: u8 = 8;
-const ANNOTATION: u8 = 9;
 
 /// The tiles of a source being made.
 pub(crate) struct Tiles<'s> {
@@ -69,9 +52,11 @@ impl<'s> Tiles<'s> {
         if pyramid.is_empty() {
             return Ok(());
         }
-        let lane = described.lanes.lane(span.record.head.kind, depth);
-        let class = class(span, is_communication, self.strings);
-        let longest = Longest::new(span, class, self.strings);
+        let head = &span.record.head;
+        let lane = described.lanes.lane(head.kind, depth);
+        let name = || head.name.map_or("", |name| self.strings.resolve(name, span.record.texts));
+        let class = SpanClass::new(head.kind, is_communication, name);
+        let longest = Longest::new(span, class.index() as u8, self.strings);
         pyramid.push(lane as usize, Bucket::of_span(span.key.start, span.key.end(), longest))
     }
 
@@ -86,16 +71,5 @@ impl<'s> Tiles<'s> {
             Some((track, pyramid)) => pyramid.finish(track, &mut self.rows),
             None => Ok(()),
         }
-    }
-}
-
-/// The class of a span, as its place in the list.
-fn class(span: &Span<'_>, is_communication: bool, strings: &Strings) -> u8 {
-    match (activity(span, is_communication, strings), span.record.head.kind) {
-        (Some(activity), _) => activity.class as u8,
-        (None, Kind::Sync) => Class::Runtime as u8,
-        (None, Kind::Python) => PYTHON,
-        (None, Kind::Annotation | Kind::GpuAnnotation) => ANNOTATION,
-        (None, _) => Class::Other as u8,
     }
 }

@@ -180,6 +180,28 @@ impl Kind {
         }
     }
 
+    /// The kind of that name.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_text() == text)
+    }
+
+    /// Families that have lanes of their own on a timeline.
+    pub const LANE_GROUPS: usize = 5;
+
+    /// Which of them it belongs to, from the top: Python frames, marks of the device, work, the rest, waits. The view
+    /// `timeline_spans` tells them apart in the same way.
+    #[must_use]
+    pub fn lane_group(self) -> usize {
+        match self {
+            Self::Python => 0,
+            Self::GpuAnnotation | Self::Window | Self::Range => 1,
+            Self::Op | Self::Annotation | Self::Runtime | Self::Kernel | Self::Memcpy | Self::Memset => 2,
+            Self::Mtia | Self::Other => 3,
+            Self::Sync | Self::Overhead => 4,
+        }
+    }
+
     /// Host spans nest on their thread: operators, annotations and runtime calls.
     #[must_use]
     pub fn is_host(self) -> bool {

@@ -22,7 +22,7 @@ mod typescript;
 pub mod version;
 pub mod warning;
 
-pub use class::Class;
+pub use class::{Class, SpanClass};
 pub use exit::Exit;
 pub use finding::{Finding, Severity};
 pub use hint::Hint;

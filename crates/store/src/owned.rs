@@ -72,10 +72,13 @@ pub fn sweep(parent: &Path, prefix: &str) {
     let foreign = foreign.into_iter().take(FOREIGN_LOOKS).filter(|(_, path)| is_old(path));
     for (_, path) in ours.into_iter().chain(foreign) {
         // A folder without a lock is being made or being removed, or its owner died doing so. Whoever makes one finds
-        // ours there, or that the folder is gone when we let go of it, and makes another one.
+        // our lock there, or that the folder is gone, and makes another one. It goes by another name before it is
+        // emptied: in an empty folder, a new lock could be made and be removed with it.
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(lock_file(&path));
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
-            let _ = fs::remove_dir_all(&path);
+            let mut aside = path.clone().into_os_string();
+            aside.push("~");
+            let _ = fs::rename(&path, &aside).and_then(|()| fs::remove_dir_all(&aside));
         }
     }
 }
@@ -192,21 +195,24 @@ mod tests {
     #[test]
     fn sweeps_never_take_what_is_being_made() {
         let parent = tempfile::tempdir().unwrap();
-        let is_done = std::sync::atomic::AtomicBool::new(false);
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
-            let sweeper = scope.spawn(|| {
-                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
-                    sweep(parent.path(), ".tmp-");
+            let parent = parent.path();
+            scope.spawn(move || {
+                while is_done.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
+                    sweep(parent, ".tmp-");
+                    // Sweepers are many, but none sweeps without end.
+                    std::thread::sleep(Duration::from_micros(100));
                 }
             });
+            // Dropped when this ends, also with a panic.
+            let _done = done;
             for _ in 0..500 {
-                let folder = OwnedFolder::create(parent.path(), ".tmp-").unwrap();
+                let folder = OwnedFolder::create(parent, ".tmp-").unwrap();
                 fs::write(folder.path().join("table"), "rows").unwrap();
                 std::thread::yield_now();
                 assert!(folder.path().join("table").exists());
             }
-            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
-            sweeper.join().unwrap();
         });
         sweep(parent.path(), ".tmp-");
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);

@@ -3,6 +3,7 @@
 use stepscope_engine::CancelFlag;
 use stepscope_model::{Search, SearchMatch};
 
+use super::shape::kind_of;
 use super::{condition, zero_of};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
@@ -27,19 +28,19 @@ impl Workspace {
         let count = self.ask(&format!("SELECT count(*) AS count FROM spans WHERE {condition}"), cancel)?;
         let count = Frame::new(count).required_i64("count")?.first().copied().unwrap_or(0);
         let sql = format!(
-            "SELECT span_id, track_id, lane_group, depth, start_ns, dur_ns, name FROM timeline_spans
+            "SELECT span_id, track_id, kind, depth, start_ns, dur_ns, name FROM spans
              WHERE {condition} ORDER BY start_ns, span_id LIMIT {limit}"
         );
         let frame = Frame::new(self.ask(&sql, cancel)?);
         let (ids, tracks) = (frame.required_i64("span_id")?, frame.required_i64("track_id")?);
-        let (groups, depths) = (frame.required_i64("lane_group")?, frame.required_i64("depth")?);
+        let (kinds, depths) = (frame.text("kind")?, frame.required_i64("depth")?);
         let (starts, lengths) = (frame.required_i64("start_ns")?, frame.required_i64("dur_ns")?);
         let names = frame.text("name")?;
         let shapes = self.shapes(source, cancel)?;
         let found = |row: usize| SearchMatch {
             span_id: ids[row],
             track: tracks[row],
-            depth: shapes.of(tracks[row]).first_lane(groups[row] as usize) + depths[row],
+            depth: shapes.of(tracks[row]).lane(kind_of(kinds[row].as_deref()), depths[row]),
             start_ns: starts[row] - zero_of(source),
             dur_ns: lengths[row],
             name: names[row].clone().unwrap_or_default(),

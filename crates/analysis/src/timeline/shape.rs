@@ -3,19 +3,19 @@
 //! Spans nest within their family only, so the families of a track stand below one another.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stepscope_engine::CancelFlag;
-use stepscope_model::{SourceId, SourceRecord};
+use stepscope_model::{Kind, SourceId, SourceRecord};
 
 use super::condition;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::workspace::Workspace;
 
-/// The columns of `tracks` with the lanes of each family, by the values of `lane_group` in the view `timeline_spans`.
-const LANE_COLUMNS: [&str; 5] = ["lanes_python", "lanes_mark", "lanes_work", "lanes_other", "lanes_wait"];
+/// The columns of `tracks` with the lanes of each family, in the order of their lanes.
+const LANE_COLUMNS: [&str; Kind::LANE_GROUPS] =
+    ["lanes_python", "lanes_mark", "lanes_work", "lanes_other", "lanes_wait"];
 
 /// The shape of one track.
 #[derive(Clone, Debug, Default)]
@@ -33,17 +33,20 @@ impl Shape {
 
     /// The lane of a row of `timeline_spans`, in SQL.
     pub(crate) fn lane_sql(&self) -> String {
-        let mut cases = String::new();
-        for group in 0..LANE_COLUMNS.len() {
-            let _ = write!(cases, " WHEN {group} THEN {}", self.first_lane(group));
-        }
-        format!("CASE lane_group{cases} END + depth")
+        let first = |group: usize| self.lanes.iter().take(group).sum::<i64>();
+        let cases: Vec<_> = (0..Kind::LANE_GROUPS).map(|group| format!("WHEN {group} THEN {}", first(group))).collect();
+        format!("CASE lane_group {} END + depth", cases.join(" "))
     }
 
-    /// The first lane of a family.
-    pub(crate) fn first_lane(&self, group: usize) -> i64 {
-        self.lanes.iter().take(group).sum()
+    /// The lane of a span that `depth` others of its family enclose.
+    pub(crate) fn lane(&self, kind: Kind, depth: i64) -> i64 {
+        self.lanes.iter().take(kind.lane_group()).sum::<i64>() + depth
     }
+}
+
+/// The kind of a row of `spans`.
+pub(crate) fn kind_of(text: Option<&str>) -> Kind {
+    text.and_then(Kind::of_text).unwrap_or(Kind::Other)
 }
 
 /// The shapes of a recording's tracks.

@@ -1,14 +1,9 @@
 //! The spans of one track in a stretch of time, or what a screen can show of them.
 
-use std::sync::Arc;
-
-use arrow::array::ArrayRef;
-use arrow::compute::{cast, concat_batches};
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
-use stepscope_engine::{CancelFlag, QueryResult};
+use stepscope_engine::CancelFlag;
 
+use super::answer::Answer;
 use super::shape::Shape;
 use super::{condition, zero_of};
 use crate::error::AnalysisError;
@@ -17,7 +12,7 @@ use crate::workspace::Workspace;
 /// Rows of an answer at most.
 const MOST_ROWS: usize = 20_000;
 /// Pixels that a bucket takes; spans that are half as long again stay apart.
-const BUCKET_PIXELS: i64 = 2;
+const BUCKET_PIXELS: i64 = 3;
 
 /// Which part of which track.
 #[derive(Clone, Copy, Debug)]
@@ -52,35 +47,55 @@ impl Workspace {
         let shown_ns = (range.to_ns.min(end) - range.from_ns.max(0)).max(1);
         let bucket_ns = (i128::from(shown_ns) * i128::from(BUCKET_PIXELS) / i128::from(range.width.max(1))) as i64;
         let asked = Asked { source: condition(source), range, shape: &shape, zero };
-        let mut answer;
+        let Some(finest) = shape.levels.first().copied() else {
+            return self.track_without_levels(&asked, shown_ns, cancel);
+        };
         // Fine enough for the screen and no finer; where many lanes make it too much, the next.
         let fine_enough = shape.levels.iter().rposition(|level| width_ns(*level) <= bucket_ns);
-        for level in fine_enough.map_or(&[][..], |first| &shape.levels[first..]) {
-            answer = self.ask(&asked.tiles(*level), cancel)?;
-            if answer.num_rows() <= MOST_ROWS {
-                return columns(&answer);
-            }
+        let tiles = self.first_that_fits(&asked, &shape.levels[fine_enough.unwrap_or(0)..], cancel)?;
+        if fine_enough.is_some() || tiles.spans() > MOST_ROWS as i64 {
+            return tiles.by_lane();
         }
-        answer = self.ask(&asked.exact(), cancel)?;
-        if answer.num_rows() > MOST_ROWS {
-            let buckets = (i64::from(range.width) / BUCKET_PIXELS).min(MOST_ROWS as i64 / 2 / shape.lanes().max(1));
-            let bucket_ns = shown_ns / buckets.max(1) + 1;
-            answer = self.ask(&asked.merged(bucket_ns, bucket_ns / 2 * 3), cancel)?;
-            if answer.num_rows() > MOST_ROWS {
-                // Spans of one lane overlap, so that even the long ones are too many.
-                answer = self.ask(&asked.merged(bucket_ns, i64::MAX), cancel)?;
-            }
-        }
-        columns(&answer)
+        // Spans that are shorter than a bucket begin shortly before the range, and the longer ones are alone in the
+        // finest level, so that nothing has to be read from the start of the track.
+        let near = range.from_ns.saturating_sub(width_ns(finest));
+        let spans = Answer::of_spans(&self.ask(&asked.spans(Some(near)), cancel)?, &shape)?;
+        tiles.starting_before(near)?.followed_by(&spans)?.by_lane()
     }
-}
 
-/// Lane by lane.
-const IN_ORDER: &str = "ORDER BY depth, start_ns, span_id";
+    /// The rows of the first level that has few enough of them, else of the last.
+    fn first_that_fits(&self, asked: &Asked<'_>, levels: &[i64], cancel: &CancelFlag) -> Result<Answer, AnalysisError> {
+        let mut levels = levels.iter().peekable();
+        loop {
+            let level = levels.next().copied().unwrap_or_default();
+            let answer = Answer::new(&self.ask(&asked.tiles(level), cancel)?)?;
+            if answer.rows() <= MOST_ROWS || levels.peek().is_none() {
+                return Ok(answer);
+            }
+        }
+    }
 
-/// The rows of a query in order; of too many only as many as show that they are.
-fn one_too_many(query: &str) -> String {
-    format!("SELECT * FROM ({query} LIMIT {}) {IN_ORDER}", MOST_ROWS + 1)
+    /// The same for a track that has no levels of detail: few spans, more lanes than a screen, or none were wanted.
+    fn track_without_levels(
+        &self,
+        asked: &Asked<'_>,
+        shown_ns: i64,
+        cancel: &CancelFlag,
+    ) -> Result<RecordBatch, AnalysisError> {
+        let spans = self.ask(&format!("{} LIMIT {}", asked.spans(None), MOST_ROWS + 1), cancel)?;
+        if spans.num_rows() <= MOST_ROWS {
+            return Answer::of_spans(&spans, asked.shape)?.by_lane();
+        }
+        let most = MOST_ROWS as i64 / 2 / asked.shape.lanes().max(1);
+        let buckets = (i64::from(asked.range.width) / BUCKET_PIXELS).min(most);
+        let bucket_ns = shown_ns / buckets.max(1) + 1;
+        let mut merged = self.ask(&asked.merged(bucket_ns, bucket_ns / 2 * 3), cancel)?;
+        if merged.num_rows() > MOST_ROWS {
+            // Spans of one lane overlap, so that even the long ones are too many.
+            merged = self.ask(&asked.merged(bucket_ns, i64::MAX), cancel)?;
+        }
+        Answer::new(&merged)?.by_lane()
+    }
 }
 
 /// How wide the buckets of a level are.
@@ -88,7 +103,7 @@ fn width_ns(level: i64) -> i64 {
     1 << (2 * level)
 }
 
-/// What is asked for, in SQL.
+/// What is asked for, in SQL. Rows come in the order of the tables: by start.
 struct Asked<'a> {
     /// The condition on rank and window.
     source: String,
@@ -100,60 +115,46 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// The rows of a level; one more than an answer may have.
     fn tiles(&self, level: i64) -> String {
-        one_too_many(&self.rows_of_level(level, ""))
-    }
-
-    fn rows_of_level(&self, level: i64, more: &str) -> String {
         let Self { source, zero, range: TrackRange { track, .. }, .. } = self;
-        let (from, to) = self.bounds();
+        let (from, to) = (self.time(self.range.from_ns), self.time(self.range.to_ns));
         format!(
             "SELECT lane AS depth, start_ns - {zero} AS start_ns, end_ns - start_ns AS dur_ns, busy_ns, count, class,
                     coalesce(name, '') AS name, span_id
              FROM tiles
-             WHERE {source} AND track_id = {track} AND level = {level} AND start_ns < {to} AND end_ns >= {from} {more}"
+             WHERE {source} AND track_id = {track} AND level = {level} AND start_ns < {to} AND end_ns >= {from}
+             LIMIT {}",
+            MOST_ROWS + 1
         )
     }
 
-    /// The spans themselves. Those that are shorter than a bucket of the finest level begin shortly before the range;
-    /// the others are found in that level, so that nothing has to be read from the start of the track.
-    fn spans(&self) -> String {
-        let Self { source, shape, zero, range: TrackRange { track, .. } } = self;
-        let (from, to) = self.bounds();
-        let lane = shape.lane_sql();
-        let within = |more: &str| {
-            format!(
-                "SELECT {lane} AS depth, start_ns - {zero} AS start_ns, dur_ns, dur_ns AS busy_ns, 1 AS count, class,
-                        coalesce(name, '') AS name, span_id
-                 FROM timeline_spans
-                 WHERE {source} AND track_id = {track} AND start_ns < {to} AND end_ns >= {from} {more}"
-            )
-        };
-        match shape.levels.first() {
-            None => within(""),
-            Some(finest) => {
-                let near = from.saturating_sub(width_ns(*finest));
-                let far = self.rows_of_level(*finest, &format!("AND start_ns < {near}"));
-                format!("{} UNION ALL {far}", within(&format!("AND start_ns >= {near}")))
-            }
-        }
+    /// The spans themselves, those that start before `near` left out.
+    fn spans(&self, near: Option<i64>) -> String {
+        let Self { source, zero, range: TrackRange { track, .. }, .. } = self;
+        let (from, to) = (self.time(self.range.from_ns), self.time(self.range.to_ns));
+        let near = near.map_or_else(String::new, |near| format!("AND start_ns >= {}", self.time(near)));
+        format!(
+            "SELECT kind, comm_rule IS NOT NULL AS is_communication, depth, start_ns - {zero} AS start_ns, dur_ns,
+                    dur_ns AS busy_ns, 1 AS count, coalesce(name, '') AS name, span_id
+             FROM spans
+             WHERE {source} AND track_id = {track} AND start_ns < {to} AND start_ns + dur_ns >= {from} {near}"
+        )
     }
 
-    /// One row a span; one more than an answer may have.
-    fn exact(&self) -> String {
-        one_too_many(&self.spans())
-    }
-
-    /// Spans shorter than `long_ns` that start in the same bucket of a lane are one row.
+    /// Spans shorter than `long_ns` that start in the same bucket of a lane as one row.
     fn merged(&self, bucket_ns: i64, long_ns: i64) -> String {
-        let spans = self.spans();
+        let Self { source, shape, zero, range: TrackRange { track, .. } } = self;
+        let (from, to) = (self.time(self.range.from_ns), self.time(self.range.to_ns));
+        let lane = shape.lane_sql();
         format!(
             "WITH asked AS (
-               SELECT *, start_ns + dur_ns AS end_ns, start_ns / {bucket_ns} AS bucket,
+               SELECT {lane} AS depth, start_ns - {zero} AS start_ns, end_ns - {zero} AS end_ns, dur_ns, class,
+                      coalesce(name, '') AS name, span_id, (start_ns - {zero}) / {bucket_ns} AS bucket,
                       CASE WHEN dur_ns >= {long_ns} THEN span_id ELSE -1 END AS alone
-               FROM ({spans})
+               FROM timeline_spans
+               WHERE {source} AND track_id = {track} AND start_ns < {to} AND end_ns >= {from}
              ), by_class AS (
                SELECT depth, alone, bucket, class, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-                      sum(busy_ns) AS busy_ns, sum(count) AS count, max(dur_ns) AS longest_ns,
+                      sum(dur_ns) AS busy_ns, count(*) AS count, max(dur_ns) AS longest_ns,
                       first_value(name ORDER BY dur_ns DESC, span_id) AS name,
                       first_value(span_id ORDER BY dur_ns DESC, span_id) AS span_id
                FROM asked GROUP BY depth, alone, bucket, class
@@ -163,36 +164,12 @@ impl Asked<'_> {
                     first_value(class ORDER BY busy_ns DESC, class) AS class,
                     first_value(name ORDER BY longest_ns DESC, span_id) AS name,
                     first_value(span_id ORDER BY longest_ns DESC, span_id) AS span_id
-             FROM by_class GROUP BY depth, alone, bucket {IN_ORDER}"
+             FROM by_class GROUP BY depth, alone, bucket"
         )
     }
 
-    /// Start and end of the range as the tables have them.
-    fn bounds(&self) -> (i64, i64) {
-        (self.zero.saturating_add(self.range.from_ns), self.zero.saturating_add(self.range.to_ns))
+    /// A time of the range as the tables have it.
+    fn time(&self, ns: i64) -> i64 {
+        self.zero.saturating_add(ns)
     }
-}
-
-/// The answer as one batch; few different texts repeat, so they are written once.
-fn columns(result: &QueryResult) -> Result<RecordBatch, AnalysisError> {
-    let text = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-    let types = [
-        ("depth", DataType::Int32),
-        ("start_ns", DataType::Int64),
-        ("dur_ns", DataType::Int64),
-        ("busy_ns", DataType::Int64),
-        ("count", DataType::Int64),
-        ("class", text.clone()),
-        ("name", text),
-        ("span_id", DataType::Int64),
-    ];
-    let shape = |error: ArrowError| AnalysisError::Shape(error.to_string());
-    let batch = concat_batches(&result.schema, &result.batches).map_err(shape)?;
-    let column = |(name, data_type): &(&str, DataType)| -> Result<ArrayRef, AnalysisError> {
-        let column = batch.column_by_name(name).ok_or_else(|| AnalysisError::Shape(format!("no column {name}")))?;
-        cast(column, data_type).map_err(shape)
-    };
-    let arrays = types.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let fields: Vec<Field> = types.into_iter().map(|(name, data_type)| Field::new(name, data_type, false)).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(shape)
 }

@@ -13,7 +13,7 @@
 -- lane_group: Which lanes of its track it is drawn in, from the top: 0 Python, 1 marks of the device, 2 work, 3 other, 4 waits and overhead.
 -- priority: Place of the class in the breakdown of step time; 8 when it has none there.
 -- class: kernel, memcpy, memset, communication, runtime, dataloader, cpu_exec, other, python or annotation.
-WITH ranked AS (
+WITH classed AS (
   SELECT
     rank,
     window,
@@ -26,21 +26,24 @@ WITH ranked AS (
     phase,
     name,
     depth,
+    -- Below it is used once a column: a planner copies an expression to wherever its name stands.
     CASE
-      WHEN kind = 'kernel' AND comm_rule IS NULL THEN 1
-      WHEN kind = 'memcpy' THEN 2
-      WHEN kind = 'memset' THEN 3
-      WHEN kind = 'kernel' THEN 4
-      WHEN kind = 'rt' THEN 5
-      WHEN kind NOT IN ('op', 'ann') THEN 8
-      WHEN name ~ '^(enumerate\(DataLoader\)#.*\.__next__|enumerate\(DataPipe\)#.*)$' THEN 6
+      WHEN kind IN ('memcpy', 'memset') THEN kind
+      WHEN kind = 'kernel' THEN CASE WHEN comm_rule IS NULL THEN 'kernel' ELSE 'communication' END
+      WHEN kind IN ('rt', 'sync') THEN 'runtime'
+      WHEN kind = 'op' THEN 'cpu_exec'
+      WHEN kind = 'py' THEN 'python'
+      WHEN kind = 'gpuann' THEN 'annotation'
+      WHEN kind <> 'ann' THEN 'other'
+      WHEN starts_with(name, 'enumerate(DataPipe)#') THEN 'dataloader'
+      WHEN starts_with(name, 'enumerate(DataLoader)#') THEN
+        CASE WHEN ends_with(name, '.__next__') THEN 'dataloader' ELSE 'cpu_exec' END
       -- With these the host itself does the transfer; spans such as nccl:all_reduce only enqueue it.
-      WHEN name ~ '^(gloo|mpi|ucc):' THEN 4
-      WHEN kind = 'op' THEN 7
+      WHEN name ~ '^(gloo|mpi|ucc):' THEN 'communication'
       -- The names that make an annotation of an operator, without the marks of steps: these annotations are work.
-      WHEN name ~ '^(enumerate\(DataLoader\)#.*|Optimizer\..*|(Distributed)?DataParallel\.forward|(nccl|xccl|hccl):.*)$' THEN 7
-      ELSE 8
-    END AS priority
+      WHEN name ~ '^(Optimizer\..*|(Distributed)?DataParallel\.forward|(nccl|xccl|hccl):.*)$' THEN 'cpu_exec'
+      ELSE 'annotation'
+    END AS class
   FROM spans
 )
 SELECT
@@ -62,17 +65,15 @@ SELECT
     WHEN kind IN ('sync', 'overhead') THEN 4
     ELSE 3
   END AS lane_group,
-  priority,
-  CASE
-    WHEN priority = 1 THEN 'kernel'
-    WHEN priority = 2 THEN 'memcpy'
-    WHEN priority = 3 THEN 'memset'
-    WHEN priority = 4 THEN 'communication'
-    WHEN priority = 5 OR kind = 'sync' THEN 'runtime'
-    WHEN priority = 6 THEN 'dataloader'
-    WHEN priority = 7 THEN 'cpu_exec'
-    WHEN kind = 'py' THEN 'python'
-    WHEN kind IN ('ann', 'gpuann') THEN 'annotation'
-    ELSE 'other'
-  END AS class
-FROM ranked
+  CASE CASE WHEN kind = 'sync' THEN 'wait' ELSE class END
+    WHEN 'kernel' THEN 1
+    WHEN 'memcpy' THEN 2
+    WHEN 'memset' THEN 3
+    WHEN 'communication' THEN 4
+    WHEN 'runtime' THEN 5
+    WHEN 'dataloader' THEN 6
+    WHEN 'cpu_exec' THEN 7
+    ELSE 8
+  END AS priority,
+  class
+FROM classed

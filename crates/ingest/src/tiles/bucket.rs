@@ -1,6 +1,7 @@
 //! Spans of one lane that lie so close together that a screen shows them as one.
 
-use super::CLASSES;
+use stepscope_model::SpanClass;
+
 use crate::record::SpanId;
 use crate::row::row;
 use crate::stream::Span;
@@ -14,7 +15,7 @@ pub(super) struct Bucket {
     /// Time in which any of them goes on.
     busy_ns: i64,
     pub count: u64,
-    class_ns: [i64; CLASSES.len()],
+    class_ns: [i64; SpanClass::ALL.len()],
     longest: Longest,
 }
 
@@ -49,7 +50,7 @@ impl Longest {
 
 impl Bucket {
     pub(super) fn of_span(start: i64, end: i64, longest: Longest) -> Self {
-        let mut class_ns = [0; CLASSES.len()];
+        let mut class_ns = [0; SpanClass::ALL.len()];
         class_ns[usize::from(longest.class)] = end - start;
         Self { start, end, busy_ns: end - start, count: 1, class_ns, longest }
     }
@@ -75,7 +76,7 @@ impl Bucket {
             let of = |class: u8| self.class_ns[usize::from(class)];
             if of(class) > of(best) { class } else { best }
         };
-        let class = (0..CLASSES.len() as u8).fold(longest.class, most);
+        let class = (0..SpanClass::ALL.len() as u8).fold(longest.class, most);
         let (longest, name, behind) = (longest.id, longest.name, &longest.behind);
         (Tile { end: *end, busy_ns: *busy_ns, count: *count, class, longest, name }, behind)
     }

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::CLASSES;
+use stepscope_model::SpanClass;
+
 use super::bucket::{Bucket, Tile};
 use crate::error::IngestError;
 use crate::record::TrackId;
@@ -169,7 +170,7 @@ fn write_level(track: TrackId, level: Level, rows: &mut Rows<'_>) -> Result<(), 
             .i64(tile.end)
             .i64(tile.busy_ns)
             .i64(tile.count as i64)
-            .word(CLASSES[usize::from(tile.class) % CLASSES.len()])
+            .word(SpanClass::ALL[usize::from(tile.class) % SpanClass::ALL.len()].as_text())
             .i64(tile.longest.index() as i64)
             .text(tile.name, behind)
             .end_row()?;
