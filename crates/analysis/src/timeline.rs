@@ -1,10 +1,11 @@
-//! What a timeline shows of one recording: its frame, the spans of a track, one span with everything around it, and
-//! what a search finds.
+//! What a timeline shows of one recording: its frame, the spans of a track, one span with everything around it, what a
+//! search finds, and a still picture.
 //!
 //! Times count from the first event of the recording, as `--from` and `--to` do, and a `depth` is the lane of a track:
 //! spans of different families overlap, so each family has lanes of its own.
 
 mod answer;
+mod picture;
 mod search;
 mod shape;
 mod span;
@@ -13,6 +14,7 @@ mod track;
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, Timeline, TimelineCounter, TimelineStep, TimelineTrack, Unit};
 
+pub use self::picture::Stretch;
 pub(crate) use self::shape::ShapeCache;
 pub use self::track::TrackRange;
 use crate::error::AnalysisError;

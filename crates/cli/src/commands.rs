@@ -8,6 +8,7 @@ mod health;
 mod ingest;
 mod metrics;
 mod open;
+mod report;
 pub(crate) mod schema;
 pub(crate) mod sql;
 mod tracks;
@@ -33,8 +34,9 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 12] = [
+static COMMANDS: [&Command; 13] = [
     &open::COMMAND,
+    &report::COMMAND,
     &ingest::COMMAND,
     &trim::COMMAND,
     &sql::COMMAND,

@@ -11,6 +11,7 @@ pub mod health;
 pub mod hint;
 pub mod kind;
 pub mod null_reason;
+pub mod picture;
 pub mod report;
 pub mod schema;
 pub mod session;
@@ -27,6 +28,7 @@ pub use exit::Exit;
 pub use finding::{Finding, Severity};
 pub use hint::Hint;
 pub use kind::{Kind, Phase};
+pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use report::{
     Cell, Column as ReportColumn, LeftOut, Look, Metric, Missing, Part, Report, Series, Table as ReportTable, Text,
     Tone, Unit,

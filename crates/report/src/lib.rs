@@ -1,4 +1,4 @@
-//! Renders a `Report`: text and Markdown for people; JSON, CSV, Arrow and Parquet for programs.
+//! Renders a `Report`: text, Markdown and HTML for people; JSON, CSV, Arrow and Parquet for programs.
 //!
 //! Nothing here reads, queries or prints. A renderer takes a finished report and gives back one string, or the bytes
 //! of a file, so every look is tested without an engine.
@@ -6,6 +6,7 @@
 pub mod arrow;
 mod batch;
 pub mod csv;
+pub mod html;
 pub mod json;
 pub mod kernel_name;
 pub mod markdown;

@@ -1,0 +1,277 @@
+//! The beginning of a page: the sentence, trace health, six figures, where steps go, what to change.
+
+use std::fmt::Write as _;
+
+use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Tone, Unit};
+
+use super::chart::{bars_of, meter, sparks, stacked};
+use super::escape::{escaped, shortened};
+use super::section::{paragraph, reasons};
+use super::table::{Rows, null, swatch, table};
+use super::words::{figure, figure_text, sentence_case};
+use crate::number::{Format, number};
+
+const LONGEST_TEXT: usize = 2_000;
+/// Devices that stand in a table of their own.
+const DEVICE_ROWS: Rows = Rows { open: 8, most: 64 };
+
+/// What is at the top: the sentence, facts, and how far the trace can be trusted.
+pub(super) fn lede(summary: &Report) -> String {
+    let sentence = texts(summary).find(|text| text.tone == Tone::Strong && text.label.is_none());
+    let sentence = sentence.map_or("No complete step in this recording.", |text| &text.text);
+    let mut markup = format!("<h1>{}</h1>\n", shortened(sentence, LONGEST_TEXT));
+    let head = head(summary);
+    let facts = head.and_then(|text| text.text.split_once('\n')).map_or("", |(_, facts)| facts);
+    let _ = writeln!(markup, "<p class=\"sub\">{}</p>", shortened(facts, LONGEST_TEXT).replace(" · ", "<i>·</i>"));
+    markup.push_str(&health(summary, head.and_then(|text| text.right.as_deref()).unwrap_or("trace health: unknown")));
+    let plain = texts(summary).filter(|text| text.label.is_none() && text.tone == Tone::Plain && text.right.is_none());
+    markup.extend(plain.map(paragraph));
+    markup
+}
+
+/// The line with the name of the run, its facts, and its health at the right end.
+pub(super) fn head(summary: &Report) -> Option<&Text> {
+    texts(summary).find(|text| text.label.is_none() && text.right.is_some())
+}
+
+fn texts(report: &Report) -> impl Iterator<Item = &Text> {
+    report.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
+}
+
+pub(super) fn table_named<'a>(report: &'a Report, name: &str) -> Option<&'a ReportTable> {
+    report.parts.iter().find_map(|part| match part {
+        Part::Table(table) if table.name == name => Some(table),
+        _ => None,
+    })
+}
+
+fn cell<'a>(table: &'a ReportTable, row: usize, name: &str) -> &'a Cell {
+    let place = table.columns.iter().position(|column| column.name == name);
+    place.and_then(|place| table.rows.get(row)?.get(place)).unwrap_or(&Cell::Null)
+}
+
+fn text<'a>(table: &'a ReportTable, row: usize, name: &str) -> &'a str {
+    if let Cell::Text(text) = cell(table, row, name) { text } else { "" }
+}
+
+/// The grade with a sign and a word, and the figures behind it.
+fn health(summary: &Report, grade: &str) -> String {
+    let word = grade.rsplit(": ").next().unwrap_or(grade);
+    let (tone, icon) = match word {
+        "good" => ("good", CHECK),
+        "partial" => ("warn", TRIANGLE),
+        "poor" => ("bad", OCTAGON),
+        // Of several recordings: good in so many.
+        many => match many.strip_prefix("good in ").and_then(|counts| counts.split_once(" of ")) {
+            Some((good, all)) if good == all => ("good", CHECK),
+            _ => ("warn", TRIANGLE),
+        },
+    };
+    let told = texts(summary).find(|text| text.label == Some("health")).map_or("", |text| &text.text);
+    format!(
+        "<p class=\"health {tone}\"><b>{} {}</b> <span>{}</span></p>\n",
+        icon_markup(icon),
+        shortened(&sentence_case(grade), 200),
+        shortened(told, LONGEST_TEXT).replace('\n', "<br>")
+    )
+}
+
+const CHECK: &str = "M3.5 8.5l3 3 6-7";
+const TRIANGLE: &str = "M8 2.8L14 13H2zM8 6.8v3M8 11.3v.2";
+const OCTAGON: &str = "M8 2.3a5.7 5.7 0 100 11.4A5.7 5.7 0 008 2.3zM8 5v3.8M8 10.9v.2";
+const INFO: &str = "M8 2.3a5.7 5.7 0 100 11.4A5.7 5.7 0 008 2.3zM8 7.4V11M8 5v.2";
+
+fn icon_markup(path: &str) -> String {
+    format!(
+        "<svg class=\"icon\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>"
+    )
+}
+
+/// Six figures: step time, and how well the device is used; without exactly one device, how steps spread.
+pub(super) fn strip(summary: &Report) -> String {
+    let nothing = ReportTable::default();
+    let times = table_named(summary, "step_time").unwrap_or(&nothing);
+    let time = |name: &str| cell(times, 0, name);
+    let digits = |name: &str| figure(time(name), Unit::Nanoseconds).0;
+    let mut stats = Vec::new();
+    let device = table_named(summary, "devices").filter(|devices| devices.rows.len() == 1);
+    let no_step = "no complete step";
+    let spread = if times.rows.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "p90 {} · p99 {} · mean {}",
+            digits("p90_ns"),
+            digits("p99_ns"),
+            figure_text(time("mean_ns"), Unit::Nanoseconds)
+        )
+    };
+    let each = match time("each") {
+        Cell::Numbers(values) if values.len() > 1 && has_column(times, "each") => sparks(values),
+        _ => String::new(),
+    };
+    stats.push(Stat { extra: each, ..Stat::of("Step time, p50", time("p50_ns"), Unit::Nanoseconds, no_step, &spread) });
+    if let Some(devices) = device {
+        stats.extend(device_stats(devices, &summary.missing));
+    } else {
+        for name in ["mean_ns", "min_ns", "p90_ns", "p99_ns", "max_ns"] {
+            let label = format!("Step time, {}", name.trim_end_matches("_ns"));
+            stats.push(Stat::of(&label, time(name), Unit::Nanoseconds, no_step, ""));
+        }
+    }
+    if times.columns.iter().any(|column| column.name == "samples_per_s") {
+        stats.push(Stat::of("Samples a second", time("samples_per_s"), Unit::Plain, no_step, ""));
+    }
+    let mut markup = String::from("<div class=\"strip\">\n");
+    markup.extend(stats.iter().map(Stat::markup));
+    markup.push_str("</div>\n");
+    markup.extend(texts(summary).filter(|text| text.label == Some("compute")).map(paragraph));
+    if let Some(devices) = table_named(summary, "devices").filter(|devices| devices.rows.len() > 1) {
+        let _ = write!(markup, "<h3>Devices</h3>\n{}", table(devices, &summary.missing, DEVICE_ROWS));
+    }
+    markup.push_str(&reasons(&summary.missing));
+    markup
+}
+
+fn has_column(table: &ReportTable, name: &str) -> bool {
+    table.columns.iter().any(|column| column.name == name && column.look != Look::Hidden)
+}
+
+fn device_stats(devices: &ReportTable, missing: &[Missing]) -> Vec<Stat> {
+    let of = |name: &str| cell(devices, 0, name);
+    let reason = |name: &str| {
+        let told = missing.iter().find(|missing| missing.path.ends_with(name));
+        told.map_or("not recorded", |missing| missing.reason.as_str())
+    };
+    let ratio = |label: &str, name: &str, note: &str| Stat::of(label, of(name), Unit::Ratio, reason(name), note);
+    let with_copies = format!("busy with copies {}", figure_text(of("gpu_busy_ratio"), Unit::Ratio));
+    let tensor = "tensor_core_lower_bound_ratio";
+    let from_names = if number(of(tensor)) == Some(0.0) { "no kernel name matches" } else { "from kernel names" };
+    let (growth, peak) = (of("memory_growth_bytes"), of("memory_peak_bytes"));
+    let memory = if *peak == Cell::Null {
+        let note = format!("total –: {}", reason("memory_peak_bytes"));
+        let note = if *growth == Cell::Null { "" } else { note.as_str() };
+        Stat::of("Memory growth, peak", growth, Unit::Bytes, reason("memory_growth_bytes"), note)
+    } else {
+        let note = format!("growth {}", figure_text(growth, Unit::Bytes));
+        Stat::of("Memory, peak", peak, Unit::Bytes, "", &note)
+    };
+    vec![
+        ratio("GPU utilisation", "gpu_utilization_ratio", &with_copies),
+        ratio("Est. SM efficiency", "est_sm_efficiency_ratio", "from blocks and SMs"),
+        ratio("Est. occupancy", "est_achieved_occupancy_ratio", "mean by kernel time"),
+        Stat { before: "≥ ", ..ratio("Tensor cores", tensor, from_names) },
+        memory,
+    ]
+}
+
+/// One figure with its label and a note.
+struct Stat {
+    label: String,
+    value: Cell,
+    unit: Unit,
+    before: &'static str,
+    reason: String,
+    note: String,
+    /// A small picture below the figure.
+    extra: String,
+}
+
+impl Stat {
+    fn of(label: &str, value: &Cell, unit: Unit, reason: &str, note: &str) -> Self {
+        let share = number(value).filter(|_| unit == Unit::Ratio);
+        let extra = share.map(|share| meter(share, None)).unwrap_or_default();
+        let [label, reason, note] = [label, reason, note].map(str::to_owned);
+        Self { label, value: value.clone(), unit, before: "", reason, note, extra }
+    }
+
+    fn markup(&self) -> String {
+        let (value, note) = if self.value == Cell::Null {
+            (null(&self.reason), self.reason.as_str())
+        } else {
+            let (digits, unit) = figure(&self.value, self.unit);
+            (format!("{}{}<u>{}</u>", self.before, escaped(&digits), escaped(&unit)), self.note.as_str())
+        };
+        format!(
+            "<div class=\"stat\"><div class=\"l\">{}</div><div class=\"v\">{value}</div>{}<div class=\"s\">{}</div></div>\n",
+            escaped(&self.label),
+            self.extra,
+            shortened(note, 200)
+        )
+    }
+}
+
+/// Where each step goes: a bar each, and a legend with values. Nothing without steps.
+pub(super) fn where_steps_go(summary: &Report, steps: &Report) -> Option<String> {
+    let bars = bars_of(table_named(steps, "rows")?);
+    let breakdown = table_named(summary, "breakdown")?;
+    if bars.iter().all(|bar| bar.shares.is_empty()) {
+        return None;
+    }
+    let unit = breakdown.columns.iter().find(|column| column.name == "mean_ns").map(ReportColumn::header);
+    let format = unit.as_deref().and_then(|unit| Format::of_header(Unit::Nanoseconds, unit, false));
+    let mut markup = stacked(&bars);
+    let unit = unit.unwrap_or_default();
+    let _ = writeln!(markup, "<div class=\"legend\" aria-label=\"{}\">", escaped(&unit));
+    for row in 0..breakdown.rows.len() {
+        let mean = cell(breakdown, row, "mean_ns");
+        let value = format.map_or_else(|| figure_text(mean, Unit::Nanoseconds), |format| format.show(mean));
+        let zero = if number(mean) == Some(0.0) { " class=\"zero\"" } else { "" };
+        let _ = writeln!(
+            markup,
+            "<div{zero}>{}<b>{}</b><em>{}</em></div>",
+            swatch(text(breakdown, row, "class")),
+            escaped(&value),
+            escaped(&figure_text(cell(breakdown, row, "share_ratio"), Unit::Ratio))
+        );
+    }
+    markup.push_str("</div>\n");
+    let note = table_named(steps, "rows").map(|table| table.notes.join(" · ")).unwrap_or_default();
+    let _ = writeln!(
+        markup,
+        "<p class=\"note\">{}, mean of complete steps · {}</p>",
+        escaped(&unit),
+        shortened(&note, 400)
+    );
+    Some(markup)
+}
+
+/// What to change: findings with evidence, the code, and when it is a false alarm.
+pub(super) fn findings(report: &Report) -> String {
+    let Some(rows) = table_named(report, "rows").filter(|rows| !rows.rows.is_empty()) else {
+        let words =
+            if report.missing.is_empty() { "<p class=\"plain\">No rule found anything to change.</p>\n" } else { "" };
+        return format!("{words}{}", reasons(&report.missing));
+    };
+    (0..rows.rows.len()).map(|row| finding(rows, row)).collect()
+}
+
+fn finding(rows: &ReportTable, row: usize) -> String {
+    let (tone, icon) = match text(rows, row, "severity") {
+        "high" => ("bad", OCTAGON),
+        "medium" => ("warn", TRIANGLE),
+        _ => ("low", INFO),
+    };
+    let stake = cell(rows, row, "at_stake_ns");
+    let cost = match stake {
+        Cell::Null => String::new(),
+        stake => format!("{}<small>a step</small>", escaped(&figure_text(stake, Unit::Nanoseconds))),
+    };
+    let evidence = match cell(rows, row, "evidence") {
+        Cell::Json(serde_json::Value::Array(lines)) => {
+            lines.iter().filter_map(serde_json::Value::as_str).map(sentence_case).collect::<Vec<_>>().join(". ")
+        }
+        _ => String::new(),
+    };
+    let not_this = sentence_case(text(rows, row, "not_this"));
+    format!(
+        "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p>\
+         <pre>{}</pre><p class=\"note\">False alarm: {}</p></div><div class=\"cost\">{cost}</div></article>\n",
+        escaped(text(rows, row, "severity")),
+        icon_markup(icon),
+        shortened(text(rows, row, "title"), LONGEST_TEXT),
+        shortened(&evidence, LONGEST_TEXT),
+        shortened(text(rows, row, "fix"), LONGEST_TEXT),
+        shortened(&not_this, LONGEST_TEXT)
+    )
+}

@@ -1,0 +1,116 @@
+//! Any report as a part of a page: sentences, figures, tables and curves by their kind.
+
+use std::fmt::Write as _;
+
+use stepscope_model::{Cell, Metric, Missing, Part, Report, Text, Tone};
+
+use super::chart::curve;
+use super::escape::{escaped, shortened};
+use super::table::{Rows, null, table};
+use super::words::{figure, sentence_case, title_of};
+use crate::number::number;
+use crate::text::{self, TextOptions};
+
+/// Labels of lines that name commands: whoever gets a page may not have the trace.
+const COMMAND_LABELS: [&str; 2] = ["next", "show"];
+/// Bytes of markup of a text.
+const LONGEST_TEXT: usize = 4_000;
+
+/// Whether there is nothing in a report but words.
+pub(super) fn is_empty(report: &Report) -> bool {
+    let is_figure = |cell: &Cell| number(cell).is_some_and(|value| value != 0.0);
+    !report.parts.iter().any(|part| match part {
+        Part::Table(table) => !table.rows.is_empty(),
+        Part::Series(series) => !series.points.is_empty(),
+        Part::Metric(metric) => is_figure(&metric.value),
+        Part::Text(_) => false,
+    })
+}
+
+/// Why there is nothing, in one line.
+pub(super) fn why_empty(report: &Report) -> String {
+    let sentence = report.parts.iter().find_map(|part| match part {
+        Part::Text(text) if text.label.is_none() => Some(text.text.as_str()),
+        _ => None,
+    });
+    let mut reasons: Vec<&str> = report.missing.iter().map(|missing| missing.reason.as_str()).collect();
+    reasons.dedup();
+    match sentence {
+        Some(sentence) => shortened(sentence, LONGEST_TEXT),
+        None if reasons.is_empty() => "None recorded.".to_owned(),
+        None => format!("{}.", shortened(&sentence_case(&reasons.join(", ")), LONGEST_TEXT)),
+    }
+}
+
+/// The parts of a report, and why something in it is missing.
+pub(super) fn body(report: &Report, rows: Rows) -> String {
+    let parts = text::with_reasons(report);
+    let mut markup = String::new();
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for part in &parts {
+        if let Part::Metric(metric) = part {
+            metrics.push(metric);
+            continue;
+        }
+        markup.push_str(&figures(&std::mem::take(&mut metrics)));
+        match part {
+            Part::Text(text) => markup.push_str(&paragraph(text)),
+            Part::Table(shown) if !shown.rows.is_empty() => {
+                if let Some(title) = title_of(shown) {
+                    let _ = writeln!(markup, "<h3>{}</h3>", escaped(&title));
+                }
+                markup.push_str(&table(shown, &report.missing, rows));
+            }
+            Part::Series(series) => markup.push_str(&curve(series)),
+            Part::Table(_) | Part::Metric(_) => {}
+        }
+    }
+    markup.push_str(&figures(&metrics));
+    markup
+}
+
+/// Why values are missing, as lines.
+pub(super) fn reasons(missing: &[Missing]) -> String {
+    let report = Report { missing: missing.to_vec(), ..Report::default() };
+    text::with_reasons(&report)
+        .iter()
+        .map(|part| if let Part::Text(text) = part { paragraph(text) } else { String::new() })
+        .collect()
+}
+
+/// A sentence, a line with a word before it, or code.
+pub(super) fn paragraph(text: &Text) -> String {
+    if text.label.is_some_and(|label| COMMAND_LABELS.contains(&label)) {
+        return String::new();
+    }
+    let words = shortened(&text.text, LONGEST_TEXT);
+    if text.is_code {
+        return format!("<pre>{words}</pre>\n");
+    }
+    let words = words.replace('\n', "<br>");
+    let right = text.right.as_ref().map(|right| format!(" · {}", escaped(right))).unwrap_or_default();
+    match (text.label, text.tone) {
+        // The lines that say why something is missing need no word: the sign is in them.
+        (Some("null"), _) => format!("<p class=\"note\">{words}</p>\n"),
+        (Some(label), _) => format!("<p class=\"note\"><b>{}</b> {words}</p>\n", escaped(&sentence_case(label))),
+        (None, Tone::Strong) => format!("<p class=\"lead\">{words}{right}</p>\n"),
+        (None, _) => format!("<p class=\"plain\">{words}{right}</p>\n"),
+    }
+}
+
+/// Figures with their names, side by side.
+fn figures(metrics: &[&Metric]) -> String {
+    let mut markup = String::new();
+    for metric in metrics.iter().filter(|metric| !metric.is_for_programs) {
+        let name = text::header(&metric.name, metric.unit, TextOptions::default());
+        let value = match &metric.value {
+            Cell::Null => null(metric.reason.as_deref().unwrap_or("not recorded")),
+            cell => {
+                let (digits, unit) = figure(cell, metric.unit);
+                format!("{}<u>{}</u>", escaped(&digits), escaped(&unit))
+            }
+        };
+        let _ = write!(markup, "<div><dt>{}</dt><dd>{value}</dd></div>", escaped(&sentence_case(&name)));
+    }
+    if markup.is_empty() { markup } else { format!("<dl class=\"facts\">{markup}</dl>\n") }
+}
