@@ -13,6 +13,7 @@ pub mod timeline;
 mod words;
 
 pub use self::page::{Page, Picture, Section};
+pub use self::words::step_label;
 
 /// The style of a page and of every piece: dark, light where the reader prefers it, and light on paper.
 pub const STYLE: &str = include_str!("html/report.css");
@@ -26,7 +27,7 @@ mod tests {
     /// The variables in the block behind `start`.
     fn variables<'a>(css: &'a str, start: &str) -> BTreeMap<&'a str, &'a str> {
         let block = css.split_once(start).map_or("", |(_, rest)| rest.split('}').next().unwrap_or_default());
-        let declarations = block.split(';').filter_map(|declaration| declaration.split_once(':'));
+        let declarations = block.split(';').filter_map(|declaration| declaration.rsplit_once(':'));
         let named = declarations.map(|(name, value)| (name.rsplit(['\n', ' ']).next().unwrap_or(name), value.trim()));
         named.filter(|(name, _)| name.starts_with("--")).collect()
     }

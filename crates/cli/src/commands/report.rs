@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, ValueEnum};
 use stepscope_analysis::{ANALYSES, Question, Stretch, Workspace};
 use stepscope_model::{Cell, Exit, Report, SourceId, Timeline, TimelineStep, Unit};
-use stepscope_report::html::{Page, Picture, Section, page, timeline};
+use stepscope_report::html::{Page, Picture, Section, page, step_label, timeline};
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::{markdown, text};
 
@@ -204,10 +204,11 @@ fn pictures(workspace: &Workspace, question: &Question) -> Result<Vec<Picture>, 
         let picture = workspace.picture(id, stretch, &question.cancel)?;
         let mut about = vec![duration(to_ns - from_ns)];
         if asked.len() > 1 {
-            about.push(format!("rank {}, window {}: the first of {} recordings", id.rank, id.window, asked.len()));
+            about.push(format!("rank {}, window {}, the first of {} recordings", id.rank, id.window, asked.len()));
         }
         if picture.left_out > 0 {
-            about.push(format!("{} quieter tracks are not drawn", picture.left_out));
+            let (plural, verb) = if picture.left_out == 1 { ("", "is") } else { ("s", "are") };
+            about.push(format!("{} quieter track{plural} {verb} not drawn", picture.left_out));
         }
         if !picture.tracks.is_empty() {
             pictures.push(Picture { title, about: about.join(" · "), picture });
@@ -229,7 +230,7 @@ fn stretches(timeline: &Timeline, question: &Question) -> Vec<(String, i64, i64)
     let mut stretches = Vec::new();
     match steps[..] {
         [] => stretches.push(("The whole recording".to_owned(), timeline.start_ns, timeline.end_ns)),
-        [step] => stretches.push((step.name.clone(), step.start_ns, step.end_ns)),
+        [step] => stretches.push((step_label(&step.name), step.start_ns, step.end_ns)),
         [first, .., last] => {
             let end_ns = steps.iter().map(|step| step.end_ns).max().unwrap_or(last.end_ns);
             stretches.push((format!("{} steps", steps.len()), first.start_ns, end_ns));
@@ -239,7 +240,8 @@ fn stretches(timeline: &Timeline, question: &Question) -> Vec<(String, i64, i64)
     complete.sort_by_key(|step| (step.end_ns - step.start_ns, step.step));
     if complete.len() > 1 {
         let median = complete[(complete.len() - 1) / 2];
-        stretches.push((format!("{}, the median step", median.name), median.start_ns, median.end_ns));
+        let title = format!("One of them: {}, the median", step_label(&median.name));
+        stretches.push((title, median.start_ns, median.end_ns));
     }
     stretches
 }

@@ -1,6 +1,7 @@
 use crate::command::Place;
 
-const COMMANDS: [&str; 9] = ["open", "ingest", "sql", "metrics", "health", "tracks", "schema", "cache", "completions"];
+const COMMANDS: [&str; 10] =
+    ["open", "report", "ingest", "sql", "metrics", "health", "tracks", "schema", "cache", "completions"];
 
 #[test]
 fn the_first_screen() {
@@ -24,6 +25,7 @@ fn the_first_screen() {
       regions      Regions marked with record_function: time on the host, work they launch
       launches     Launches: time in runtime calls, how long work waits for the device, queues
       open         Shows traces in the browser: pages, tables and a timeline
+      report       Writes one HTML file to send to somebody: overview, findings, timeline, tables
       ingest       Read traces into a store, once, to ask often
       trim         Cuts a smaller trace by step, time or rank, that chrome://tracing and Perfetto open
       sql          Ask with SQL: one statement, or a shell without one

@@ -7,5 +7,6 @@ mod command;
 mod help;
 mod open;
 mod reference;
+mod report;
 mod screens;
 mod usage;

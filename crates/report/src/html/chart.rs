@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use stepscope_model::{Cell, Class, Look, ReportTable, Series};
 
-use super::escape::shortened;
-use super::words::{class_label, duration, sentence_case, step_label};
+use super::escape::{escaped, shortened};
+use super::words::{class_label, duration, step_label};
 use crate::number::{Format, number};
 use crate::text::{self, TextOptions};
 
@@ -83,7 +83,7 @@ fn lying(bars: &[Bar]) -> String {
             markup,
             "<span class=\"l\">{label}</span><span class=\"b{cut}\">{}</span><span class=\"t\">{}</span>",
             stack(&bar.shares, largest),
-            duration(bar.total_ns)
+            escaped(&duration(bar.total_ns))
         );
     }
     markup.push_str("</div>\n");
@@ -94,7 +94,7 @@ fn lying(bars: &[Bar]) -> String {
 #[must_use]
 pub fn stack(shares: &[f64], largest: f64) -> String {
     let mut markup = format!("<svg class=\"stack\" width=\"100%\" height=\"{STACK_PX}\" role=\"img\">");
-    let _ = write!(markup, "<title>{}</title>", in_words(shares));
+    let _ = write!(markup, "<title>{}</title>", escaped(&in_words(shares)));
     let mut from = 0.0;
     for (class, share) in Class::ALL.into_iter().zip(shares) {
         let width = percent(*share, largest);
@@ -154,7 +154,7 @@ fn upright(bars: &[Bar]) -> String {
         markup,
         "</svg><div class=\"ends\"><span>{}</span><span>largest {}{grouped}</span><span>{}</span></div></div>",
         label(columns.first()),
-        duration(largest as i64),
+        escaped(&duration(largest as i64)),
         label(bars.last())
     );
     markup
@@ -181,8 +181,9 @@ fn mean(bars: &[Bar]) -> Bar {
 pub fn curve(series: &Series) -> String {
     let points = thinned(&series.points);
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return String::new() };
-    let largest = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
-    let smallest = points.iter().map(|(_, value)| *value).fold(0.0, f64::min);
+    let values = || series.points.iter().map(|(_, value)| *value).filter(|value| value.is_finite());
+    let ends = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)];
+    let (smallest, largest) = (ends[0].min(0.0), ends[1].max(0.0));
     let (width, height) = CURVE;
     let length = (last.0 - first.0).max(1) as f64;
     let x = |time: i64| (time - first.0) as f64 / length * width;
@@ -194,19 +195,19 @@ pub fn curve(series: &Series) -> String {
     }
     let _ = write!(path, "H{width}V{:.1}Z", y(0.0));
     let name = text::header(&series.name, series.unit, TextOptions::default());
-    let ends = [smallest, largest].map(Cell::Float);
+    let ends = ends.map(Cell::Float);
     let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
     format!(
         "<figure class=\"curve\"><figcaption>{}<span>{} to {}</span></figcaption>\
          <svg width=\"100%\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"{}\"><path d=\"{path}\"/></svg>\
          <div class=\"ends\"><span>{}</span><span>{}</span></div></figure>\n",
-        shortened(&sentence_case(&name), 120),
-        format.show(&ends[0]),
-        format.show(&ends[1]),
         shortened(&name, 120),
-        duration(first.0),
-        duration(last.0)
+        escaped(&format.show(&ends[0])),
+        escaped(&format.show(&ends[1])),
+        shortened(&name, 120),
+        escaped(&duration(first.0)),
+        escaped(&duration(last.0))
     )
 }
 
@@ -289,7 +290,7 @@ mod tests {
         let mut points: Vec<(i64, f64)> = (0..10_000).map(|time| (time * 1_000, 1.0)).collect();
         points[4_321].1 = 5_000.0;
         let markup = curve(&Series { name: "gpu0_growth_bytes".to_owned(), unit: Unit::Bytes, points });
-        assert!(markup.contains("Gpu0 growth<span>0 KiB to 4.88 KiB</span>"), "{markup}");
+        assert!(markup.contains("gpu0 growth<span>&lt; 0.01 KiB to 4.88 KiB</span>"), "{markup}");
         assert_eq!(markup.matches("V0.0").count(), 1, "{markup}");
         assert!(markup.len() < 12_000);
         assert_eq!(curve(&Series { name: String::new(), unit: Unit::Bytes, points: Vec::new() }), "");

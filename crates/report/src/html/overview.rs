@@ -68,11 +68,12 @@ fn health(summary: &Report, grade: &str) -> String {
         },
     };
     let told = texts(summary).find(|text| text.label == Some("health")).map_or("", |text| &text.text);
+    let told = told.strip_prefix(word).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(told);
     format!(
         "<p class=\"health {tone}\"><b>{} {}</b> <span>{}</span></p>\n",
         icon_markup(icon),
         shortened(&sentence_case(grade), 200),
-        shortened(told, LONGEST_TEXT).replace('\n', "<br>")
+        shortened(&sentence_case(told), LONGEST_TEXT).replace('\n', "<br>")
     )
 }
 
@@ -96,7 +97,7 @@ pub(super) fn strip(summary: &Report) -> String {
     let mut stats = Vec::new();
     let device = table_named(summary, "devices").filter(|devices| devices.rows.len() == 1);
     let no_step = "no complete step";
-    let spread = if times.rows.is_empty() {
+    let spread = if times.rows.is_empty() || device.is_none() {
         String::new()
     } else {
         format!(
@@ -226,7 +227,9 @@ pub(super) fn where_steps_go(summary: &Report, steps: &Report) -> Option<String>
         );
     }
     markup.push_str("</div>\n");
-    let note = table_named(steps, "rows").map(|table| table.notes.join(" · ")).unwrap_or_default();
+    let rows = table_named(steps, "rows")?;
+    let over_ranks = has_column(rows, "steps").then(|| "a bar is the mean over recordings".to_owned());
+    let note = over_ranks.into_iter().chain(rows.notes.iter().cloned()).collect::<Vec<_>>().join(" · ");
     let _ = writeln!(
         markup,
         "<p class=\"note\">{}, mean of complete steps · {}</p>",
@@ -243,7 +246,8 @@ pub(super) fn findings(report: &Report) -> String {
             if report.missing.is_empty() { "<p class=\"plain\">No rule found anything to change.</p>\n" } else { "" };
         return format!("{words}{}", reasons(&report.missing));
     };
-    (0..rows.rows.len()).map(|row| finding(rows, row)).collect()
+    let about = "<p class=\"about\">Time at stake is what the trace measured, not a promise.</p>\n".to_owned();
+    std::iter::once(about).chain((0..rows.rows.len()).map(|row| finding(rows, row))).collect()
 }
 
 fn finding(rows: &ReportTable, row: usize) -> String {
@@ -263,15 +267,14 @@ fn finding(rows: &ReportTable, row: usize) -> String {
         }
         _ => String::new(),
     };
-    let not_this = sentence_case(text(rows, row, "not_this"));
     format!(
         "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p>\
-         <pre>{}</pre><p class=\"note\">False alarm: {}</p></div><div class=\"cost\">{cost}</div></article>\n",
+         <pre>{}</pre><p class=\"note\">False alarm {}.</p></div><div class=\"cost\">{cost}</div></article>\n",
         escaped(text(rows, row, "severity")),
         icon_markup(icon),
         shortened(text(rows, row, "title"), LONGEST_TEXT),
         shortened(&evidence, LONGEST_TEXT),
         shortened(text(rows, row, "fix"), LONGEST_TEXT),
-        shortened(&not_this, LONGEST_TEXT)
+        shortened(text(rows, row, "not_this"), LONGEST_TEXT)
     )
 }

@@ -75,8 +75,7 @@ pub fn render(page: &Page<'_>) -> String {
         let steps = format!("{about}{steps}{}{}", as_table(page.steps), ranks(page.ranks));
         blocks.push(("steps", "Where each step goes", steps));
     }
-    let about = "<p class=\"about\">Time at stake is what the trace measured, not a promise.</p>\n";
-    blocks.push(("findings", "What to change", format!("{about}{}", overview::findings(page.findings))));
+    blocks.push(("findings", "What to change", overview::findings(page.findings)));
     let pictures: String = page.pictures.iter().map(picture).collect();
     if !pictures.is_empty() {
         blocks.push(("timeline", "Timeline", pictures));
@@ -134,7 +133,8 @@ fn as_table(report: &Report) -> String {
 }
 
 fn picture(picture: &Picture) -> String {
-    let (title, about) = (shortened(&picture.title, LONGEST_NAME), shortened(&picture.about, 2 * LONGEST_NAME));
+    let (title, about) =
+        (shortened(&sentence_case(&picture.title), LONGEST_NAME), shortened(&picture.about, 2 * LONGEST_NAME));
     format!("<h3>{title}</h3>\n<p class=\"about\">{about}</p>\n{}", timeline(&picture.picture))
 }
 

@@ -21,20 +21,20 @@ pub struct Rows {
 }
 
 /// A page is as wide as so many columns of a terminal: what needs more is left out there, too.
-const PAGE_COLUMNS: u16 = 110;
+const PAGE_COLUMNS: u16 = 120;
 /// Columns of sentences.
-const PROSE_COLUMNS: [&str; 3] = ["doc", "meaning", "reason"];
+const PROSE_COLUMNS: [&str; 2] = ["doc", "meaning"];
 /// Names in mono: they come from a trace, or are names of figures.
-const NAME_COLUMNS: [&str; 4] = ["name", "figure", "operator", "device"];
+const NAME_COLUMNS: [&str; 3] = ["name", "figure", "operator"];
 /// Bytes of markup of a text in a cell, and of what it says when pointed at.
 const LONGEST_TEXT: usize = 160;
 const LONGEST_TITLE: usize = 400;
 /// Pixels of a column: a letter, the space beside it, a picture, and the least that a name needs.
-const LETTER_PX: usize = 7;
-const GAP_PX: usize = 16;
+const LETTER_PX: usize = 8;
+const GAP_PX: usize = 18;
 const PICTURE_PX: usize = 160;
 const NAME_PX: usize = 200;
-const WIDEST_TEXT: usize = 26;
+const WIDEST_TEXT: usize = 34;
 
 /// The whole table with its notes; rows beyond the first fold.
 #[must_use]
@@ -120,7 +120,7 @@ impl<'a> Column<'a> {
         let has_numbers = cells.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
         let is_text =
             !has_numbers && (cells.iter().any(|cell| !matches!(cell, Cell::Null)) || column.unit == Unit::Plain);
-        let is_prose = PROSE_COLUMNS.contains(&column.name.as_str());
+        let is_prose = place > 0 && PROSE_COLUMNS.contains(&column.name.as_str());
         let kind = match column.look {
             Look::Length | Look::Stack | Look::Spark => Kind::Picture,
             Look::Detail => Kind::Detail,
@@ -208,7 +208,7 @@ impl<'a> Column<'a> {
         if matches!(cell, Cell::Text(_) | Cell::Json(_)) && !self.is_right {
             return if self.kind == Kind::Prose { shortened(&text, LONGEST_TITLE) } else { named(&text, &text) };
         }
-        let zero = if number(cell) == Some(0.0) { " class=\"zero\"" } else { "" };
+        let zero = if number(cell) == Some(0.0) && self.of.unit != Unit::Id { " class=\"zero\"" } else { "" };
         match split_unit(&text) {
             Some((digits, unit)) => format!("<span{zero}>{}<u>{}</u></span>", escaped(digits), escaped(unit)),
             None => format!("<span{zero}>{}</span>", shortened(&text, LONGEST_TEXT)),
@@ -255,22 +255,24 @@ impl Painter<'_> {
     fn part(&self, rows: std::ops::Range<usize>, has_total: bool) -> String {
         let fixed: usize = self.standing().filter_map(|column| column.width).sum();
         let free = self.standing().filter(|column| column.width.is_none()).count();
-        let mut markup =
-            format!("<div class=\"scroll\"><table style=\"min-width:{}px\">\n<colgroup>", fixed + free * NAME_PX);
+        // Without a column that takes the room that is left the table is as wide as it needs to be.
+        let width = match free {
+            0 => format!("width:{fixed}px"),
+            _ => format!("min-width:{}px", fixed + free * NAME_PX),
+        };
+        let mut markup = format!("<div class=\"scroll\"><table style=\"{width}\">\n<colgroup>");
         for column in self.standing() {
             let width = column.width.map(|width| format!(" style=\"width:{width}px\"")).unwrap_or_default();
             let _ = write!(markup, "<col{width}>");
         }
-        // Without a column that takes the room that is left, all would be stretched.
-        let has_filler = free == 0;
-        markup.push_str(if has_filler { "<col></colgroup>\n<thead><tr>" } else { "</colgroup>\n<thead><tr>" });
+        markup.push_str("</colgroup>\n<thead><tr>");
         for column in self.standing() {
             let class = if column.is_right { " class=\"num\"" } else { "" };
             let _ = write!(markup, "<th{class}>{}</th>", column.header);
         }
-        markup.push_str(if has_filler { "<td></td></tr></thead>\n<tbody>\n" } else { "</tr></thead>\n<tbody>\n" });
+        markup.push_str("</tr></thead>\n<tbody>\n");
         for row in rows {
-            self.push_row(&mut markup, row, has_filler);
+            self.push_row(&mut markup, row);
         }
         markup.push_str("</tbody>");
         if let Some(total) = self.table.total.as_ref().filter(|_| has_total) {
@@ -280,25 +282,20 @@ impl Painter<'_> {
         markup
     }
 
-    fn push_row(&self, markup: &mut String, place: usize, has_filler: bool) {
+    fn push_row(&self, markup: &mut String, place: usize) {
         let row = &self.table.rows[place];
         let cell = |column: &Column<'_>| row.get(column.place).unwrap_or(&Cell::Null);
         markup.push_str("<tr>");
         for column in self.standing() {
             let _ = write!(markup, "<td{}>{}</td>", column.class(), column.cell(cell(column), row, self.table));
         }
-        markup.push_str(if has_filler { "<td></td></tr>\n" } else { "</tr>\n" });
-        let span = self.standing().count() + usize::from(has_filler);
-        for detail in self.columns.iter().filter(|column| column.kind == Kind::Detail) {
-            let text = detail.format.show(cell(detail));
-            if !text.is_empty() && text != NULL {
-                let text = shortened(&text, LONGEST_TITLE);
-                let _ = writeln!(markup, "<tr class=\"detail\"><td colspan=\"{span}\">{text}</td></tr>");
-            }
-        }
-        if let Some((_, gap)) = self.table.gap.as_ref().filter(|(before, _)| *before == place + 1) {
-            let gap = shortened(gap, LONGEST_TITLE);
-            let _ = writeln!(markup, "<tr class=\"detail\"><td colspan=\"{span}\">{gap}</td></tr>");
+        markup.push_str("</tr>\n");
+        let details = self.columns.iter().filter(|column| column.kind == Kind::Detail);
+        let details = details.map(|detail| detail.format.show(cell(detail)));
+        let gap = self.table.gap.as_ref().filter(|(before, _)| *before == place + 1).map(|(_, gap)| gap.clone());
+        for text in details.filter(|text| !text.is_empty() && text != NULL).chain(gap) {
+            let (span, text) = (self.standing().count(), shortened(&text, LONGEST_TITLE));
+            let _ = writeln!(markup, "<tr class=\"detail\"><td colspan=\"{span}\">{text}</td></tr>");
         }
     }
 
@@ -315,5 +312,82 @@ impl Painter<'_> {
             let _ = write!(markup, "<td{class}>{text}</td>");
         }
         markup.push_str("</tr></tfoot>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stepscope_model::Class;
+
+    use super::*;
+
+    const ROWS: Rows = Rows { open: 2, most: 5 };
+
+    fn kernels(names: &[(&str, Option<i64>)]) -> ReportTable {
+        let columns = vec![
+            ReportColumn::named("name").label("kernel").look(Look::Kernel),
+            ReportColumn::named("total_ns").look(Look::Bar(Some(Class::Kernel))),
+            ReportColumn::named("rank").look(Look::Hidden),
+        ];
+        let row = |(name, total): &(&str, Option<i64>)| {
+            vec![Cell::Text((*name).to_owned()), total.map_or(Cell::Null, Cell::Int), Cell::Int(0)]
+        };
+        let total = Some(vec![Cell::Text("7 kernels".to_owned()), Cell::Int(90_000_000), Cell::Null]);
+        let sorted_by = Some("-total_ns".to_owned());
+        ReportTable { total, sorted_by, ..ReportTable::rows(columns, names.iter().map(row).collect()) }
+    }
+
+    #[test]
+    fn numbers_look_as_on_a_terminal_with_a_bar_below() {
+        let markup = table(&kernels(&[("void at::relu<float>(int)", Some(80_000_000)), ("tiny", Some(0))]), &[], ROWS);
+        for part in [
+            "<th>Kernel</th><th class=\"num\">Total ↓</th>",
+            "<span title=\"void at::relu&lt;float&gt;(int)\">relu&lt;float&gt;</span>",
+            "<span>80.00<u>ms</u></span><i class=\"share kernel\" style=\"width:70.0%\"></i>",
+            "<span class=\"zero\">0<u>ms</u></span></td>",
+            "<tfoot><tr><td>7 kernels</td><td class=\"num\"><span>90.00<u>ms</u></span></td></tr></tfoot>",
+        ] {
+            assert!(markup.contains(part), "{part}\n{markup}");
+        }
+        assert!(!markup.contains("Rank"), "{markup}");
+    }
+
+    #[test]
+    fn what_is_missing_says_why_and_is_never_zero() {
+        let missing = [Missing {
+            path: "rows[].total_ns".to_owned(),
+            label: "total".to_owned(),
+            reason: "no \"device\" events".to_owned(),
+        }];
+        let markup = table(&kernels(&[("a", None)]), &missing, ROWS);
+        assert!(markup.contains("title=\"no &quot;device&quot; events\">–</span>"), "{markup}");
+    }
+
+    #[test]
+    fn long_tables_fold_and_very_long_ones_are_cut() {
+        let row = ("a", Some(1_000));
+        let fits = table(&kernels(&[row; 4]), &[], ROWS);
+        assert!(!fits.contains("<details>") && !fits.contains("shown"), "{fits}");
+        let folds = table(&kernels(&[row; 5]), &[], ROWS);
+        assert!(folds.contains("<summary>3 more</summary>") && folds.matches("<tfoot>").count() == 1, "{folds}");
+        let cut = table(&ReportTable { left_out: LeftOut::Rows(1_000), ..kernels(&[row; 7]) }, &[], ROWS);
+        assert!(cut.contains("5 of 1,007 shown"), "{cut}");
+    }
+
+    #[test]
+    fn texts_below_rows_and_gaps_have_lines_of_their_own() {
+        let mut shown = kernels(&[("a", Some(1)), ("b", Some(1))]);
+        shown.columns.push(ReportColumn::named("stack").look(Look::Detail));
+        shown.rows[0].push(Cell::Text("<main>".to_owned()));
+        shown.gap = Some((1, "… 9 kernels".to_owned()));
+        let markup = table(&shown, &[], ROWS);
+        let below = "<tr class=\"detail\"><td colspan=\"2\">&lt;main&gt;</td></tr>\n<tr class=\"detail\"><td colspan=\"2\">… 9 kernels</td></tr>";
+        assert!(markup.contains(below), "{markup}");
+    }
+
+    #[test]
+    fn a_table_of_nothing_to_see_is_left_out() {
+        let hidden = ReportTable::rows(vec![ReportColumn::named("rule").look(Look::Hidden)], vec![vec![Cell::Null]]);
+        assert_eq!(table(&hidden, &[], ROWS), "");
     }
 }

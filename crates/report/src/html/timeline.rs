@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use stepscope_model::{PictureSpan, PictureTrack, TimelinePicture, TimelineStep};
 
-use super::escape::shortened;
+use super::escape::{escaped, shortened};
 use super::words::{class_label, class_of, duration, step_label};
 use crate::kernel_name;
 use crate::number::grouped;
@@ -57,17 +57,25 @@ pub fn timeline(picture: &TimelinePicture) -> String {
         markup,
         "<div class=\"scroll\"><svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
          aria-label=\"Timeline of {}\">",
-        duration(picture.to_ns - picture.from_ns)
+        escaped(&duration(picture.to_ns - picture.from_ns))
     );
     let titled = width_of_titles(picture, scale);
-    let mut y = top;
-    for track in &picture.tracks {
-        push_track(&mut markup, track, y, scale, titled);
-        y += band(track) + BAND_GAP;
+    let tops = picture.tracks.iter().scan(top, |y, track| {
+        let top = *y;
+        *y += band(track) + BAND_GAP;
+        Some(top)
+    });
+    let tracks: Vec<(f64, &PictureTrack)> = tops.zip(&picture.tracks).collect();
+    for (y, track) in &tracks {
+        push_band(&mut markup, track, *y);
     }
+    // Lines lie behind the spans: what ran is what is looked at.
     push_ruler(&mut markup, scale, picture.zero_ns, height - BAND_GAP);
     if has_steps {
         push_steps(&mut markup, &picture.steps, scale, height - BAND_GAP);
+    }
+    for (y, track) in &tracks {
+        push_spans(&mut markup, track, *y, scale, titled);
     }
     markup.push_str("</svg></div>\n");
     markup.push_str(&legend(picture));
@@ -113,7 +121,8 @@ fn width_of_titles(picture: &TimelinePicture, scale: Scale) -> f64 {
     widths.get(MOST_TITLES).copied().unwrap_or(0.0)
 }
 
-fn push_track(markup: &mut String, track: &PictureTrack, y: f64, scale: Scale, titled: f64) {
+/// The ground of a track, and what it is called.
+fn push_band(markup: &mut String, track: &PictureTrack, y: f64) {
     let height = band(track);
     let (name, process) = labels(track);
     let whole = [track.track.process.as_str(), &track.track.name].join(" · ");
@@ -131,9 +140,12 @@ fn push_track(markup: &mut String, track: &PictureTrack, y: f64, scale: Scale, t
         let _ = write!(markup, "<text x=\"0\" y=\"{}\">{}</text>", y + 31.0, fitting(&process, LABELS - 10.0));
     }
     if track.lanes > 2 && track.hidden_lanes > 0 {
-        let _ = write!(markup, "<text x=\"0\" y=\"{}\">{} deeper lanes not drawn</text>", y + 46.0, track.hidden_lanes);
+        let _ = write!(markup, "<text x=\"0\" y=\"{}\">+ {} deeper lanes</text>", y + 46.0, track.hidden_lanes);
     }
     markup.push_str("</g>\n");
+}
+
+fn push_spans(markup: &mut String, track: &PictureTrack, y: f64, scale: Scale, titled: f64) {
     let mut skylines: BTreeMap<&'static str, String> = BTreeMap::new();
     for span in &track.spans {
         let floor = y + BAND_PADDING + span.lane as f64 * LANE + BAR;
@@ -163,7 +175,7 @@ fn push_span(markup: &mut String, span: &PictureSpan, (left, top, width): (f64, 
     let name = if class == "kernel" { kernel_name::short(&span.name) } else { span.name.as_str().into() };
     if is_titled {
         let title = shortened(&name, LONGEST_NAME);
-        let _ = write!(markup, "><title>{title}, {}</title></rect>", duration(span.dur_ns));
+        let _ = write!(markup, "><title>{title}, {}</title></rect>", escaped(&duration(span.dur_ns)));
     } else {
         markup.push_str("/>");
     }
@@ -203,10 +215,14 @@ fn labels(track: &PictureTrack) -> (String, String) {
         _ => of.name.clone(),
     };
     let device = of.device.filter(|_| of.kind == "stream").map(|device| format!("GPU {device}"));
-    match device {
-        Some(device) if track.lanes <= 1 => (format!("{device} {name}"), String::new()),
-        Some(device) => (name, device),
-        None => (name, of.process.clone()),
+    match (device, name.split_once(" (")) {
+        (Some(device), _) if track.lanes <= 1 => (format!("{device} {name}"), String::new()),
+        (Some(device), _) => (name, device),
+        // `thread 123 (python)`, as PyTorch writes.
+        (None, Some((thread, note))) if !thread.is_empty() => {
+            (thread.to_owned(), note.trim_end_matches(')').to_owned())
+        }
+        (None, _) => (name, of.process.clone()),
     }
 }
 
@@ -226,13 +242,11 @@ fn push_ruler(markup: &mut String, scale: Scale, zero_ns: i64, bottom: f64) {
         if mark + zero_ns >= scale.from_ns {
             let x = scale.x(mark + zero_ns);
             let scaled = grouped(i128::from(mark) * 10i128.pow(decimals as u32) / i128::from(unit), decimals);
-            let anchor = if x > WIDTH - 40.0 { " text-anchor=\"end\" dx=\"-8\"" } else { "" };
-            let _ = writeln!(
-                markup,
-                "<line class=\"tick\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"6\" y2=\"{bottom:.0}\"/>\
-                 <text x=\"{:.1}\" y=\"14\"{anchor}>{scaled} {symbol}</text>",
-                x + 4.0
-            );
+            let _ = write!(markup, "<line class=\"tick\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"6\" y2=\"{bottom:.0}\"/>");
+            if x + TICK / 2.0 < WIDTH {
+                let _ = write!(markup, "<text x=\"{:.1}\" y=\"14\">{scaled} {symbol}</text>", x + 4.0);
+            }
+            markup.push('\n');
         }
         mark += step;
     }
@@ -253,6 +267,7 @@ fn push_steps(markup: &mut String, steps: &[TimelineStep], scale: Scale, bottom:
         let name = step_label(&step.name);
         let length = duration(step.end_ns - step.start_ns);
         let long = format!("{name} · {length}");
+        let length = escaped(&length);
         let label = if long.chars().count() as f64 * LETTER <= width - 14.0 { &long } else { &name };
         let label = fitting(label, width - 12.0);
         let incomplete = if step.complete { "" } else { ", incomplete" };
@@ -334,7 +349,7 @@ mod tests {
             span(50_000_000, 200_000, 4, "memcpy", "copies"),
             span(60_000_000, 10, 1, "memset", "alone"),
         ]));
-        assert!(markup.contains("<title>gemm, 45.00 ms</title>"), "{markup}");
+        assert!(markup.contains("<title>gemm&lt;float&gt;, 45.00 ms</title>"), "{markup}");
         assert!(markup.contains("<path class=\"memcpy\" d=\"M632.0 65.0v-7.5h2.0v7.5z\"/>"), "{markup}");
         assert!(markup.contains("v-15.0h1.0v15.0z"), "one that is alone is seen: {markup}");
         assert!(markup.contains(">GPU 0 stream 7</text>") && markup.contains("1,234 spans"), "{markup}");

@@ -48,7 +48,8 @@ pub(super) fn title_of(table: &ReportTable) -> Option<String> {
 }
 
 /// `ProfilerStep#7` → `step 7`; a step without a number keeps its name.
-pub(super) fn step_label(name: &str) -> String {
+#[must_use]
+pub fn step_label(name: &str) -> String {
     match name.rsplit_once('#') {
         Some((_, number)) if !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) => {
             format!("step {number}")
