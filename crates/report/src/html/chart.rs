@@ -20,7 +20,7 @@ const STACK_PX: u32 = 18;
 const MOST_SPARKS: usize = 24;
 /// Points of a curve at most.
 const MOST_POINTS: usize = 500;
-const CURVE: (f64, f64) = (1_000.0, 120.0);
+const CURVE: (f64, f64) = (1_000.0, 80.0);
 const LONGEST_LABEL: usize = 40;
 
 /// What the time of a step, or of the steps of a rank, goes to.
@@ -184,6 +184,14 @@ pub fn curve(series: &Series) -> String {
     let values = || series.points.iter().map(|(_, value)| *value).filter(|value| value.is_finite());
     let ends = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)];
     let (smallest, largest) = (ends[0].min(0.0), ends[1].max(0.0));
+    let name = shortened(&text::header(&series.name, series.unit, TextOptions::default()), 120);
+    let is_flat = ends[0] >= ends[1];
+    let ends = ends.map(Cell::Float);
+    let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
+    let [low, high] = ends.map(|end| escaped(&format.show(&end)));
+    if is_flat {
+        return format!("<p class=\"note\">{name}: always {low}</p>\n");
+    }
     let (width, height) = CURVE;
     let length = (last.0 - first.0).max(1) as f64;
     let x = |time: i64| (time - first.0) as f64 / length * width;
@@ -194,20 +202,12 @@ pub fn curve(series: &Series) -> String {
         let _ = write!(path, "H{:.1}V{:.1}", x(*time), y(*value));
     }
     let _ = write!(path, "H{width}V{:.1}Z", y(0.0));
-    let name = text::header(&series.name, series.unit, TextOptions::default());
-    let ends = ends.map(Cell::Float);
-    let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
+    let [from, to] = [first.0, last.0].map(|time| escaped(&duration(time)));
     format!(
-        "<figure class=\"curve\"><figcaption>{}<span>{} to {}</span></figcaption>\
-         <svg width=\"100%\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"{}\"><path d=\"{path}\"/></svg>\
-         <div class=\"ends\"><span>{}</span><span>{}</span></div></figure>\n",
-        shortened(&name, 120),
-        escaped(&format.show(&ends[0])),
-        escaped(&format.show(&ends[1])),
-        shortened(&name, 120),
-        escaped(&duration(first.0)),
-        escaped(&duration(last.0))
+        "<figure class=\"curve\"><figcaption>{name}<span>{low} to {high}</span></figcaption>\
+         <svg width=\"100%\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" \
+         role=\"img\" aria-label=\"{name}\"><path d=\"{path}\"/></svg>\
+         <div class=\"ends\"><span>{from}</span><span>{to}</span></div></figure>\n"
     )
 }
 

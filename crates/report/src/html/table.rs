@@ -29,11 +29,12 @@ const NAME_COLUMNS: [&str; 3] = ["name", "figure", "operator"];
 /// Bytes of markup of a text in a cell, and of what it says when pointed at.
 const LONGEST_TEXT: usize = 160;
 const LONGEST_TITLE: usize = 400;
-/// Pixels of a column: a letter, the space beside it, a picture, and the least that a name needs.
+/// Pixels of a column: a letter, the space beside it, a picture, the least of a sentence; letters of names and texts.
 const LETTER_PX: usize = 8;
 const GAP_PX: usize = 18;
 const PICTURE_PX: usize = 160;
-const NAME_PX: usize = 200;
+const PROSE_PX: usize = 200;
+const WIDEST_NAME: usize = 24;
 const WIDEST_TEXT: usize = 34;
 
 /// The whole table with its notes; rows beyond the first fold.
@@ -102,8 +103,8 @@ struct Column<'a> {
     kind: Kind,
     is_right: bool,
     is_mono: bool,
-    /// Pixels; none for what takes the room that is left.
-    width: Option<usize>,
+    /// Pixels that it takes at least.
+    width: usize,
     /// The largest value, for bars.
     largest: f64,
     /// Why values are missing.
@@ -134,16 +135,16 @@ impl<'a> Column<'a> {
             Look::Value => !is_text && (place > 0 || column.unit != Unit::Id),
             _ => false,
         };
+        let longest = cells.iter().copied().chain(total).map(|cell| format.show(cell).chars().count());
+        let longest = longest.max().unwrap_or(0);
+        let arrow = if sorted_arrow(table, column).is_empty() { 0 } else { 2 };
+        let letters = |most: usize| longest.min(most).max(header.chars().count() + arrow) * LETTER_PX + GAP_PX;
         let width = match kind {
-            Kind::Name | Kind::Prose | Kind::Detail => None,
-            Kind::Picture => Some(PICTURE_PX),
-            Kind::Fixed => {
-                let longest = cells.iter().copied().chain(total).map(|cell| format.show(cell).chars().count());
-                let longest = longest.max().unwrap_or(0);
-                let longest = if is_text { longest.min(WIDEST_TEXT) } else { longest };
-                let arrow = if sorted_arrow(table, column).is_empty() { 0 } else { 2 };
-                Some(longest.max(header.chars().count() + arrow) * LETTER_PX + GAP_PX)
-            }
+            Kind::Picture => PICTURE_PX,
+            Kind::Prose | Kind::Detail => PROSE_PX,
+            Kind::Name => letters(WIDEST_NAME),
+            Kind::Fixed if is_text => letters(WIDEST_TEXT),
+            Kind::Fixed => letters(usize::MAX),
         };
         let is_mono = matches!(column.look, Look::Operator | Look::Kernel)
             || (is_text && NAME_COLUMNS.contains(&column.name.as_str()));
@@ -157,6 +158,11 @@ impl<'a> Column<'a> {
         let reason = told.map_or("not recorded", |missing| missing.reason.as_str());
         let header = format!("{}{}", escaped(&sentence_case(&header)), sorted_arrow(table, column));
         Self { of: column, place, header, format, kind, is_right, is_mono, width, largest, reason }
+    }
+
+    /// Whether it takes the room that is left.
+    fn is_free(&self) -> bool {
+        matches!(self.kind, Kind::Name | Kind::Prose)
     }
 
     fn class(&self) -> &'static str {
@@ -253,17 +259,15 @@ impl Painter<'_> {
 
     /// Some of the rows below the header; sums stand below the first ones.
     fn part(&self, rows: std::ops::Range<usize>, has_total: bool) -> String {
-        let fixed: usize = self.standing().filter_map(|column| column.width).sum();
-        let free = self.standing().filter(|column| column.width.is_none()).count();
+        let needed: usize = self.standing().map(|column| column.width).sum();
         // Without a column that takes the room that is left the table is as wide as it needs to be.
-        let width = match free {
-            0 => format!("width:{fixed}px"),
-            _ => format!("min-width:{}px", fixed + free * NAME_PX),
-        };
-        let mut markup = format!("<div class=\"scroll\"><table style=\"{width}\">\n<colgroup>");
+        let rule = if self.standing().any(Column::is_free) { "min-width" } else { "width" };
+        let mut markup = format!("<div class=\"scroll\"><table style=\"{rule}:{needed}px\">\n<colgroup>");
         for column in self.standing() {
-            let width = column.width.map(|width| format!(" style=\"width:{width}px\"")).unwrap_or_default();
-            let _ = write!(markup, "<col{width}>");
+            match column.width {
+                _ if column.is_free() => markup.push_str("<col>"),
+                width => _ = write!(markup, "<col style=\"width:{width}px\">"),
+            }
         }
         markup.push_str("</colgroup>\n<thead><tr>");
         for column in self.standing() {
