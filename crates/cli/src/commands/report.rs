@@ -29,7 +29,7 @@ The file needs nothing else: no network, no scripts. It is below 2 MB, so that i
 
 Examples:
   stepscope report trace.json.gz -o report.html
-  stepscope report runs/ -o report.html                    ranks side by side, and who makes the others wait
+  stepscope report runs/ -o report.html                    ranks side by side
   stepscope report trace.json.gz --step 2-5 -o steps.html  of some steps
   stepscope report trace.json.gz -f md -o report.md        the tables as Markdown",
             )
@@ -233,7 +233,8 @@ fn stretches(timeline: &Timeline, question: &Question) -> Vec<(String, i64, i64)
         [step] => stretches.push((step_label(&step.name), step.start_ns, step.end_ns)),
         [first, .., last] => {
             let end_ns = steps.iter().map(|step| step.end_ns).max().unwrap_or(last.end_ns);
-            stretches.push((format!("{} steps", steps.len()), first.start_ns, end_ns));
+            let count = text::value(&Cell::Int(steps.len() as i64), Unit::Plain);
+            stretches.push((format!("{count} steps"), first.start_ns, end_ns));
         }
     }
     let mut complete: Vec<&TimelineStep> = steps.into_iter().filter(|step| step.complete).collect();

@@ -153,7 +153,7 @@ fn upright(bars: &[Bar]) -> String {
     let _ = writeln!(
         markup,
         "</svg><div class=\"ends\"><span>{}</span><span>largest {}{grouped}</span><span>{}</span></div></div>",
-        label(columns.first()),
+        label(bars.first()),
         escaped(&duration(largest as i64)),
         label(bars.last())
     );

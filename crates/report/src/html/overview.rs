@@ -8,7 +8,7 @@ use super::chart::{bars_of, meter, sparks, stacked};
 use super::escape::{escaped, shortened};
 use super::section::{paragraph, reasons};
 use super::table::{Rows, null, swatch, table};
-use super::words::{figure, figure_text, sentence_case};
+use super::words::{figure, figure_text, sentence_case, unbroken};
 use crate::number::{Format, number};
 
 const LONGEST_TEXT: usize = 2_000;
@@ -19,7 +19,7 @@ const DEVICE_ROWS: Rows = Rows { open: 8, most: 64 };
 pub(super) fn lede(summary: &Report) -> String {
     let sentence = texts(summary).find(|text| text.tone == Tone::Strong && text.label.is_none());
     let sentence = sentence.map_or("No complete step in this recording.", |text| &text.text);
-    let mut markup = format!("<h1>{}</h1>\n", shortened(sentence, LONGEST_TEXT));
+    let mut markup = format!("<h1>{}</h1>\n", unbroken(&shortened(sentence, LONGEST_TEXT)));
     let head = head(summary);
     let facts = head.and_then(|text| text.text.split_once('\n')).map_or("", |(_, facts)| facts);
     let _ = writeln!(markup, "<p class=\"sub\">{}</p>", shortened(facts, LONGEST_TEXT).replace(" · ", "<i>·</i>"));
@@ -127,11 +127,16 @@ pub(super) fn strip(summary: &Report) -> String {
     markup.extend(stats.iter().map(Stat::markup));
     markup.push_str("</div>\n");
     markup.extend(texts(summary).filter(|text| text.label == Some("compute")).map(paragraph));
-    if let Some(devices) = table_named(summary, "devices").filter(|devices| devices.rows.len() > 1) {
-        let _ = write!(markup, "<h3>Devices</h3>\n{}", table(devices, &summary.missing, DEVICE_ROWS));
-    }
-    markup.push_str(&reasons(&summary.missing));
+    markup.push_str(&reasons(&summary.missing, None));
     markup
+}
+
+/// Devices side by side, if there are several.
+pub(super) fn devices(summary: &Report) -> Option<String> {
+    let devices = table_named(summary, "devices").filter(|devices| devices.rows.len() > 1)?;
+    let of_devices = summary.missing.iter().filter(|missing| missing.path.starts_with("devices"));
+    let why = reasons(&of_devices.cloned().collect::<Vec<_>>(), Some(devices));
+    Some(format!("{}{why}", table(devices, &summary.missing, DEVICE_ROWS)))
 }
 
 fn has_column(table: &ReportTable, name: &str) -> bool {
@@ -244,7 +249,7 @@ pub(super) fn findings(report: &Report) -> String {
     let Some(rows) = table_named(report, "rows").filter(|rows| !rows.rows.is_empty()) else {
         let words =
             if report.missing.is_empty() { "<p class=\"plain\">No rule found anything to change.</p>\n" } else { "" };
-        return format!("{words}{}", reasons(&report.missing));
+        return format!("{words}{}", reasons(&report.missing, None));
     };
     let about = "<p class=\"about\">Time at stake is what the trace measured, not a promise.</p>\n".to_owned();
     std::iter::once(about).chain((0..rows.rows.len()).map(|row| finding(rows, row))).collect()
@@ -273,7 +278,7 @@ fn finding(rows: &ReportTable, row: usize) -> String {
         escaped(text(rows, row, "severity")),
         icon_markup(icon),
         shortened(text(rows, row, "title"), LONGEST_TEXT),
-        shortened(&evidence, LONGEST_TEXT),
+        unbroken(&shortened(&evidence, LONGEST_TEXT)),
         shortened(text(rows, row, "fix"), LONGEST_TEXT),
         shortened(text(rows, row, "not_this"), LONGEST_TEXT)
     )

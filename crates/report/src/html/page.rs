@@ -75,6 +75,9 @@ pub fn render(page: &Page<'_>) -> String {
         let steps = format!("{about}{steps}{}{}", as_table(page.steps), ranks(page.ranks));
         blocks.push(("steps", "Where each step goes", steps));
     }
+    if let Some(devices) = overview::devices(page.summary) {
+        blocks.push(("devices", "Devices", devices));
+    }
     blocks.push(("findings", "What to change", overview::findings(page.findings)));
     let pictures: String = page.pictures.iter().map(picture).collect();
     if !pictures.is_empty() {

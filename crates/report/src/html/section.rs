@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use stepscope_model::{Cell, Metric, Missing, Part, Report, Text, Tone};
+use stepscope_model::{Cell, Metric, Missing, Part, Report, ReportTable, Text, Tone};
 
 use super::chart::curve;
 use super::escape::{escaped, shortened};
 use super::table::{Rows, null, table};
-use super::words::{figure, sentence_case, title_of};
+use super::words::{figure, sentence_case, title_of, unbroken};
 use crate::number::number;
 use crate::text::{self, TextOptions};
 
@@ -69,13 +69,13 @@ pub(super) fn body(report: &Report, rows: Rows) -> String {
     markup
 }
 
-/// Why values are missing, as lines.
-pub(super) fn reasons(missing: &[Missing]) -> String {
-    let report = Report { missing: missing.to_vec(), ..Report::default() };
-    text::with_reasons(&report)
-        .iter()
-        .map(|part| if let Part::Text(text) = part { paragraph(text) } else { String::new() })
-        .collect()
+/// Why values are missing, as lines: whole parts of an answer, and columns of the table if there is one.
+pub(super) fn reasons(missing: &[Missing], table: Option<&ReportTable>) -> String {
+    let parts = table.map(|table| Part::Table(table.clone())).into_iter().collect();
+    let report = Report { parts, missing: missing.to_vec(), ..Report::default() };
+    let told = text::with_reasons(&report);
+    let lines = told.iter().filter_map(|part| if let Part::Text(text) = part { Some(paragraph(text)) } else { None });
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// A sentence, a line with a word before it, or code.
@@ -87,7 +87,7 @@ pub(super) fn paragraph(text: &Text) -> String {
     if text.is_code {
         return format!("<pre>{words}</pre>\n");
     }
-    let words = words.replace('\n', "<br>");
+    let words = unbroken(&words).replace('\n', "<br>");
     let right = text.right.as_ref().map(|right| format!(" · {}", escaped(right))).unwrap_or_default();
     match (text.label, text.tone) {
         // The lines that say why something is missing need no word: the sign is in them.

@@ -58,6 +58,24 @@ pub fn step_label(name: &str) -> String {
     }
 }
 
+/// A sentence whose numbers keep their units: no line ends between them.
+pub(super) fn unbroken(sentence: &str) -> String {
+    const UNITS: [&str; 17] = [
+        "ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "GB/s", "GFLOP", "TFLOP", "GFLOP/s",
+        "TFLOP/s",
+    ];
+    let mut kept = String::with_capacity(sentence.len());
+    for word in sentence.split_inclusive(' ') {
+        let is_unit = UNITS.contains(&word.trim_end_matches([' ', '.', ',', ';', ':']));
+        if is_unit && kept.ends_with(' ') && kept.trim_end().ends_with(|letter: char| letter.is_ascii_digit()) {
+            kept.pop();
+            kept.push('\u{a0}');
+        }
+        kept.push_str(word);
+    }
+    kept
+}
+
 /// A figure for itself, and its unit: `177.6` and `ms`.
 pub(super) fn figure(cell: &Cell, unit: Unit) -> (String, String) {
     let text = Format::of_figures(unit, &[cell]).show(cell);
@@ -105,6 +123,15 @@ mod tests {
         assert_eq!(step_label("ProfilerStep#7"), "step 7");
         assert_eq!(step_label("Optimizer.step#SGD.step"), "Optimizer.step#SGD.step");
         assert_eq!(step_label(""), "");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(
+            unbroken("A step takes 177.6 ms: 3 s of 4 steps."),
+            "A step takes 177.6\u{a0}ms: 3\u{a0}s of 4 steps."
+        );
+        assert_eq!(unbroken("  ms 5\nms"), "  ms 5\nms");
     }
 
     #[test]
