@@ -8,6 +8,7 @@ import { tableFromIPC } from "@uwdata/flechette";
 import { openPage, settled, startBrowser } from "./browser.mjs";
 import { privateBytes, renderers } from "./memory.mjs";
 import { moveAround, watchFrames } from "./motion.mjs";
+import { randomNumbers } from "./random.mjs";
 import { CATEGORIES, scriptTimes } from "./script_time.mjs";
 import { startServer } from "./server.mjs";
 
@@ -179,15 +180,4 @@ function report(found) {
 function quantile(numbers, share) {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
-}
-
-/** The same numbers from 0 to 1 in every run (mulberry32). */
-function randomNumbers(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,28 +1,15 @@
 // Walks through the pages as a person would: node e2e/run.mjs URL [--run RUN] [--widths 1280,1920] [--pictures FOLDER]
 // [--only PAGE] [--pages-only]
 // URL is what `stepscope open --no-open` prints, with its token.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { accessibilityFindings, openPage, settled, startBrowser } from "./browser.mjs";
 import { expectedComplaints, journeys } from "./journeys.mjs";
 
-const PAGES = [
-  "overview",
-  "timeline",
-  "operators",
-  "kernels",
-  "modules",
-  "transfers",
-  "communication",
-  "memory",
-  "steps",
-  "launches",
-  "regions",
-  "distributed",
-  "compare",
-  "sql",
-];
+const route = readFileSync(new URL("../src/state/route.ts", import.meta.url), "utf8");
+const [, list] = /PAGES = (\[[^\]]*\])/.exec(route);
+const PAGES = JSON.parse(list.replace(/,\s*\]/, "]"));
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

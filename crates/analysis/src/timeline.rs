@@ -1,10 +1,11 @@
-//! What a timeline shows of one recording: its frame, the spans of a track, one span with everything around it, what a
-//! search finds, and a still picture.
+//! What a timeline shows of one recording: its frame, the spans of a track, its curves, one span with everything around
+//! it, what a search finds, and a still picture.
 //!
 //! Times count from the first event of the recording, as `--from` and `--to` do, and a `depth` is the lane of a track:
 //! spans of different families overlap, so each family has lanes of its own.
 
 mod answer;
+mod counters;
 mod picture;
 mod search;
 mod shape;
@@ -12,8 +13,10 @@ mod span;
 mod track;
 
 use stepscope_engine::CancelFlag;
-use stepscope_model::{SourceRecord, Timeline, TimelineCounter, TimelineStep, TimelineTrack, Unit};
+use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack};
 
+pub(crate) use self::counters::CurveCache;
+pub use self::counters::CurveRange;
 pub use self::picture::Stretch;
 pub(crate) use self::shape::ShapeCache;
 pub use self::track::TrackRange;
@@ -38,7 +41,6 @@ impl Workspace {
             zero_ns: steps.first().map_or(0, |step| step.start_ns),
             steps,
             tracks: self.timeline_tracks(source, cancel)?,
-            counters: self.timeline_counters(source, cancel)?,
         })
     }
 
@@ -102,27 +104,6 @@ impl Workspace {
             }
         };
         Ok((0..frame.rows()).map(track).collect())
-    }
-
-    fn timeline_counters(
-        &self,
-        source: &SourceRecord,
-        cancel: &CancelFlag,
-    ) -> Result<Vec<TimelineCounter>, AnalysisError> {
-        let sql = format!(
-            "SELECT coalesce(name, '') AS name, series, count(*) AS points FROM counters
-             WHERE {} AND value IS NOT NULL GROUP BY name, series ORDER BY name, series",
-            condition(source)
-        );
-        let frame = Frame::new(self.ask(&sql, cancel)?);
-        let (names, series, points) = (frame.text("name")?, frame.text("series")?, frame.required_i64("points")?);
-        let counter = |row: usize| {
-            let name = names[row].clone().unwrap_or_default();
-            let series = series[row].as_deref().filter(|series| *series != name && !series.is_empty());
-            let name = series.map_or_else(|| name.clone(), |series| format!("{name} · {series}"));
-            TimelineCounter { unit: Unit::of_name(&name), name, points: points[row] }
-        };
-        Ok((0..frame.rows()).map(counter).collect())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::frame::Frame;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
-use crate::timeline::ShapeCache;
+use crate::timeline::{CurveCache, ShapeCache};
 use crate::trim::Trimmed;
 use crate::{metrics, views};
 
@@ -29,6 +29,8 @@ pub struct Workspace {
     settings: Settings,
     /// Lanes of timelines that were worked out before.
     shapes: ShapeCache,
+    /// Curves of the timeline that was looked at last.
+    curves: CurveCache,
     /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
     _held: Held,
 }
@@ -115,6 +117,11 @@ impl Workspace {
     /// Lanes of timelines that were worked out before.
     pub(crate) fn shape_cache(&self) -> &ShapeCache {
         &self.shapes
+    }
+
+    /// Curves of the timeline that was looked at last.
+    pub(crate) fn curve_cache(&self) -> &CurveCache {
+        &self.curves
     }
 
     fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {
@@ -333,7 +340,8 @@ impl Workspace {
         let memory_limit_bytes = settings.memory_limit_bytes() as usize;
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
-        Ok(Self { run, sources, engine, settings: settings.clone(), shapes: ShapeCache::default(), _held: held })
+        let (shapes, curves) = (ShapeCache::default(), CurveCache::default());
+        Ok(Self { run, sources, engine, settings: settings.clone(), shapes, curves, _held: held })
     }
 
     fn is_damaged(&self) -> bool {

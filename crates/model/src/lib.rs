@@ -37,5 +37,6 @@ pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
 pub use source::{Device, RankFrom, SourceId, SourceRecord};
 pub use timeline::{
-    SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCounter, TimelineStep, TimelineTrack,
+    SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep,
+    TimelineTrack,
 };

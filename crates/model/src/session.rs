@@ -64,10 +64,13 @@ pub struct SourceSummary {
     /// Elements of the event list.
     pub events: u64,
     /// Start of the first event, by the clock of the recording.
+    #[cfg_attr(test, ts(type = "number | bigint | null"))]
     pub first_ns: Option<i64>,
     /// End of the last event.
+    #[cfg_attr(test, ts(type = "number | bigint | null"))]
     pub last_ns: Option<i64>,
     /// Grade of its health: good, partial or poor.
+    #[cfg_attr(test, ts(type = "\"good\" | \"partial\" | \"poor\""))]
     pub health: String,
     /// Names of its devices.
     pub devices: Vec<String>,

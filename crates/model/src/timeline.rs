@@ -20,8 +20,6 @@ pub struct Timeline {
     pub steps: Vec<TimelineStep>,
     /// Threads, streams and lanes, in the order of the trace.
     pub tracks: Vec<TimelineTrack>,
-    /// Curves.
-    pub counters: Vec<TimelineCounter>,
 }
 
 /// One step.
@@ -66,16 +64,32 @@ pub struct TimelineTrack {
     pub last_ns: Option<i64>,
 }
 
+/// The curves of a recording in a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TimelineCurves {
+    /// Memory, queues of launches, then counters of the trace.
+    pub curves: Vec<TimelineCurve>,
+}
+
 /// One curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct TimelineCounter {
+pub struct TimelineCurve {
+    /// memory, queue or counter.
+    pub kind: String,
     /// What people call it.
     pub name: String,
+    /// What it is measured at, such as gpu0 or stream 7; empty when there is nothing to tell apart.
+    pub place: String,
+    /// Device that it belongs to.
+    pub device: Option<i64>,
     /// Unit of its values.
     pub unit: Unit,
-    /// Number of its points.
-    pub points: i64,
+    /// Its highest value in the whole recording, so that an axis stays as it is.
+    pub most: f64,
+    /// Changes: time and value, which holds until the next.
+    pub points: Vec<(i64, f64)>,
 }
 
 /// The columns of a span that are not null, by name.

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::{Report, Search, Session, SpanDetails, Timeline};
+use crate::{Report, Search, Session, SpanDetails, Timeline, TimelineCurves};
 
 /// What cannot be read off a type because it is written in a way of its own.
 const HEAD: &str = "\
 // Generated from the Rust types of crates/model. Do not edit: run the tests with STEPSCOPE_UPDATE=1.
 
-export type Cell = null | boolean | number | string | Array<number> | { [key: string]: unknown };
+/** Integers beyond 2^53 come as text; in columns of numbers the page makes them `bigint`. */
+export type Cell = null | boolean | number | bigint | string | Array<number> | { [key: string]: unknown };
 
 export type SpanRow = { [column: string]: Cell };
 
@@ -38,6 +39,7 @@ fn declarations() -> String {
     found.visit::<Session>();
     found.visit::<Report>();
     found.visit::<Timeline>();
+    found.visit::<TimelineCurves>();
     found.visit::<SpanDetails>();
     found.visit::<Search>();
     found.declared.into_values().fold(HEAD.to_owned(), |text, declaration| format!("{text}\nexport {declaration}\n"))

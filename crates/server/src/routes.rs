@@ -30,13 +30,14 @@ pub(crate) struct Route {
 }
 
 /// Every endpoint.
-static ROUTES: [&Route; 8] = [
+static ROUTES: [&Route; 9] = [
     &session::ROUTE,
     &analyses::ROUTE,
     &metrics::ROUTE,
     &sql::ROUTE,
     &timeline::ROUTE,
     &timeline::TRACK_ROUTE,
+    &timeline::CURVES_ROUTE,
     &spans::ROUTE,
     &search::ROUTE,
 ];

@@ -1,6 +1,7 @@
 // Generated from the Rust types of crates/model. Do not edit: run the tests with STEPSCOPE_UPDATE=1.
 
-export type Cell = null | boolean | number | string | Array<number> | { [key: string]: unknown };
+/** Integers beyond 2^53 come as text; in columns of numbers the page makes them `bigint`. */
+export type Cell = null | boolean | number | bigint | string | Array<number> | { [key: string]: unknown };
 
 export type SpanRow = { [column: string]: Cell };
 
@@ -137,11 +138,11 @@ export type SourceSummary = {
   /** Elements of the event list. */
   events: number,
   /** Start of the first event, by the clock of the recording. */
-  first_ns: number | null,
+  first_ns: number | bigint | null,
   /** End of the last event. */
-  last_ns: number | null,
+  last_ns: number | bigint | null,
   /** Grade of its health: good, partial or poor. */
-  health: string,
+  health: "good" | "partial" | "poor",
   /** Names of its devices. */
   devices: Array<string>,
   /** Steps whose device work was recorded to the end. */
@@ -212,17 +213,28 @@ export type Timeline = {
   steps: Array<TimelineStep>,
   /** Threads, streams and lanes, in the order of the trace. */
   tracks: Array<TimelineTrack>,
-  /** Curves. */
-  counters: Array<TimelineCounter>,
 };
 
-export type TimelineCounter = {
+export type TimelineCurve = {
+  /** memory, queue or counter. */
+  kind: string,
   /** What people call it. */
   name: string,
+  /** What it is measured at, such as gpu0 or stream 7; empty when there is nothing to tell apart. */
+  place: string,
+  /** Device that it belongs to. */
+  device: number | null,
   /** Unit of its values. */
   unit: Unit,
-  /** Number of its points. */
-  points: number,
+  /** Its highest value in the whole recording, so that an axis stays as it is. */
+  most: number,
+  /** Changes: time and value, which holds until the next. */
+  points: Array<[number, number]>,
+};
+
+export type TimelineCurves = {
+  /** Memory, queues of launches, then counters of the trace. */
+  curves: Array<TimelineCurve>,
 };
 
 export type TimelineStep = {

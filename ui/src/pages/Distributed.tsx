@@ -7,6 +7,7 @@ import type { Cell, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { EmptyState } from "../shell/states";
+import { lossDoubt } from "../state/health";
 import { choice, pageAddress } from "../state/route";
 import { ranks, run, source } from "../state/session";
 import { Null, Swatch } from "../report/cells";
@@ -112,7 +113,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
   const hasWaits = () => wait() > 0;
   return (
     <div class="page">
-      <Lede sentence={sentence(props.comms) ?? sentence(props.steps)} facts={facts()} />
+      <Lede sentence={sentence(props.comms) ?? sentence(props.steps)} facts={facts()} doubt={lossDoubt()} />
       <div class="strip">
         <Stat
           label="Step time, slowest rank"

@@ -1,14 +1,15 @@
-// Memory: its curve, its peak, who allocates it and what is never freed.
+// Memory: its curve, what is alive at its peak, who allocates it and what is never freed.
 import { createMemo, For, Show, type JSX } from "solid-js";
 import { figureText, numberOf } from "../format/number";
 import { MemoryChart, type Curve } from "../charts/MemoryChart";
-import { analysis } from "../server/questions";
+import { analysis, curves as askCurves } from "../server/questions";
 import type { Report, SeriesPart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { EmptyState } from "../shell/states";
+import { lossDoubt } from "../state/health";
 import { choose, pageAddress } from "../state/route";
-import { fromZero, run, scope, source, timelineOutline } from "../state/session";
+import { fromZero, run, scope, source, sourceKey, timelineOutline } from "../state/session";
 import { Lede, SmallTable, Stat } from "../report/parts";
 import { cellNamed, sentence, tableNamed } from "../report/table";
 
@@ -83,7 +84,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
     props.report.missing.find((missing) => missing.path.includes("peak"))?.reason ?? "memory totals not recorded";
   return (
     <div class="page">
-      <Lede sentence={sentence(props.report)} facts={facts()} />
+      <Lede sentence={sentence(props.report)} facts={facts()} doubt={lossDoubt()} />
       <div class="strip">
         <Show
           when={figure("peak_allocated_bytes") !== null}
@@ -127,6 +128,19 @@ function MemoryOf(props: { report: Report }): JSX.Element {
       </div>
       <CurvePanel report={props.report} device={device()} />
       <div class="cols memory-grid">
+        <Show when={tableNamed(props.report, "at_peak")}>
+          {(alive) => (
+            <section class="panel">
+              <header>
+                <h2>Alive at the peak</h2>
+                <span class="what">{alive().notes.join(", ")}</span>
+              </header>
+              <div class="scrolled" role="region" tabindex="0" aria-label="Alive at the peak">
+                <SmallTable table={alive()} missing={props.report.missing} />
+              </div>
+            </section>
+          )}
+        </Show>
         <section class="panel">
           <header>
             <h2>By operator</h2>
@@ -194,6 +208,9 @@ const DEVICE_COLUMNS = [
   "alloc_without_free",
 ];
 
+/** Columns of the curve; the server keeps up to four points of each. */
+const CURVE_COLUMNS = 600;
+
 const COLORS: Record<string, { color: string; isDashed: boolean }> = {
   allocated: { color: "--kernel", isDashed: false },
   reserved: { color: "--ink-2", isDashed: true },
@@ -205,6 +222,21 @@ function CurvePanel(props: { report: Report; device: string }): JSX.Element {
     props.report.parts.filter(
       (part): part is SeriesPart => part.kind === "series" && part.name.startsWith(`${props.device}_`),
     );
+  // The report is thinned out for a terminal. Of a chosen step it has the part, which a range would not tell.
+  const question = createMemo(() => {
+    const [key, parameters] = [sourceKey(), scope()];
+    return key && parameters && parameters.step === undefined
+      ? { key, from: Number(parameters.from ?? 0), to: Number(parameters.to ?? outline()?.end_ns ?? 0) + 1 }
+      : undefined;
+  });
+  const [fine] = createAnswer(question, ({ key, from, to }, signal) =>
+    askCurves(key, from, to, CURVE_COLUMNS, signal),
+  );
+  const pointsOf = (part: SeriesPart): [number, number][] => {
+    const isFine = question() !== undefined && !part.name.endsWith("_reserved_bytes");
+    const curve = fine.latest?.curves.find((curve) => curve.kind === "memory" && curve.place === props.device);
+    return isFine && curve ? curve.points : part.points;
+  };
   const curves = (): Curve[] =>
     series().map((part) => {
       const label = part.name
@@ -215,7 +247,7 @@ function CurvePanel(props: { report: Report; device: string }): JSX.Element {
       return {
         label,
         ...(COLORS[label] ?? COLORS.allocated!),
-        points: part.points.map(([time, bytes]) => [time - zero, bytes]),
+        points: pointsOf(part).map(([time, bytes]) => [time - zero, bytes]),
       };
     });
   const steps = () =>

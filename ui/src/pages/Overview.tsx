@@ -7,10 +7,11 @@ import type { Cell, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { rowCount } from "../shell/counts";
-import { HealthBadge, healthFigures, healthText } from "../shell/HealthSheet";
+import { HealthBadge, healthText } from "../shell/HealthSheet";
+import { healthFigures, lossDoubt, operatorDoubt } from "../state/health";
 import { pageAddress, type Page } from "../state/route";
 import { chosenSteps, run, scope, source, sourceKey } from "../state/session";
-import { Bar, Ends, Null } from "../report/cells";
+import { Bar, Doubt, Ends, Null } from "../report/cells";
 import { Lede, Stat } from "../report/parts";
 import { cellNamed, sentence, tableNamed, texts } from "../report/table";
 import { Findings } from "./Findings";
@@ -30,6 +31,7 @@ export function Overview(): JSX.Element {
             <Lede
               sentence={sentence(summary()) ?? "No complete step in this recording."}
               facts={headFacts(summary())}
+              doubt={lossDoubt()}
             />
             <Figures report={summary()} />
             <div class="cols overview-grid">
@@ -40,8 +42,15 @@ export function Overview(): JSX.Element {
                 what={topUnit(tableNamed(summary(), "operators"))}
                 page="operators"
                 table={tableNamed(summary(), "operators")}
+                doubt={operatorDoubt()}
               />
-              <TopRows title="Top kernels" what="total" page="kernels" table={tableNamed(summary(), "kernels")} />
+              <TopRows
+                title="Top kernels"
+                what="total"
+                page="kernels"
+                table={tableNamed(summary(), "kernels")}
+                doubt={lossDoubt()}
+              />
               <HealthPanel note={texts(summary()).find((text) => text.label === "health")?.text} />
             </div>
           </>
@@ -74,10 +83,14 @@ function Figures(props: { report: Report }): JSX.Element {
     return Array.isArray(cell) && cell.length > 1 ? cell : undefined;
   };
   const peak = () => ofDevice("memory_peak_bytes");
+  /** How much of the kernel time an estimate is made from. */
+  const covers = (estimate: string, coverage: string) =>
+    ofDevice(estimate) === null ? undefined : `covers ${figureText("ratio", ofDevice(coverage))} of kernel time`;
   return (
     <div class="strip">
       <Stat
         label="Step time, p50"
+        doubt={lossDoubt()}
         unit="ns"
         value={time("p50_ns")}
         reason="no complete step"
@@ -95,6 +108,7 @@ function Figures(props: { report: Report }): JSX.Element {
             {(name) => (
               <Stat
                 label={`Step time, ${name.replace("_ns", "")}`}
+                doubt={lossDoubt()}
                 unit="ns"
                 value={time(name)}
                 reason="no complete step"
@@ -105,6 +119,7 @@ function Figures(props: { report: Report }): JSX.Element {
       >
         <Stat
           label="GPU utilisation"
+          doubt={lossDoubt()}
           unit="ratio"
           value={ofDevice("gpu_utilization_ratio")}
           note={`busy with copies ${figureText("ratio", ofDevice("gpu_busy_ratio"))}`}
@@ -114,17 +129,20 @@ function Figures(props: { report: Report }): JSX.Element {
           unit="ratio"
           value={ofDevice("est_sm_efficiency_ratio")}
           reason={reasonOf(props.report, "est_sm_efficiency_ratio")}
-          note={ofDevice("est_sm_efficiency_ratio") === null ? undefined : "from blocks and SMs"}
+          note={covers("est_sm_efficiency_ratio", "blocks_per_sm_coverage_ratio")}
+          doubt={lossDoubt()}
         />
         <Stat
           label="Est. occupancy"
           unit="ratio"
           value={ofDevice("est_achieved_occupancy_ratio")}
           reason={reasonOf(props.report, "est_achieved_occupancy_ratio")}
-          note={ofDevice("est_achieved_occupancy_ratio") === null ? undefined : "mean by kernel time"}
+          note={covers("est_achieved_occupancy_ratio", "occupancy_coverage_ratio")}
+          doubt={lossDoubt()}
         />
         <Stat
           label="Tensor cores"
+          doubt={lossDoubt()}
           unit="ratio"
           value={ofDevice("tensor_core_lower_bound_ratio")}
           before="≥ "
@@ -135,6 +153,7 @@ function Figures(props: { report: Report }): JSX.Element {
           fallback={
             <Stat
               label="Memory growth, peak"
+              doubt={lossDoubt()}
               unit="bytes"
               value={ofDevice("memory_growth_bytes")}
               reason={reasonOf(props.report, "memory_growth_bytes") ?? "memory not recorded"}
@@ -150,6 +169,7 @@ function Figures(props: { report: Report }): JSX.Element {
         >
           <Stat
             label="Memory, peak"
+            doubt={lossDoubt()}
             unit="bytes"
             value={peak()}
             note={`growth ${figureText("bytes", ofDevice("memory_growth_bytes"))}`}
@@ -167,7 +187,13 @@ function topUnit(table: TablePart | undefined): string {
 }
 
 /** The first rows of a table, one line each. */
-function TopRows(props: { title: string; what: string; page: Page; table: TablePart | undefined }): JSX.Element {
+function TopRows(props: {
+  title: string;
+  what: string;
+  page: Page;
+  table: TablePart | undefined;
+  doubt: string | undefined;
+}): JSX.Element {
   const column = () => props.table?.columns.find((column) => column.unit === "ns" && column.look !== "hidden");
   const steps = () => {
     const chosen = chosenSteps();
@@ -187,6 +213,7 @@ function TopRows(props: { title: string; what: string; page: Page; table: TableP
         <span class="what">
           {props.what}
           {steps() > 0 ? ", a step" : ""}
+          <Show when={props.doubt}>{(doubt) => <Doubt reason={doubt()} />}</Show>
         </span>
         <a class="more plain-link" href={pageAddress(props.page)}>
           {rowCount(props.page) === undefined ? "all" : `${rowCount(props.page)} ${props.page}`}

@@ -9,6 +9,7 @@ import { createAnswer } from "../state/answer";
 import { Icon } from "../shell/icons";
 import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
+import { lossDoubt, operatorDoubt } from "../state/health";
 import { choice, choose, goTo, pageAddress } from "../state/route";
 import { chosenSteps, run, scope, source, timelineOutline } from "../state/session";
 import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
@@ -21,6 +22,8 @@ import { Stacks } from "./Stacks";
 import type { TablePageEntry } from "./table_pages";
 
 const ROW_LIMIT = 5000;
+/** Analyses that give device time to operators. */
+const BY_OPERATOR = ["ops", "modules", "regions"];
 
 type Question = { run: string; name: string; parameters: Parameters };
 
@@ -153,11 +156,16 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
 function Above(props: { report: Report; others: TablePart[] }): JSX.Element {
   const facts = () => texts(props.report).find((text) => text.tone === "plain" && text.label === null)?.text;
   const metrics = () => props.report.parts.filter((part) => part.kind === "metric");
-  const isNeeded = () => sentence(props.report) !== undefined || facts() !== undefined || props.others.length > 0;
+  const doubt = () => (BY_OPERATOR.includes(props.report.name) ? operatorDoubt() : lossDoubt());
+  const isNeeded = () => Boolean(sentence(props.report) ?? facts() ?? doubt()) || props.others.length > 0;
   return (
     <Show when={isNeeded()}>
       <div class="above">
-        <Lede sentence={sentence(props.report) ?? facts()} facts={sentence(props.report) ? facts() : undefined} />
+        <Lede
+          sentence={sentence(props.report) ?? facts()}
+          facts={sentence(props.report) ? facts() : undefined}
+          doubt={doubt()}
+        />
         <For each={props.others.filter(isStrip)}>{(table) => <Strip table={table} />}</For>
         <Show when={props.others.length === 0}>
           <Metrics metrics={metrics()} />

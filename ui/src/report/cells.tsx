@@ -20,6 +20,15 @@ export function Ends(props: { text: string; whole?: string }): JSX.Element {
   );
 }
 
+/** A mark beside a figure that may be off, with the reason. */
+export function Doubt(props: { reason: string }): JSX.Element {
+  return (
+    <span class="doubt" role="img" title={props.reason} aria-label={`Doubtful: ${props.reason}`}>
+      △
+    </span>
+  );
+}
+
 export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; classPlace: number }): JSX.Element {
   const look = () => props.shown.column.look;
   const value = () => numberOf(props.cell);

@@ -3,14 +3,15 @@ import { For, Show, type JSX } from "solid-js";
 import { columnLabel, sentenceCase } from "../format/names";
 import { figure, numberOf } from "../format/number";
 import type { Cell, Column, MetricPart, Missing, TablePart, Unit } from "../server/types";
-import { CellView, Null, Sparks } from "./cells";
+import { CellView, Doubt, Null, Sparks } from "./cells";
 import { isShownAtFirst, shownColumns } from "./columns";
 
-/** The sentence and one line of facts. */
-export function Lede(props: { sentence?: string; facts?: string }): JSX.Element {
+/** The sentence and one line of facts; why they may be off goes first. */
+export function Lede(props: { sentence?: string; facts?: string; doubt?: string }): JSX.Element {
   return (
     <div class="lede">
       <h1>{props.sentence}</h1>
+      <Show when={props.doubt}>{(doubt) => <p class="doubtful">△ {sentenceCase(doubt())}</p>}</Show>
       <Show when={props.facts}>{(facts) => <Facts text={facts()} />}</Show>
     </div>
   );
@@ -43,6 +44,8 @@ export function Stat(props: {
   reason?: string;
   spark?: number[];
   hasMeter?: boolean;
+  /** Why the value may be off. */
+  doubt?: string;
 }): JSX.Element {
   const shown = () => figure(props.unit, props.value);
   const ratio = () => (props.unit === "ratio" || props.hasMeter ? numberOf(props.value) : null);
@@ -54,6 +57,7 @@ export function Stat(props: {
           {props.before}
           {shown().digits}
           <Show when={shown().symbol}>{(symbol) => <u>{symbol()}</u>}</Show>
+          <Show when={props.doubt}>{(doubt) => <Doubt reason={doubt()} />}</Show>
         </Show>
       </div>
       <Show when={ratio() !== null}>

@@ -1,6 +1,6 @@
 // One function a question, and a memory of the answers: going back to a page shows it at once.
 import { askJson, isAborted, postJson } from "./client";
-import type { Matches, Report, SpanDetails, TimelineOutline } from "./types";
+import type { Matches, Report, SpanDetails, TimelineCurves, TimelineOutline } from "./types";
 
 /** One recording of one rank. */
 export type SourceKey = { run: string; rank: number; window: number };
@@ -25,6 +25,16 @@ export function span(source: SourceKey, spanId: number, signal: AbortSignal): Pr
 export function search(source: SourceKey, text: string, signal: AbortSignal): Promise<Matches> {
   const parameters = { q: text, rank: source.rank, window: source.window, limit: 1000 };
   return askJson(`${runAddress(source.run)}/search${query(parameters)}`, signal);
+}
+
+export function curves(
+  { run, rank, window }: SourceKey,
+  from: number,
+  to: number,
+  width: number,
+  signal: AbortSignal,
+): Promise<TimelineCurves> {
+  return askJson(`${runAddress(run)}/timeline/counters${query({ rank, window, from, to, width })}`, signal);
 }
 
 export async function sql(run: string, statement: string, limit: number, signal?: AbortSignal): Promise<Report> {

@@ -2,7 +2,8 @@
 import { For, Show, type JSX } from "solid-js";
 import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
-import type { Cell, Grade, Report, Unit } from "../server/types";
+import type { Grade, Report, Unit } from "../server/types";
+import { healthFigures, type HealthFigure } from "../state/health";
 import { sourceKey } from "../state/session";
 import { Answer } from "./Answer";
 import { createAnswer } from "../state/answer";
@@ -23,31 +24,6 @@ export function HealthBadge(props: { grade: Grade }): JSX.Element {
       {grade().word}
     </span>
   );
-}
-
-export type HealthFigure = { name: string; value: Cell; reason: Cell; meaning: string };
-
-/** The rows of the health report for one recording. */
-export function healthFigures(report: Report, rank: number, window: number): HealthFigure[] {
-  const table = report.parts.find((part) => part.kind === "table");
-  if (table?.kind !== "table") return [];
-  const place = (name: string) => table.columns.findIndex((column) => column.name === name);
-  const [ofRank, ofWindow, figure, value, reason, meaning] = [
-    "rank",
-    "window",
-    "figure",
-    "value",
-    "reason",
-    "meaning",
-  ].map(place);
-  return table.rows
-    .filter((row) => (ofRank! < 0 || row[ofRank!] === rank) && (ofWindow! < 0 || row[ofWindow!] === window))
-    .map((row) => ({
-      name: String(row[figure!]),
-      value: row[value!] ?? null,
-      reason: row[reason!] ?? null,
-      meaning: String(row[meaning!] ?? ""),
-    }));
 }
 
 /** The value of a health figure in words; its name carries the unit. */

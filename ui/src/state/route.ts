@@ -2,6 +2,7 @@
 // colleague the same thing; only what differs from the default is written.
 import { createMemo, createRoot, createSignal } from "solid-js";
 
+/** In the order of the rail; `e2e/run.mjs` reads this list too. */
 export const PAGES = [
   "overview",
   "timeline",
@@ -34,6 +35,7 @@ export const KEYS = [
   "q",
   "sel",
   "view",
+  "marks",
   "pin",
   "fold",
   "a",

@@ -1,7 +1,6 @@
 // The lanes themselves: canvases that are drawn when something has changed, and the hand and keys that change it.
 import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show, type JSX } from "solid-js";
-import { classLabel } from "../format/names";
-import { count, exactTime } from "../format/number";
+import { exactTime } from "../format/number";
 import type { SourceKey } from "../server/questions";
 import type { SpanRow, TimelineOutline } from "../server/types";
 import { isTyping } from "../shell/keys";
@@ -16,8 +15,8 @@ import { layGround } from "./ground";
 import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
 import { LaneStore } from "./lane_store";
-import { classAt, entryAt, nameAt, pythonLanes, type Lanes } from "./lanes";
-import { drawOverlay, nameOnSpan, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
+import { entryAt, pythonLanes, type Lanes } from "./lanes";
+import { drawOverlay, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
 import { Painter, Rectangles } from "./painter";
 import { readPalette, rgba, type Palette } from "./palette";
 import { RangePane } from "./RangePane";
@@ -26,14 +25,13 @@ import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
 import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
 import { SpanPane } from "./SpanPane";
 import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
+import { tipOf, TipView, type Tip } from "./Tip";
 import { fitted, lengthOf, writeView, type Range } from "./view";
 import { createWalk } from "./walk";
 
 const HIT_PX = 3;
 const SNAP_PX = 6;
 const TALL_SCREEN_PX = 1000;
-
-type Tip = { x: number; y: number; title: string; lines: string[] };
 
 export function Board(props: {
   source: SourceKey;
@@ -72,7 +70,7 @@ export function Board(props: {
   );
   onCleanup(() => store.close());
 
-  const curves = createCurves(source, outline, () => loaded() > 0);
+  const curves = createCurves(source, outline, state.bounds, state.shownView, () => loaded() > 0);
   const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
   const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
   const layout = createMemo(() =>
@@ -80,7 +78,7 @@ export function Board(props: {
       toggled: toggled(),
       pinned: pinned(),
       pythonLanes: (track) => python().get(track) ?? 0,
-      curves: curves(),
+      curves: curves.all(),
       deviceName: (device) => recording()?.devices[device] ?? "",
       laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17,
     }),
@@ -111,6 +109,7 @@ export function Board(props: {
     view: state.view(),
     rows: layout().rows,
     store,
+    finest: curves.finest,
     palette,
     selected: selected(),
     hovered: hovered(),
@@ -139,7 +138,7 @@ export function Board(props: {
       scroll: now.scroll,
     });
     drawOverlay(prepare(above, now.width, now.height), now);
-    drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range);
+    drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range, now.marks);
     // For tests and the bench: what is on screen, once there is something.
     if (scene.rectangles.size > 0) body.dataset.drawn = writeView(now.view);
   }
@@ -251,26 +250,8 @@ export function Board(props: {
       cursor = timeAt(x);
       const found = hit(x, y);
       setHovered(found && spotAt(found));
-      if (!found) {
-        setTip(undefined);
-        return;
-      }
-      const { lanes, entry } = found;
-      const many = lanes.count[entry]!;
-      const lines =
-        many > 1
-          ? [
-              `${count(many)} events, busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`,
-              `longest: ${nameOnSpan(nameAt(lanes, entry), classAt(lanes, entry))}`,
-            ]
-          : [exactTime(lanes.dur[entry]!)];
       const box = above.getBoundingClientRect();
-      setTip({
-        x: box.left + x,
-        y: box.top + y,
-        title: many > 1 ? classLabel(classAt(lanes, entry)) : nameOnSpan(nameAt(lanes, entry), classAt(lanes, entry)),
-        lines: many > 1 ? lines : [...lines, classLabel(classAt(lanes, entry))],
-      });
+      setTip(found && tipOf(found.lanes, found.entry, box.left + x, box.top + y));
     },
     leave: () => (setHovered(undefined), setTip(undefined)),
     drawing: (range) => (setTip(undefined), setDrawing(range)),
@@ -295,6 +276,13 @@ export function Board(props: {
     else if (spot) state.look(fitted({ from: spot.start, to: spot.start + spot.dur }, state.bounds, 0.5), "push");
   };
 
+  /** Keeps what is chosen as a mark, or takes the mark away. */
+  const mark = () => {
+    const spot = selected();
+    const chosen = props.range ?? (spot && { from: spot.start, to: spot.start + spot.dur });
+    if (chosen) state.toggleMark(chosen);
+  };
+
   const { goToMatch, sameName } = createWalk(source, outline, state);
 
   const togglePin = (track: number) => {
@@ -315,7 +303,7 @@ export function Board(props: {
       selected,
       store,
       fit,
-      mark: () => props.range && state.addMark(props.range),
+      mark,
       pin: () => cursorTrack !== undefined && togglePin(cursorTrack),
       sameName: (by) => void sameName(by),
       match: goToMatch,
@@ -363,7 +351,7 @@ export function Board(props: {
       <Show when={range()}>
         {(range) => (
           <Show when={props.range}>
-            <RangePane range={range()} source={source} outline={outline} fit={fit} />
+            <RangePane range={range()} source={source} outline={outline} actions={{ fit, mark }} />
           </Show>
         )}
       </Show>
@@ -381,19 +369,7 @@ export function Board(props: {
           ? `${String(state.details()?.span.name)}, ${exactTime(Number(state.details()?.span.dur_ns))}`
           : ""}
       </div>
-      <Show when={tip()}>
-        {(tip) => (
-          <div
-            class="tip"
-            style={{ left: `${Math.min(tip().x + 14, window.innerWidth - 440)}px`, top: `${tip().y + 16}px` }}
-          >
-            <b>{tip().title}</b>
-            {tip().lines.map((line) => (
-              <div class="muted">{line}</div>
-            ))}
-          </div>
-        )}
-      </Show>
+      <Show when={tip()}>{(tip) => <TipView tip={tip()} />}</Show>
     </>
   );
 }

@@ -18,7 +18,7 @@ export function RangePane(props: {
   range: Range;
   source: SourceKey;
   outline: TimelineOutline;
-  fit: () => void;
+  actions: { fit: () => void; mark: () => void };
 }): JSX.Element {
   const statement = createMemo(() =>
     classStatement(props.range, props.source, BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns)),
@@ -140,8 +140,11 @@ export function RangePane(props: {
           }}
         </Answer>
         <div class="buttons">
-          <button class="btn" onClick={() => props.fit()}>
+          <button class="btn" onClick={() => props.actions.fit()}>
             Zoom to range <kbd>f</kbd>
+          </button>
+          <button class="btn" onClick={() => props.actions.mark()}>
+            Mark <kbd>m</kbd>
           </button>
           <a class="btn" href={pageAddress("operators")}>
             Operators

@@ -1,14 +1,54 @@
-// Asks for the curves below the streams.
+// Asks for the curves below the streams: the whole recording once, and what is on screen finely where that says more.
 import { createMemo } from "solid-js";
-import { analysis, type SourceKey } from "../server/questions";
+import { curves, type SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
 import { createAnswer } from "../state/answer";
-import { source } from "../state/session";
-import { memoryCurves, type Curve } from "./curves";
+import { rangeAround, shownCurves, type Curve } from "./curves";
+import { lengthOf, type Range } from "./view";
+
+/** Columns that a curve has across the screen; the server keeps up to four points of each. */
+const COLUMNS = 600;
+
+export type Curves = {
+  /** Coarse, in the order of the server. */
+  all: () => Curve[];
+  /** The finest that is known of one where it is looked at. */
+  finest: (curve: Curve, view: Range) => Curve;
+};
 
 /** Asked once there are lanes to see, as it is the lesser part of the picture. */
-export function createCurves(key: SourceKey, outline: TimelineOutline, isReady: () => boolean): () => Curve[] {
-  const question = createMemo(() => (isReady() && (source()?.rows.memory_events ?? 0) > 0 ? key : undefined));
-  const [report] = createAnswer(question, (key) => analysis(key.run, "memory", { rank: key.rank, window: key.window }));
-  return createMemo(() => (report.error || !report.latest ? [] : memoryCurves(report.latest, outline.zero_ns)));
+export function createCurves(
+  source: SourceKey,
+  outline: TimelineOutline,
+  bounds: Range,
+  view: () => Range,
+  isReady: () => boolean,
+): Curves {
+  const ask = async (range: Range, signal: AbortSignal): Promise<Curve[]> => {
+    const [from, to] = [Math.max(bounds.from, range.from), Math.min(bounds.to, range.to)];
+    const columns = Math.round((COLUMNS * lengthOf(range)) / Math.min(lengthOf(view()), lengthOf(range)));
+    const zero = outline.zero_ns;
+    const answer = await curves(source, Math.floor(from + zero), Math.ceil(to + zero) + 1, columns, signal);
+    return shownCurves(answer.curves, zero, { from, to });
+  };
+  const wanted = createMemo(() => isReady());
+  const [whole] = createAnswer(
+    () => (wanted() ? bounds : undefined),
+    (range, signal) => ask(range, signal),
+  );
+  // Few points are all there are.
+  const isCoarse = () => (whole.latest ?? []).some((curve) => curve.times.length > COLUMNS);
+  const near = createMemo(() => (isCoarse() ? rangeAround(view()) : undefined), undefined, {
+    equals: (a, b) => a?.from === b?.from && a?.to === b?.to,
+  });
+  const [fine] = createAnswer(near, ask);
+  return {
+    all: () => whole.latest ?? [],
+    finest: (curve, view) => {
+      const known = fine.latest?.find((other) => other.key === curve.key);
+      const covers =
+        known && known.from <= Math.max(view.from, bounds.from) && known.to >= Math.min(view.to, bounds.to);
+      return covers ? known : curve;
+    },
+  };
 }

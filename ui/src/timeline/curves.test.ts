@@ -1,34 +1,47 @@
 import { expect, test } from "vitest";
-import type { Report } from "../server/types";
-import { memoryCurves, pointsIn } from "./curves";
+import type { TimelineCurve } from "../server/types";
+import { pointsIn, rangeAround, shownCurves } from "./curves";
 
-const series = (name: string, points: [number, number][]) => ({
-  kind: "series" as const,
-  name,
-  unit: "bytes" as const,
+const curve = (kind: string, device: number | null, points: [number, number][]): TimelineCurve => ({
+  kind,
+  name: kind === "memory" ? "memory allocated" : "launch queue",
+  place: kind === "memory" ? (device === null ? "cpu" : `gpu${device}`) : "stream 7",
+  device,
+  unit: kind === "memory" ? "bytes" : "plain",
+  most: Math.max(...points.map(([, value]) => value)),
   points,
 });
-const report: Report = {
-  name: "memory",
-  missing: [],
-  parts: [
-    series("cpu_allocated_bytes", [[0, 9e12]]),
-    series("gpu1_allocated_bytes", [
-      [10, 1024],
-      [20, 4096],
-      [40, 2048],
-    ]),
-    series("gpu1_reserved_bytes", [[10, 1e6]]),
-  ],
-};
+const all = [
+  curve("memory", null, [[0, 9e12]]),
+  curve("memory", 1, [
+    [10, 1024],
+    [20, 4096],
+    [40, 2048],
+  ]),
+  curve("queue", 0, [[5, 3]]),
+];
+const whole = { from: 0, to: 50 };
 
-test("the device that holds the most is drawn, without what it reserves", () => {
-  const [curve, ...others] = memoryCurves(report, 10);
-  expect(others).toEqual([]);
-  expect([curve!.title, curve!.note, curve!.axis]).toEqual(["Memory allocated", "gpu1", "4.00 KiB"]);
-  expect(pointsIn(curve!, { from: 15, to: 35 })).toEqual([
+test("memory of the host is drawn only where there is no other", () => {
+  const shown = shownCurves(all, 10, whole);
+  expect(shown.map((curve) => [curve.title, curve.note, curve.axis])).toEqual([
+    ["Memory allocated", "gpu1", "4.00 KiB"],
+    ["Launch queue", "stream 7", "3"],
+  ]);
+  expect(shownCurves(all.slice(0, 1), 0, whole).map((curve) => curve.note)).toEqual(["cpu"]);
+});
+
+test("a view shows the value before it, and what changes in it", () => {
+  const [memory] = shownCurves(all, 10, whole);
+  expect(pointsIn(memory!, { from: 15, to: 35 })).toEqual([
     [10, 4096],
     [30, 2048],
   ]);
-  expect(memoryCurves({ ...report, parts: [] }, 0)).toEqual([]);
+});
+
+test("a small move asks for nothing new", () => {
+  const view = { from: 1000, to: 1100 };
+  const { from, to } = rangeAround(view);
+  expect(from <= view.from && to >= view.to).toBe(true);
+  expect(rangeAround({ from: 1010, to: 1110 })).toEqual({ from, to });
 });

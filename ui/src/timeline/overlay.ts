@@ -3,6 +3,7 @@ import { figureText } from "../format/number";
 import { spanLabel } from "../format/names";
 import { shortKernelName } from "../format/kernel_name";
 import type { Match } from "../server/types";
+import type { Curves } from "./ask_curves";
 import { pointsIn } from "./curves";
 import type { LaneStore } from "./lane_store";
 import { classAt, depthRange, firstSeen, lowest, nameAt, type Lanes } from "./lanes";
@@ -22,6 +23,7 @@ export type Picture = {
   view: Range;
   rows: Row[];
   store: LaneStore;
+  finest: Curves["finest"];
   scene: Scene;
   palette: Palette;
   selected: Spot | undefined;
@@ -50,7 +52,7 @@ export function drawOverlay(context: CanvasRenderingContext2D, picture: Picture)
   const x = (time: number) => ((time - picture.view.from) / lengthOf(picture.view)) * picture.width;
   for (const row of visible(picture)) {
     if (row.kind === "busy") drawBusyCurve(context, picture, row, x);
-    if (row.kind === "curve") drawMemoryCurve(context, picture, row, x);
+    if (row.kind === "curve") drawCurve(context, picture, row, x);
   }
   drawLabels(context, picture, x);
   drawMatches(context, picture, x);
@@ -104,21 +106,19 @@ function drawBusyCurve(
   drawArea(context, picture, row, steps, picture.width);
 }
 
-function drawMemoryCurve(
+function drawCurve(
   context: CanvasRenderingContext2D,
   picture: Picture,
   row: Extract<Row, { kind: "curve" }>,
   x: (time: number) => number,
 ): void {
-  const { curve } = row;
-  const end = Math.min(picture.width, x(curve.times.at(-1) ?? 0));
-  drawArea(
-    context,
-    picture,
-    row,
-    pointsIn(curve, picture.view).map(([time, value]) => [Math.max(0, x(time)), value / curve.most]),
-    end,
-  );
+  const curve = picture.finest(row.curve, picture.view);
+  const steps = pointsIn(curve, picture.view).map(([time, value]): [number, number] => [
+    Math.max(0, x(time)),
+    Math.max(0, value) / row.curve.most,
+  ]);
+  // The last value holds to the end of the recording.
+  drawArea(context, picture, row, steps, Math.min(picture.width, x(row.curve.to)));
 }
 
 /** Stairs: each point is where a share begins, which lasts until the next one. */

@@ -32,7 +32,7 @@ export type RowOptions = {
   laneHeight: number;
   /** Lanes of Python frames above the operators of a track; they wait for the track to be unfolded. */
   pythonLanes: (track: number) => number;
-  /** Curves below the first device, or below everything without one. */
+  /** Curves below their device; those without one below the first device, or below everything. */
   curves: Curve[];
   deviceName: (device: number) => string;
 };
@@ -66,13 +66,14 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
     const track = outline.tracks.find((track) => track.track === number);
     if (track) add(trackRow(track, isFolded(track), true, options));
   }
-  let isCurveDue = true;
-  const addCurves = () => {
-    for (const curve of isCurveDue ? options.curves : [])
+  const found = groups(outline);
+  const devices = found.flatMap((group) => (group.device === null ? [] : [group.device]));
+  const homeOf = (curve: Curve) => (devices.includes(curve.device ?? -1) ? curve.device : (devices[0] ?? null));
+  const addCurves = (device: number | null) => {
+    for (const curve of options.curves.filter((curve) => homeOf(curve) === device))
       add({ kind: "curve", curve, title: curve.title, note: curve.note, y: 0, height: BUSY_PX });
-    isCurveDue = false;
   };
-  for (const group of groups(outline)) {
+  for (const group of found) {
     const folded = weightOf(group) < busiest * QUIET_SHARE !== options.toggled.has(group.key);
     add({
       kind: "group",
@@ -97,10 +98,10 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
         y: 0,
         height: BUSY_PX,
       });
-      addCurves();
+      addCurves(group.device);
     }
   }
-  addCurves();
+  addCurves(null);
   return { rows, height: y };
 }
 

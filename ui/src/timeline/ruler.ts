@@ -18,6 +18,7 @@ export function drawRuler(
   steps: RulerStep[],
   palette: Palette,
   range: Range | undefined,
+  marks: Range[],
 ): void {
   const x = (time: number) => ((time - view.from) / lengthOf(view)) * width;
   const { step, text } = rulerFormat(view, width / TICK_PX);
@@ -34,7 +35,8 @@ export function drawRuler(
   context.fillRect(0, RULER_PX - 1, width, 1);
   context.fillRect(0, RULER_PX + STEPS_PX - 1, width, 1);
   drawSteps(context, width, steps, palette, x);
-  if (range) drawLength(context, width, range, palette, x);
+  for (const mark of marks) drawLength(context, width, mark, palette, x, false);
+  if (range) drawLength(context, width, range, palette, x, true);
 }
 
 function drawSteps(
@@ -67,15 +69,17 @@ function drawSteps(
   }
 }
 
-/** The measured length rides on the ruler. */
+/** The measured length rides on the ruler; that of a mark only where it is seen. */
 function drawLength(
   context: CanvasRenderingContext2D,
   width: number,
   range: Range,
   palette: Palette,
   x: (time: number) => number,
+  isChosen: boolean,
 ): void {
   const [left, right] = [x(range.from), x(range.to)];
+  if (!isChosen && (right < 0 || left > width)) return;
   const text = exactTime(lengthOf(range));
   context.font = `600 12px ${palette.sans}`;
   const wide = context.measureText(text).width + 14;
@@ -83,9 +87,13 @@ function drawLength(
   context.fillStyle = palette.accent;
   context.fillRect(Math.max(0, left), RULER_PX - 2, Math.min(width, right) - Math.max(0, left), 1);
   context.beginPath();
-  context.roundRect(middle - wide / 2, 3, wide, 19, 3);
+  context.roundRect(middle - wide / 2 + 0.5, 3.5, wide - 1, 18, 3);
+  context.fillStyle = isChosen ? palette.accent : palette.surface;
   context.fill();
-  context.fillStyle = palette.onAccent;
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 1;
+  context.stroke();
+  context.fillStyle = isChosen ? palette.onAccent : palette.accent;
   context.fillText(text, middle - wide / 2 + 7, 13);
   context.font = `${LABEL_FONT_PX}px ${palette.sans}`;
 }

@@ -6,6 +6,7 @@ import { createAnswer } from "../state/answer";
 import { choice, choose } from "../state/route";
 import { chosenRange, chosenSteps, fromZero } from "../state/session";
 import type { LaneStore } from "./lane_store";
+import { parseMarks, toggled, writeMarks } from "./marks";
 import type { Arrow, Spot } from "./overlay";
 import type { RulerStep } from "./ruler";
 import { clamp, fitted, lengthOf, parseView, typicalStep, writeView, type Range } from "./view";
@@ -26,7 +27,7 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
   const [view, setView] = createSignal<Range>(wantedView());
   const shownView = createPerFrame(view);
   const [arrowKind, setArrowKind] = createSignal<ArrowKind>("launch");
-  const [marks, setMarks] = createSignal<Range[]>([]);
+  const marks = createMemo(() => parseMarks(choice("marks")));
 
   /** The view that the address asks for; else the chosen steps, else a typical step. */
   function wantedView(): Range {
@@ -85,7 +86,7 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     arrowKind,
     setArrowKind,
     marks,
-    addMark: (range: Range) => setMarks([...marks(), range]),
+    toggleMark: (range: Range) => choose({ marks: writeMarks(toggled(marks(), range)) || undefined }),
     selectedId,
     details: (): SpanDetails | undefined => (selectedId() === undefined || details.error ? undefined : details.latest),
     matches,

@@ -1,5 +1,7 @@
-//! Memory: peaks and curves of devices, what operators allocate, and what is never freed (metrics, section 16).
+//! Memory: peaks and curves of devices, what is alive at the peak, what operators allocate, and what is never freed
+//! (metrics, section 16).
 
+mod at_peak;
 mod curves;
 mod open_blocks;
 mod operators;
@@ -52,7 +54,9 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let blocks = OpenBlocks::read(asking, &moments)?;
     let mut parts = vec![Part::Text(sentence(highest, &devices, &blocks)), Part::Table(table)];
     parts.extend(curves::read(asking, &moments, highest)?.into_iter().map(Part::Series));
-    parts.extend([Part::Table(operators), Part::Table(blocks.table)]);
+    parts.push(Part::Table(operators));
+    parts.extend(at_peak::table(asking, &moments, highest)?.map(Part::Table));
+    parts.push(Part::Table(blocks.table));
     let mut report = Report::new("memory", parts);
     report.missing = missing;
     Ok(report)

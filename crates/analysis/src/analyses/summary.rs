@@ -180,6 +180,8 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         named("tensor_core_lower_bound_ratio").label("tensor cores ≥"),
         named("memory_growth_bytes").label("memory growth").from_width(if several { 100 } else { 0 }),
         named("memory_peak_bytes").label("memory peak").from_width(100),
+        named("blocks_per_sm_coverage_ratio").look(Look::Hidden),
+        named("occupancy_coverage_ratio").look(Look::Hidden),
     ];
     let mut rows = Vec::new();
     let mut has_device_memory = false;
@@ -207,6 +209,8 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
                 figure("tensor_core_lower_bound_ratio"),
                 number(memory.and_then(|memory| memory.get("peak_delta_bytes"))),
                 number(memory.and_then(|memory| memory.get("peak_allocated_bytes"))),
+                figure("blocks_per_sm_coverage_ratio"),
+                figure("occupancy_coverage_ratio"),
             ]);
         }
         let labels = [("est_sm_efficiency_ratio", "est. SM eff."), ("est_achieved_occupancy_ratio", "est. occup.")];

@@ -55,10 +55,28 @@ impl Queues {
         Ok(())
     }
 
+    /// How every queue changes: times, and how many launches wait from then on.
+    pub(crate) fn levels(self) -> impl Iterator<Item = (Place, Vec<(i64, i64)>)> {
+        self.streams.into_iter().map(|(place, (calls, work))| (place, levels(calls, work)))
+    }
+
     /// Follows every queue from its first change to its last.
     pub(crate) fn follow(self) -> impl Iterator<Item = (Place, Queue)> {
         self.streams.into_iter().map(|(place, (calls, work))| (place, follow(calls, work)))
     }
+}
+
+/// How many launches wait after each change. At equal times work begins before a call does.
+fn levels(calls: Vec<i64>, work: Vec<i64>) -> Vec<(i64, i64)> {
+    let mut changes: Vec<(i64, i64)> =
+        work.into_iter().map(|begin| (begin, -1)).chain(calls.into_iter().map(|call| (call, 1))).collect();
+    changes.sort_unstable();
+    let mut waiting = 0;
+    for (_, change) in &mut changes {
+        waiting += *change;
+        *change = waiting;
+    }
+    changes
 }
 
 /// At equal times work begins before a call does.
@@ -89,6 +107,7 @@ mod tests {
     fn work_that_begins_when_a_call_starts_no_longer_waits() {
         assert_eq!(follow(vec![0, 10, 20], vec![10, 30, 25]), Queue { longest: 2, area: 35, length_ns: 30 });
         assert_eq!(follow(vec![0, 0, 0], vec![5, 5, 5]), Queue { longest: 3, area: 15, length_ns: 5 });
+        assert_eq!(levels(vec![0, 10, 20], vec![10, 30, 25]), [(0, 1), (10, 0), (10, 1), (20, 2), (25, 1), (30, 0)]);
         // Work that begins with its call: it is gone before it comes, and one waits for no time.
         assert_eq!(follow(vec![7], vec![7]), Queue { longest: 0, area: 0, length_ns: 0 });
     }

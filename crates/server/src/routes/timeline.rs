@@ -1,19 +1,23 @@
-//! The frame of a timeline, and the spans of its tracks.
+//! The frame of a timeline, the spans of its tracks, and its curves.
 
 use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use axum::http::{Method, StatusCode};
-use stepscope_analysis::TrackRange;
+use stepscope_analysis::{CurveRange, TrackRange};
 
 use super::{Asked, Route};
 use crate::failure::Failure;
+use crate::request::Request;
 use crate::response::Response;
 
 pub(super) static ROUTE: Route = Route { method: Method::GET, path: "api/runs/{run}/timeline", answer };
 
 pub(super) static TRACK_ROUTE: Route =
     Route { method: Method::GET, path: "api/runs/{run}/timeline/tracks/{track}", answer: answer_track };
+
+pub(super) static CURVES_ROUTE: Route =
+    Route { method: Method::GET, path: "api/runs/{run}/timeline/counters", answer: answer_curves };
 
 /// Pixels unless the page says otherwise.
 const USUAL_WIDTH: u32 = 1_200;
@@ -30,18 +34,32 @@ fn answer_track(asked: &Asked<'_>) -> Result<Response, Failure> {
     let request = asked.request;
     let track = asked.parts.get(1).copied().unwrap_or_default();
     let track = track.parse().map_err(|_| Failure::malformed(format!("a track is a number, not {track}")))?;
-    let from_ns = request.number("from")?.unwrap_or(0);
-    let to_ns = request.number("to")?.unwrap_or(i64::MAX / 4);
-    if !(-i64::MAX / 4..to_ns).contains(&from_ns) || to_ns > i64::MAX / 4 {
-        return Err(Failure::malformed("the stretch of time ends before it begins, or is too long"));
-    }
-    let width = request.number("width")?.unwrap_or(USUAL_WIDTH).clamp(1, LARGEST_WIDTH);
+    let (from_ns, to_ns, width) = stretch(request)?;
     let (rank, window) = (request.number("rank")?, request.number("window")?);
     let range = TrackRange { track, from_ns, to_ns, width };
     let spans = asked.workspace()?.track(rank, window, range, &request.cancel)?;
     let body = stream(&spans)
         .map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot write the spans: {error}")))?;
     Ok(Response::new(StatusCode::OK, "application/vnd.apache.arrow.stream", body))
+}
+
+fn answer_curves(asked: &Asked<'_>) -> Result<Response, Failure> {
+    let request = asked.request;
+    let (from_ns, to_ns, width) = stretch(request)?;
+    let (rank, window) = (request.number("rank")?, request.number("window")?);
+    let range = CurveRange { from_ns, to_ns, width };
+    Response::json(&asked.workspace()?.curves(rank, window, range, &request.cancel)?)
+}
+
+/// Start, end and pixels of what is on screen.
+fn stretch(request: &Request) -> Result<(i64, i64, u32), Failure> {
+    let from_ns = request.number("from")?.unwrap_or(0);
+    let to_ns = request.number("to")?.unwrap_or(i64::MAX / 4);
+    if !(-i64::MAX / 4..to_ns).contains(&from_ns) || to_ns > i64::MAX / 4 {
+        return Err(Failure::malformed("the stretch of time ends before it begins, or is too long"));
+    }
+    let width = request.number("width")?.unwrap_or(USUAL_WIDTH).clamp(1, LARGEST_WIDTH);
+    Ok((from_ns, to_ns, width))
 }
 
 fn stream(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {

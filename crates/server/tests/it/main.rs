@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod cancel;
+mod curves;
 mod door;
 mod endpoints;
 mod harness;

@@ -10,7 +10,7 @@ use crate::analyses::asking::cell;
 use crate::error::AnalysisError;
 
 /// The row of what happens outside operators.
-const NO_OPERATOR: &str = "(no operator)";
+pub(super) const NO_OPERATOR: &str = "(no operator)";
 
 /// Operator, device and rank.
 type Group = (String, String, Option<i64>);

@@ -64,6 +64,29 @@ fn blocks_that_stay_are_listed_with_operator_and_stack() {
 }
 
 #[test]
+fn what_is_alive_at_the_peak_is_told_by_operator() {
+    let report = ask(&open_text(&operators().finish()), "memory", &Question::default());
+    let alive = table(&report, "at_peak");
+    assert_eq!(cells(alive, "operator outermost_operator allocations size_bytes"), "f - 1 100\ng f 1 50\nf f 1 8");
+    assert_eq!(alive.notes, ["3 allocations, 158 B; 1,000 B is older than the recording"]);
+    // In a part of the recording, older blocks are known all the same.
+    let late = ask(&open_text(&operators().finish()), "memory", &between(39, 100));
+    assert_eq!(cells(table(&late, "at_peak"), "operator size_bytes"), "f 100\ng 50");
+}
+
+#[test]
+fn the_peak_of_a_real_trace_is_explained() {
+    each_real(&["hta/df_index_resolver"], |_, workspace, _| {
+        let report = ask(workspace, "memory", &Question::default());
+        let alive = table(&report, "at_peak");
+        let backward = "autograd::engine::evaluate_function: CompiledFunctionBackward";
+        let first = cells(alive, "operator outermost_operator allocations size_bytes");
+        assert_eq!(first.lines().next(), Some(format!("aten::mm {backward} 143 1037459456").as_str()));
+        assert_eq!(alive.notes, ["725 allocations, 2.359 GiB; 3.815 GiB is older than the recording"]);
+    });
+}
+
+#[test]
 fn only_the_largest_blocks_are_listed() {
     let trace = (0..30).fold(TraceBuilder::new().op("f", 1, "0", "1"), |trace, block| {
         event(trace, &block.to_string(), 10 + block % 7, 16 + block, 100)
