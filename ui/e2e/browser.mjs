@@ -3,6 +3,7 @@ import { join } from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 
+const LONGEST_WAIT_MS = 120_000;
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export async function startBrowser() {
@@ -58,12 +59,16 @@ async function standIn(page, address, folder) {
   );
 }
 
-/** Waits until nothing is asked any more and a frame has been drawn. */
+/** Waits until nothing has been asked for a while, and a frame has been drawn. */
 export async function settled(page) {
-  await page.waitForTimeout(150);
-  await page.waitForLoadState("networkidle").catch(() => undefined);
-  await page.waitForFunction(() => !document.querySelector(".hairline"), undefined, { timeout: 60_000 });
-  await page.waitForTimeout(250);
+  const isBusy = () => document.querySelector("main")?.ariaBusy !== "false";
+  const end = performance.now() + LONGEST_WAIT_MS;
+  for (let quiet = 0; quiet < 2; ) {
+    if (performance.now() > end) throw new Error("the page still waits for answers");
+    await page.waitForTimeout(150);
+    quiet = (await page.evaluate(isBusy)) ? 0 : quiet + 1;
+  }
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 }
 
 /** Serious findings of axe-core on what is on screen. */

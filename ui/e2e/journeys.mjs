@@ -156,6 +156,10 @@ export const journeys = {
     const shares = await page.locator(".pane section:first-child td:last-child").allTextContents();
     const sum = shares.reduce((total, share) => total + (Number.parseFloat(share) || 0), 0);
     assert.ok(Math.abs(sum - 100) < 1, `shares add up to ${sum}`);
+    await page.keyboard.press("m");
+    assert.match(await hash(page), /marks=-?\d+:\d+/);
+    await page.keyboard.press("m");
+    assert.doesNotMatch(await hash(page), /marks=/);
     await page.keyboard.press("g");
     await page.keyboard.press("p");
     await settled(page);

@@ -1,6 +1,7 @@
 // Walks through the pages as a person would: node e2e/run.mjs URL [--run RUN] [--widths 1280,1920] [--pictures FOLDER]
-// [--only PAGE] [--pages-only]
-// URL is what `stepscope open --no-open` prints, with its token.
+// [--only PAGE] [--pages-only] [--pages FOLDER]
+// URL is what `stepscope open --no-open` prints, with its token. --pages names a build of the pages that stands in for
+// the one in the command.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -19,6 +20,7 @@ const { values, positionals } = parseArgs({
     widths: { type: "string", default: "1440" },
     only: { type: "string" },
     "pages-only": { type: "boolean", default: false },
+    pages: { type: "string" },
   },
 });
 const address = positionals[0] ?? process.env.STEPSCOPE_URL;
@@ -38,6 +40,7 @@ for (const width of values.widths.split(",").map(Number)) {
       theme,
       width,
       height: Math.round(width * 0.625),
+      pages: values.pages,
     });
     for (const name of PAGES.filter((name) => !values.only || name === values.only)) {
       await show(`#/${name}${chosen}`);
@@ -57,7 +60,7 @@ for (const width of values.widths.split(",").map(Number)) {
 }
 
 for (const [name, journey] of Object.entries(values.only || values["pages-only"] ? {} : journeys)) {
-  const { page, context, complaints, show } = await openPage(browser, address);
+  const { page, context, complaints, show } = await openPage(browser, address, { pages: values.pages });
   await settled(page);
   try {
     await show(`#/overview${chosen}`);

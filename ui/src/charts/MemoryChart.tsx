@@ -2,14 +2,18 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { createEffect, onCleanup, onMount, type JSX } from "solid-js";
+import { stepMark } from "../format/names";
 import { figureText } from "../format/number";
 import type { RulerStep } from "../timeline/ruler";
 import { theme } from "../state/theme";
 
 export type Curve = { label: string; color: string; isDashed: boolean; points: [number, number][] };
 
-const GIB = 1024 ** 3;
-const MIB = 1024 ** 2;
+const UNITS: [number, string][] = [
+  [1024 ** 3, "GiB"],
+  [1024 ** 2, "MiB"],
+  [1024, "KiB"],
+];
 
 export function MemoryChart(props: {
   curves: Curve[];
@@ -26,7 +30,7 @@ export function MemoryChart(props: {
     const style = getComputedStyle(frame);
     const token = (name: string) => style.getPropertyValue(name).trim();
     const most = Math.max(1, ...props.curves.flatMap((curve) => curve.points.map(([, bytes]) => bytes)));
-    const [unit, symbol] = most >= GIB ? [GIB, "GiB"] : [MIB, "MiB"];
+    const [unit, symbol] = UNITS.find(([size]) => most >= size) ?? UNITS.at(-1)!;
     const axis = {
       stroke: token("--ink-3"),
       font: `11px ${token("--sans")}`,
@@ -125,9 +129,11 @@ function drawSteps(chart: uPlot, steps: RulerStep[], token: (name: string) => st
     ctx.fillStyle = token("--line-strong");
     if (left >= bbox.left) ctx.fillRect(Math.round(left), bbox.top, scale, bbox.height + 6 * scale);
     ctx.fillStyle = token("--ink-2");
-    const label = `${step.name} · ${figureText("ns", Math.round(step.to - step.from))}`;
-    if (ctx.measureText(label).width < right - left - 12 * scale)
-      ctx.fillText(label, Math.max(left, bbox.left) + 6 * scale, bbox.top + bbox.height + 17 * scale);
+    const start = Math.max(left, bbox.left) + 6 * scale;
+    const room = Math.min(right, bbox.left + bbox.width) - start - 6 * scale;
+    const whole = `${step.name} · ${figureText("ns", Math.round(step.to - step.from))}`;
+    const label = [whole, step.name, stepMark(step.name)].find((text) => ctx.measureText(text).width <= room);
+    if (label) ctx.fillText(label, start, bbox.top + bbox.height + 17 * scale);
   }
   ctx.restore();
 }

@@ -70,7 +70,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
       source()?.devices[0],
       `${steps()} complete steps`,
       `${figureText("plain", figure("events"))} allocator events`,
-      `${figureText("plain", figure("paired"))} freed again`,
+      figure("paired") === null ? undefined : `${figureText("plain", figure("paired"))} freed again`,
     ]
       .filter(Boolean)
       .join(" · ");
@@ -82,6 +82,9 @@ function MemoryOf(props: { report: Report }): JSX.Element {
   };
   const reason = () =>
     props.report.missing.find((missing) => missing.path.includes("peak"))?.reason ?? "memory totals not recorded";
+  const openReason = () =>
+    props.report.missing.find((missing) => missing.path.endsWith("alloc_without_free"))?.reason ??
+    "addresses not recorded";
   return (
     <div class="page">
       <Lede sentence={sentence(props.report)} facts={facts()} doubt={lossDoubt()} />
@@ -123,7 +126,12 @@ function MemoryOf(props: { report: Report }): JSX.Element {
           label="Left open"
           unit="plain"
           value={figure("alloc_without_free")}
-          note={`of ${figureText("plain", figure("allocations"))} recorded`}
+          reason={openReason()}
+          note={
+            figure("alloc_without_free") === null
+              ? undefined
+              : `of ${figureText("plain", figure("allocations"))} recorded`
+          }
         />
       </div>
       <CurvePanel report={props.report} device={device()} />
@@ -170,7 +178,13 @@ function MemoryOf(props: { report: Report }): JSX.Element {
             </header>
             <Show
               when={(tableNamed(props.report, "open_allocations")?.rows.length ?? 0) > 0}
-              fallback={<p class="nothing">Every allocation that was recorded is freed again.</p>}
+              fallback={
+                <p class="nothing">
+                  {figure("alloc_without_free") === null
+                    ? `Not known: ${openReason()}.`
+                    : "Every allocation that was recorded is freed again."}
+                </p>
+              }
             >
               <div class="scrolled" role="region" tabindex="0" aria-label={"Rows"}>
                 <SmallTable

@@ -10,7 +10,9 @@ import { isShownAtFirst, shownColumns } from "./columns";
 export function Lede(props: { sentence?: string; facts?: string; doubt?: string }): JSX.Element {
   return (
     <div class="lede">
-      <h1>{props.sentence}</h1>
+      <Show when={props.sentence || !props.doubt}>
+        <h1>{props.sentence}</h1>
+      </Show>
       <Show when={props.doubt}>{(doubt) => <p class="doubtful">△ {sentenceCase(doubt())}</p>}</Show>
       <Show when={props.facts}>{(facts) => <Facts text={facts()} />}</Show>
     </div>

@@ -7,6 +7,7 @@ import { Overview } from "../pages/Overview";
 import { Sql } from "../pages/Sql";
 import { TablePage } from "../pages/TablePage";
 import { TABLE_PAGES } from "../pages/table_pages";
+import { openQuestions } from "../server/client";
 import { currentPage, pageAddress } from "../state/route";
 import { followSession, run, session, sessionError } from "../state/session";
 import { chooseRail, railChoice } from "../state/theme";
@@ -45,7 +46,7 @@ export function App(): JSX.Element {
       </a>
       <TopBar openHelp={() => setShowsHelp(true)} />
       <Rail />
-      <main id="main" tabindex="-1">
+      <main id="main" tabindex="-1" aria-busy={openQuestions() > 0}>
         <Suspense>
           <RunOrReason />
         </Suspense>
@@ -89,7 +90,7 @@ function RunOrReason(): JSX.Element {
         <EmptyState
           title="This recording is empty"
           why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file."
-          code="for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()"
+          code={"for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()"}
         />
       </Match>
       <Match when={run()}>

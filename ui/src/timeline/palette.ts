@@ -59,8 +59,10 @@ export function readPalette(element: Element): Palette {
   };
 }
 
+/** `#14171c`, or `#fff` as a build may shorten it. */
 export function rgba(hex: string): Rgba {
-  const digits = hex.replace("#", "");
+  const short = hex.replace("#", "");
+  const digits = short.length < 6 ? short.replaceAll(/./g, "$&$&") : short;
   const part = (at: number) => Number.parseInt(digits.slice(at, at + 2), 16);
   return digits.length < 6 || Number.isNaN(part(0))
     ? [128, 128, 128, 255]

@@ -32,7 +32,7 @@ export type RowOptions = {
   laneHeight: number;
   /** Lanes of Python frames above the operators of a track; they wait for the track to be unfolded. */
   pythonLanes: (track: number) => number;
-  /** Curves below their device; those without one below the first device, or below everything. */
+  /** Curves below their device; those without one below the first group of devices, else of threads. */
   curves: Curve[];
   deviceName: (device: number) => string;
 };
@@ -98,10 +98,9 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
         y: 0,
         height: BUSY_PX,
       });
-      addCurves(group.device);
     }
+    if (group.device !== null || (devices.length === 0 && group === found[0])) addCurves(group.device);
   }
-  addCurves(null);
   return { rows, height: y };
 }
 
