@@ -4,12 +4,9 @@ import { once } from "node:events";
 
 const READY_POLL_MS = 200;
 
-/** Serves what lies at the paths, and returns when every run can be looked at. */
-export async function startServer(stepscope, paths, { environment = {} } = {}) {
-  const child = spawn(stepscope, ["open", ...paths, "--no-open", "--quiet"], {
-    env: { ...process.env, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+/** Serves what lies at the paths, and returns when every run can be looked at. It ends with this process. */
+export async function startServer(stepscope, paths) {
+  const child = spawn(stepscope, ["open", ...paths, "--no-open", "--quiet"], { stdio: ["ignore", "pipe", "pipe"] });
   const gone = once(child, "exit");
   let errors = "";
   child.stderr.on("data", (text) => (errors += text));
@@ -23,8 +20,12 @@ export async function startServer(stepscope, paths, { environment = {} } = {}) {
   const ask = (address, init = {}) =>
     fetch(new URL(address, url), { ...init, headers: { ...headers, ...init.headers } });
   const askJson = async (address) => (await ask(address)).json();
-  while ((await Promise.race([askJson("api/session"), failed])).runs.some((run) => run.state === "reading"))
+  process.once("exit", () => child.kill("SIGKILL"));
+  let runs;
+  do {
     await new Promise((resume) => setTimeout(resume, READY_POLL_MS));
+    ({ runs } = await Promise.race([askJson("api/session"), failed]));
+  } while (runs.length === 0 || runs.some((run) => run.state === "reading"));
   return {
     url: url.href,
     pid: child.pid,

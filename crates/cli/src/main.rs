@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Gives memory back when a server rests (decision 0002).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     ExitCode::from(stepscope_cli::run(std::env::args_os()) as u8)
 }

@@ -19,6 +19,7 @@ const FENCES: [(&str, &[&str]); 10] = [
     ("axum", &["server"]),
     ("clap*", &["cli", "bench"]),
     ("rustyline", &["cli"]),
+    ("tikv-jemallocator", &["cli"]),
     ("indicatif", &["cli"]),
     ("pyo3*", &["python"]),
 ];

@@ -1,0 +1,117 @@
+// Whether a server gives memory back: node e2e/clients.mjs --stepscope BIN [--seconds 60] PATH…
+// Ten clients ask at random, some of them hanging up half-way. What the server holds afterwards may be at most a tenth
+// more than after a first round, which fills what it keeps for good: open files, threads and the pools of the allocator.
+import { parseArgs } from "node:util";
+import { privateBytes } from "./memory.mjs";
+import { randomNumbers } from "./random.mjs";
+import { startServer } from "./server.mjs";
+
+const CLIENTS = 10;
+const WARM_UP_SECONDS = 30;
+/** As long as the allocator of the command keeps what is free, and a little more. */
+const PAUSE_MS = 15_000;
+const MOST_GROWTH = 1.1;
+const HANG_UP_SHARE = 0.1;
+const HANG_UP_MS = 20;
+
+const ANALYSES = `summary diagnose steps ops kernels memory transfers comms modules regions launches tracks health
+  schema`.split(/\s+/);
+const STATEMENTS = [
+  "SELECT name, count(*) AS count, sum(dur_ns) AS total_ns FROM spans GROUP BY name ORDER BY total_ns DESC",
+  "SELECT * FROM spans ORDER BY dur_ns DESC",
+  "SELECT * FROM ops_by_name",
+  "SELECT nothing FROM spans",
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { stepscope: { type: "string" }, seconds: { type: "string", default: "60" } },
+});
+if (!values.stepscope || positionals.length === 0) {
+  console.error("error: what is asked is missing; node e2e/clients.mjs --stepscope BIN PATH…");
+  process.exit(2);
+}
+
+const server = await startServer(values.stepscope, positionals);
+const sources = await recordings();
+await load(WARM_UP_SECONDS, 1);
+const before = await restingBytes();
+const answers = await load(Number(values.seconds), 2);
+const after = await restingBytes();
+await server.stop();
+
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+const growth = after / before;
+console.log(`${CLIENTS} clients for ${values.seconds} s: ${answers.answered} answers, ${answers.left} left half-way`);
+console.log(`memory before ${megabytes(before)}, after ${megabytes(after)}, ${growth.toFixed(3)} of it`);
+if (answers.failed.size > 0) console.error(`failed: ${[...answers.failed].join("\nfailed: ")}`);
+if (growth > MOST_GROWTH) console.error(`failed: more than ${MOST_GROWTH} times the memory of the first round`);
+process.exit(growth > MOST_GROWTH || answers.failed.size > 0 ? 1 : 0);
+
+async function recordings() {
+  const { runs } = await server.askJson("api/session");
+  const all = runs.flatMap(({ run, sources }) => sources.map(({ rank, window }) => ({ run, rank, window })));
+  return Promise.all(
+    all.map(async (source) => ({ ...source, outline: await server.askJson(address(source, "timeline")) })),
+  );
+}
+
+function address({ run, rank, window }, path, parameters = "") {
+  return `api/runs/${encodeURIComponent(run)}/${path}?rank=${rank}&window=${window}${parameters}`;
+}
+
+/** All clients for so many seconds; returns what came of their questions. */
+async function load(seconds, seed) {
+  const end = performance.now() + 1000 * seconds;
+  const answers = { answered: 0, left: 0, failed: new Set() };
+  const client = async (random) => {
+    while (performance.now() < end) {
+      const [question, init] = anyQuestion(random);
+      const isLeft = random() < HANG_UP_SHARE;
+      try {
+        const answer = await server.ask(question, isLeft ? { ...init, signal: AbortSignal.timeout(HANG_UP_MS) } : init);
+        await answer.arrayBuffer();
+        answers.answered++;
+        if (answer.status >= 500) answers.failed.add(`${question}: ${answer.status}`);
+      } catch (error) {
+        if (error.name !== "TimeoutError") throw error;
+        answers.left++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, (_, place) => client(randomNumbers(100 * seed + place))));
+  return answers;
+}
+
+function anyQuestion(random) {
+  const one = (list) => list[Math.floor(random() * list.length)];
+  const source = one(sources);
+  const length = source.outline.end_ns * random() ** 4;
+  const from = Math.round(random() * (source.outline.end_ns - length));
+  const range = `&from=${from}&to=${Math.ceil(from + length) + 1}`;
+  const track = one(source.outline.tracks);
+  const kinds = [
+    () => [address(source, `analyses/${one(ANALYSES)}`)],
+    () => [address(source, `analyses/${one(ANALYSES)}`, range)],
+    () => [address(source, "timeline")],
+    () => [address(source, `timeline/tracks/${track.track}`, `${range}&width=1400`)],
+    () => [address(source, "timeline/counters", `${range}&width=1400`)],
+    () => [address(source, "search", `&q=${one(["conv", "aten", "nccl", "a"])}`)],
+    () => [`api/runs/${encodeURIComponent(source.run)}/spans/${source.rank}.${source.window}.${Math.floor(random() * 9000)}`],
+    () => [
+      `api/runs/${encodeURIComponent(source.run)}/sql`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ statement: one(STATEMENTS), limit: 10_000 }),
+      },
+    ],
+  ];
+  return one(kinds)();
+}
+
+/** What the server alone holds when nobody asks. */
+async function restingBytes() {
+  await new Promise((resume) => setTimeout(resume, PAUSE_MS));
+  return privateBytes(server.pid);
+}
