@@ -1,13 +1,13 @@
 // Whether a server gives memory back: node e2e/clients.mjs --stepscope BIN [--seconds 60] PATH…
 // Ten clients ask at random, some of them hanging up half-way. What the server holds afterwards may be at most a tenth
-// more than after a first round, which fills what it keeps for good: open files, threads and the pools of the allocator.
+// more than after a first round of every question, which fills what it keeps for good, and some random ones.
 import { parseArgs } from "node:util";
 import { privateBytes } from "./memory.mjs";
 import { randomNumbers } from "./random.mjs";
 import { startServer } from "./server.mjs";
 
 const CLIENTS = 10;
-const WARM_UP_SECONDS = 30;
+const WARM_UP_SECONDS = 15;
 /** As long as the allocator of the command keeps what is free, and a little more. */
 const PAUSE_MS = 15_000;
 const MOST_GROWTH = 1.1;
@@ -34,6 +34,7 @@ if (!values.stepscope || positionals.length === 0) {
 
 const server = await startServer(values.stepscope, positionals);
 const sources = await recordings();
+await askEverything();
 await load(WARM_UP_SECONDS, 1);
 const before = await restingBytes();
 const answers = await load(Number(values.seconds), 2);
@@ -83,31 +84,51 @@ async function load(seconds, seed) {
   return answers;
 }
 
+/** Every kind of question about every recording once. */
+async function askEverything() {
+  const questions = sources.flatMap((source) => [
+    ...ANALYSES.map((name) => [address(source, `analyses/${name}`)]),
+    ...questionsOf(source, source.outline.tracks[0].track, "", "conv", 1),
+    ...STATEMENTS.map((statement) => statementOf(source, statement)),
+  ]);
+  const client = async () => {
+    for (let question = questions.pop(); question; question = questions.pop())
+      await (await server.ask(...question)).arrayBuffer();
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+}
+
 function anyQuestion(random) {
   const one = (list) => list[Math.floor(random() * list.length)];
   const source = one(sources);
   const length = source.outline.end_ns * random() ** 4;
   const from = Math.round(random() * (source.outline.end_ns - length));
   const range = `&from=${from}&to=${Math.ceil(from + length) + 1}`;
-  const track = one(source.outline.tracks);
-  const kinds = [
-    () => [address(source, `analyses/${one(ANALYSES)}`)],
-    () => [address(source, `analyses/${one(ANALYSES)}`, range)],
-    () => [address(source, "timeline")],
-    () => [address(source, `timeline/tracks/${track.track}`, `${range}&width=1400`)],
-    () => [address(source, "timeline/counters", `${range}&width=1400`)],
-    () => [address(source, "search", `&q=${one(["conv", "aten", "nccl", "a"])}`)],
-    () => [`api/runs/${encodeURIComponent(source.run)}/spans/${source.rank}.${source.window}.${Math.floor(random() * 9000)}`],
-    () => [
-      `api/runs/${encodeURIComponent(source.run)}/sql`,
-      {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ statement: one(STATEMENTS), limit: 10_000 }),
-      },
-    ],
+  const word = one(["conv", "aten", "nccl", "a"]);
+  return one([
+    [address(source, `analyses/${one(ANALYSES)}`)],
+    [address(source, `analyses/${one(ANALYSES)}`, range)],
+    ...questionsOf(source, one(source.outline.tracks).track, range, word, Math.floor(random() * 9000)),
+    statementOf(source, one(STATEMENTS)),
+  ]);
+}
+
+/** What the page asks about a recording besides analyses. */
+function questionsOf(source, track, range, word, span) {
+  const { run, rank, window } = source;
+  return [
+    [address(source, "timeline")],
+    [address(source, `timeline/tracks/${track}`, `${range}&width=1400`)],
+    [address(source, "timeline/counters", `${range}&width=1400`)],
+    [address(source, "search", `&q=${word}`)],
+    [`api/runs/${encodeURIComponent(run)}/spans/${rank}.${window}.${span}`],
   ];
-  return one(kinds)();
+}
+
+function statementOf({ run }, statement) {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ statement, limit: 10_000 });
+  return [`api/runs/${encodeURIComponent(run)}/sql`, { method: "POST", headers, body }];
 }
 
 /** What the server alone holds when nobody asks. */
