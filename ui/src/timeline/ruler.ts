@@ -10,6 +10,7 @@ export const RULER_PX = 26;
 export const STEPS_PX = 25;
 const LEAST_STEP_PX = 2;
 const LEAST_LABEL_PX = 12;
+const LABEL_GAP_PX = 12;
 
 export function drawRuler(
   context: CanvasRenderingContext2D,
@@ -24,10 +25,13 @@ export function drawRuler(
   const { step, text } = rulerFormat(view, width / TICK_PX);
   context.font = `${LABEL_FONT_PX}px ${palette.sans}`;
   context.textBaseline = "middle";
+  // Far from the zero, close up, a time has more digits than fit between two lines.
+  const every = Math.ceil((textWidth(context, text(view.to)) + LABEL_GAP_PX) / ((step / lengthOf(view)) * width));
   for (let at = Math.ceil(view.from / step); at * step <= view.to; at++) {
     const left = Math.round(x(at * step));
     context.fillStyle = palette.line;
     context.fillRect(left, RULER_PX - 7, 1, 7 + STEPS_PX);
+    if (at % every !== 0) continue;
     context.fillStyle = palette.ink2;
     context.fillText(text(at * step), left + 5, RULER_PX / 2);
   }
