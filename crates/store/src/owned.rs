@@ -20,6 +20,9 @@ const LOCK_FILE: &str = "lock";
 /// network file systems keep locks to one machine.
 const FOREIGN_AGE: Duration = Duration::from_hours(24);
 
+/// Age at which a folder without a lock counts as left behind: a lock follows its folder at once.
+const LOCKLESS_AGE: Duration = Duration::from_secs(10);
+
 /// Folders of other machines that one sweep looks at: thousands of ranks may be writing to one store.
 const FOREIGN_LOOKS: usize = 64;
 
@@ -69,17 +72,20 @@ pub fn sweep(parent: &Path, prefix: &str) {
     let found = entries.flatten().map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
     let (ours, foreign): (Vec<_>, Vec<_>) =
         found.filter(|(name, _)| is_ours(name, prefix)).partition(|(name, _)| name.starts_with(&own));
-    let foreign = foreign.into_iter().take(FOREIGN_LOOKS).filter(|(_, path)| is_old(path));
+    let foreign = foreign.into_iter().take(FOREIGN_LOOKS).filter(|(_, path)| is_older(path, FOREIGN_AGE));
     for (_, path) in ours.into_iter().chain(foreign) {
-        // A folder without a lock is being made or being removed, or its owner died doing so. Whoever makes one finds
-        // our lock there, or that the folder is gone, and makes another one. It goes by another name before it is
-        // emptied: in an empty folder, a new lock could be made and be removed with it.
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(lock_file(&path));
-        if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
-            let mut aside = path.clone().into_os_string();
-            aside.push("~");
-            let _ = fs::rename(&path, &aside).and_then(|()| fs::remove_dir_all(&aside));
+        let claim = try_claim(&path);
+        let is_left_behind = match &claim {
+            // Whoever is about to lock it finds our lock, and makes another one.
+            Claim::Free(_) => true,
+            Claim::Held => false,
+            // It is being made or being removed, unless its owner died doing so.
+            Claim::NoLock => is_older(&path, LOCKLESS_AGE),
+        };
+        if is_left_behind {
+            let _ = fs::remove_dir_all(&path);
         }
+        drop(claim);
     }
 }
 
@@ -141,9 +147,9 @@ fn is_ours(name: &str, prefix: &str) -> bool {
     tag.is_some_and(|tag| tag.len() == TAG_DIGITS && tag.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn is_old(path: &Path) -> bool {
+fn is_older(path: &Path, than: Duration) -> bool {
     let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    changed.and_then(|changed| SystemTime::now().duration_since(changed).ok()).is_some_and(|age| age > FOREIGN_AGE)
+    changed.and_then(|changed| SystemTime::now().duration_since(changed).ok()).is_some_and(|age| age > than)
 }
 
 #[cfg(test)]
@@ -166,13 +172,14 @@ mod tests {
         sweep(parent.path(), ".tmp-");
         assert!(live.path().is_dir() && !dead.exists());
         assert!(foreign.is_dir(), "locks of another machine need not reach here");
-        assert!(!new.exists(), "its owner died before it could lock it, or makes another one");
+        assert!(new.is_dir(), "it is being made");
         let long_ago = SystemTime::now() - 2 * FOREIGN_AGE;
-        for folder in [&foreign, &not_ours] {
+        for folder in [&foreign, &not_ours, &new] {
             File::open(folder).unwrap().set_modified(long_ago).unwrap();
         }
         sweep(parent.path(), ".tmp-");
         assert!(!foreign.exists());
+        assert!(!new.exists(), "its owner died before it could lock it");
         assert!(not_ours.is_dir(), "a name that begins alike is somebody else's");
         let path = live.path().to_owned();
         drop(live);
