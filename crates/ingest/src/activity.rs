@@ -1,6 +1,6 @@
 //! What is active while a span goes on (metrics, section 6).
 
-use stepscope_model::{Class, Kind};
+use stepscope_model::{Class, SpanClass};
 
 use crate::stream::Span;
 use crate::strings::Strings;
@@ -44,17 +44,9 @@ impl Activity {
 /// What a host span or a device event does; `None` for mere labels.
 pub(crate) fn activity(span: &Span<'_>, is_communication: bool, strings: &Strings) -> Option<Activity> {
     let head = &span.record.head;
-    Some(match head.kind {
-        Kind::Kernel if is_communication => Activity::on_device(Class::Communication),
-        Kind::Kernel => Activity::on_device(Class::Kernel),
-        Kind::Memcpy => Activity::on_device(Class::Memcpy),
-        Kind::Memset => Activity::on_device(Class::Memset),
-        Kind::Runtime => Activity::on_host(Class::Runtime),
-        Kind::Op => Activity::on_host(Class::CpuExec),
-        Kind::Annotation => {
-            let name = head.name.map_or("", |name| strings.resolve(name, span.record.texts));
-            Activity::on_host(Class::of_annotation(name)?)
-        }
-        _ => return None,
-    })
+    let name = || head.name.map_or("", |name| strings.resolve(name, span.record.texts));
+    match SpanClass::new(head.kind, is_communication, name) {
+        SpanClass::Time(class) => Some(Activity { class, is_device: head.kind.is_device() }),
+        SpanClass::Python | SpanClass::Annotation => None,
+    }
 }
