@@ -7,6 +7,7 @@
 mod answer;
 mod counters;
 mod picture;
+mod read;
 mod search;
 mod shape;
 mod span;
@@ -18,6 +19,7 @@ use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack};
 pub(crate) use self::counters::CurveCache;
 pub use self::counters::CurveRange;
 pub use self::picture::Stretch;
+pub(crate) use self::read::ReaderCache;
 pub(crate) use self::shape::ShapeCache;
 pub use self::track::TrackRange;
 use crate::error::AnalysisError;

@@ -17,18 +17,21 @@ use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::frame::Frame;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
-use crate::timeline::{CurveCache, ShapeCache};
+use crate::timeline::{CurveCache, ReaderCache, ShapeCache};
 use crate::trim::Trimmed;
 use crate::{metrics, views};
 
 /// A run that is open for questions.
 pub struct Workspace {
+    store: Store,
     run: String,
     sources: Vec<SourceRecord>,
     engine: Engine,
     settings: Settings,
     /// Lanes of timelines that were worked out before.
     shapes: ShapeCache,
+    /// Tables that timelines read.
+    readers: ReaderCache,
     /// Curves of the timeline that was looked at last.
     curves: CurveCache,
     /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
@@ -112,6 +115,21 @@ impl Workspace {
         let options =
             QueryOptions { time_limit: self.settings.time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
         Ok(self.engine.query(statement, &options)?)
+    }
+
+    /// Where the tables are.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The name of the run in its store.
+    pub(crate) fn run_name(&self) -> &str {
+        &self.run
+    }
+
+    /// Tables that timelines read.
+    pub(crate) fn reader_cache(&self) -> &ReaderCache {
+        &self.readers
     }
 
     /// Lanes of timelines that were worked out before.
@@ -340,8 +358,17 @@ impl Workspace {
         let memory_limit_bytes = settings.memory_limit_bytes() as usize;
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
-        let (shapes, curves) = (ShapeCache::default(), CurveCache::default());
-        Ok(Self { run, sources, engine, settings: settings.clone(), shapes, curves, _held: held })
+        Ok(Self {
+            store: store.clone(),
+            run,
+            sources,
+            engine,
+            settings: settings.clone(),
+            shapes: ShapeCache::default(),
+            readers: ReaderCache::default(),
+            curves: CurveCache::default(),
+            _held: held,
+        })
     }
 
     fn is_damaged(&self) -> bool {

@@ -20,6 +20,16 @@ pub enum StoreError {
         /// What the file system said.
         source: io::Error,
     },
+    /// A table could not be read.
+    #[error("cannot read the table {table}: {source}: {}", path.display())]
+    Unreadable {
+        /// Name of the table.
+        table: &'static str,
+        /// Its file.
+        path: PathBuf,
+        /// What the Parquet reader said.
+        source: ParquetError,
+    },
     /// A table could not be written.
     #[error("cannot write the table {table}: {source}: {}", path.display())]
     Parquet {
@@ -102,6 +112,12 @@ impl StoreError {
         let path = path.to_owned();
         move |source| Self::Parquet { table, path, source }
     }
+
+    /// Wraps what the Parquet reader said; for `map_err`.
+    pub(crate) fn unreadable(table: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Unreadable { table, path, source }
+    }
 }
 
 impl Hint for StoreError {
@@ -119,7 +135,9 @@ impl Hint for StoreError {
             Self::NotAStore { .. } => Some("`stepscope ingest PATH --store DIR` makes one".into()),
             Self::NoSuchRun { known, .. } if known.is_empty() => Some("the store has no runs".into()),
             Self::NoSuchRun { known, .. } => Some(format!("the store has {}", known.join(", ")).into()),
-            Self::CorruptRecord { .. } | Self::MissingFile { .. } => Some("ingest the trace again".into()),
+            Self::CorruptRecord { .. } | Self::MissingFile { .. } | Self::Unreadable { .. } => {
+                Some("ingest the trace again".into())
+            }
             Self::WrongVersion { found, expected, .. } if *found > u64::from(*expected) => {
                 Some("a newer Stepscope wrote the store: update this one, or ingest the trace again".into())
             }

@@ -11,6 +11,7 @@ mod encoding;
 mod error;
 pub mod layout;
 pub mod owned;
+mod reader;
 mod schema;
 mod source;
 mod store;
@@ -20,6 +21,7 @@ mod verify;
 mod writer;
 
 pub use error::StoreError;
+pub use reader::{Key, Rows, TableReader};
 pub use schema::{arrow_schema, read_schema};
 pub use store::Store;
 pub use summary::RunSummary;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, StringArray, UInt32Array};
-use arrow::compute::{cast, concat_batches, filter_record_batch, take_record_batch};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, Int32Array, Int64Array, StringArray, UInt32Array,
+};
+use arrow::compute::{cast, concat_batches, filter_record_batch, take, take_record_batch};
 use arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
@@ -12,7 +14,6 @@ use stepscope_model::{Kind, SpanClass};
 
 use super::shape::{Shape, kind_of};
 use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// Rows of a track.
 #[derive(Debug)]
@@ -21,56 +22,86 @@ pub(super) struct Answer(RecordBatch);
 /// Places of columns.
 const DEPTH: usize = 0;
 const START: usize = 1;
+const DUR: usize = 2;
 const COUNT: usize = 4;
 const SPAN_ID: usize = 7;
 
+/// A text that few rows repeat, written once.
+fn text_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
 impl Answer {
-    pub(super) fn new(result: &QueryResult) -> Result<Self, AnalysisError> {
-        let batch = concat_batches(&result.schema, &result.batches).map_err(|error| shape(&error))?;
-        Self::of_columns(&|name| batch.column_by_name(name).cloned())
+    /// Columns that [`Self::of_tiles`] needs.
+    pub(super) const TILES: [&str; 8] = ["lane", "start_ns", "end_ns", "busy_ns", "count", "class", "name", "span_id"];
+    /// Columns that [`Self::of_spans`] needs.
+    pub(super) const SPANS: [&str; 7] = ["kind", "comm_rule", "depth", "start_ns", "dur_ns", "name", "span_id"];
+
+    /// No rows.
+    pub(super) fn none() -> Result<Self, AnalysisError> {
+        Self::of_columns(&|_| Ok(Arc::new(Int64Array::from(Vec::<i64>::new()))))
     }
 
-    /// Few different texts repeat, so they are written once.
-    fn of_columns(found: &dyn Fn(&str) -> Option<ArrayRef>) -> Result<Self, AnalysisError> {
-        let text = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    /// The answer of a query that has the columns.
+    pub(super) fn of_query(result: &QueryResult) -> Result<Self, AnalysisError> {
+        let batch = concat_batches(&result.schema, &result.batches).map_err(|error| shape(&error))?;
+        Self::of_columns(&|name| column(&batch, name))
+    }
+
+    fn of_columns(found: &dyn Fn(&str) -> Result<ArrayRef, AnalysisError>) -> Result<Self, AnalysisError> {
         let types = [
             ("depth", DataType::Int32),
             ("start_ns", DataType::Int64),
             ("dur_ns", DataType::Int64),
             ("busy_ns", DataType::Int64),
             ("count", DataType::Int64),
-            ("class", text.clone()),
-            ("name", text),
+            ("class", text_type()),
+            ("name", text_type()),
             ("span_id", DataType::Int64),
         ];
-        let column = |(name, data_type): &(&str, DataType)| -> Result<ArrayRef, AnalysisError> {
-            let column = found(name).ok_or_else(|| AnalysisError::Shape(format!("no column {name}")))?;
-            cast(&column, data_type).map_err(|error| shape(&error))
+        let array = |(name, data_type): &(&str, DataType)| -> Result<ArrayRef, AnalysisError> {
+            cast(&found(name)?, data_type).map_err(|error| shape(&error))
         };
-        let arrays = types.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        let arrays = types.iter().map(array).collect::<Result<Vec<_>, _>>()?;
         let fields: Vec<Field> =
             types.into_iter().map(|(name, data_type)| Field::new(name, data_type, false)).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| shape(&error)).map(Self)
     }
 
-    /// The same from rows of `spans`, whose lanes and classes follow from their kinds and names. In SQL the same takes
-    /// longer to plan than to do.
-    pub(super) fn of_spans(result: &QueryResult, drawn: &Shape) -> Result<Self, AnalysisError> {
-        let frame = Frame::new(result.clone());
-        let (kinds, names, depths) = (frame.text("kind")?, frame.text("name")?, frame.required_i64("depth")?);
-        let communicates = frame.bool("is_communication")?;
-        let kinds: Vec<Kind> = kinds.iter().map(|kind| kind_of(kind.as_deref())).collect();
-        let lanes: Int64Array = kinds.iter().zip(&depths).map(|(kind, depth)| drawn.lane(*kind, *depth)).collect();
-        let class = |row: usize| {
-            let name = || names[row].as_deref().unwrap_or_default();
-            SpanClass::new(kinds[row], communicates[row].unwrap_or(false), name).as_text()
-        };
-        let classes: StringArray = (0..kinds.len()).map(|row| Some(class(row))).collect();
-        let batch = concat_batches(&result.schema, &result.batches).map_err(|error| shape(&error))?;
+    /// Rows of `tiles`; times count from `zero`.
+    pub(super) fn of_tiles(batch: &RecordBatch, zero: i64) -> Result<Self, AnalysisError> {
+        let (starts, ends) = (integers(batch, "start_ns")?, integers(batch, "end_ns")?);
         Self::of_columns(&|name| match name {
-            "depth" => Some(Arc::new(lanes.clone())),
-            "class" => Some(Arc::new(classes.clone())),
-            name => batch.column_by_name(name).cloned(),
+            "depth" => column(batch, "lane"),
+            "start_ns" => Ok(Arc::new(starts.unary::<_, Int64Type>(|start| start - zero))),
+            "dur_ns" => {
+                let lengths = ends.values().iter().zip(starts.values()).map(|(end, start)| end - start);
+                Ok(Arc::new(lengths.collect::<Int64Array>()))
+            }
+            "name" => named(batch),
+            name => column(batch, name),
+        })
+    }
+
+    /// Rows of `spans`, whose lanes and classes follow from their kinds and names.
+    pub(super) fn of_spans(batch: &RecordBatch, drawn: &Shape, zero: i64) -> Result<Self, AnalysisError> {
+        let (starts, depths) = (integers(batch, "start_ns")?, integers(batch, "depth")?);
+        let (kinds, rules, names) = (column(batch, "kind")?, column(batch, "comm_rule")?, named(batch)?);
+        let kinds: Vec<Kind> = texts(&kinds)?.map(kind_of).collect();
+        let lanes: Int64Array =
+            kinds.iter().zip(depths.values()).map(|(kind, depth)| drawn.lane(*kind, *depth)).collect();
+        let classes = kinds.iter().zip(texts(&names)?).enumerate().map(|(row, (kind, name))| {
+            SpanClass::new(*kind, rules.is_valid(row), || name.unwrap_or_default()).as_text()
+        });
+        let classes: DictionaryArray<Int32Type> = classes.collect();
+        Self::of_columns(&|name| match name {
+            "depth" => Ok(Arc::new(lanes.clone())),
+            "class" => Ok(Arc::new(classes.clone())),
+            "start_ns" => Ok(Arc::new(starts.unary::<_, Int64Type>(|start| start - zero))),
+            "busy_ns" => column(batch, "dur_ns"),
+            "count" => Ok(Arc::new(Int64Array::from(vec![1; batch.num_rows()]))),
+            "name" => named(batch),
+            name => column(batch, name),
         })
     }
 
@@ -94,6 +125,13 @@ impl Answer {
         concat_batches(&self.0.schema(), [&self.0, &then.0]).map_err(|error| shape(&error)).map(Self)
     }
 
+    /// The rows that end at a time or later.
+    pub(super) fn ending_from(&self, time: i64) -> Result<Self, AnalysisError> {
+        let ends = self.integers(START).iter().zip(self.integers(DUR)).map(|(start, dur)| start.saturating_add(*dur));
+        let kept: BooleanArray = ends.map(|end| Some(end >= time)).collect();
+        filter_record_batch(&self.0, &kept).map_err(|error| shape(&error)).map(Self)
+    }
+
     /// The rows lane by lane, those of a lane by start.
     pub(super) fn by_lane(&self) -> Result<RecordBatch, AnalysisError> {
         let (starts, ids) = (self.integers(START), self.integers(SPAN_ID));
@@ -103,12 +141,60 @@ impl Answer {
             let row = *row as usize;
             (lanes[row], starts[row], ids[row])
         });
-        take_record_batch(&self.0, &UInt32Array::from(order)).map_err(|error| shape(&error))
+        let sorted = take_record_batch(&self.0, &UInt32Array::from(order)).map_err(|error| shape(&error))?;
+        // A table has more names than a screen; only those that are seen travel.
+        let columns = sorted.columns().iter().map(|column| match column.as_dictionary_opt::<Int32Type>() {
+            Some(texts) => used_only(texts),
+            None => Ok(Arc::clone(column)),
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|error| shape(&error))?;
+        RecordBatch::try_new(sorted.schema(), columns).map_err(|error| shape(&error))
     }
 
     fn integers(&self, column: usize) -> &[i64] {
         self.0.column(column).as_primitive::<Int64Type>().values()
     }
+}
+
+fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef, AnalysisError> {
+    batch.column_by_name(name).cloned().ok_or_else(|| AnalysisError::Shape(format!("no column {name}")))
+}
+
+fn integers(batch: &RecordBatch, name: &str) -> Result<Int64Array, AnalysisError> {
+    let column = cast(&column(batch, name)?, &DataType::Int64).map_err(|error| shape(&error))?;
+    Ok(column.as_primitive::<Int64Type>().clone())
+}
+
+/// The names, with an empty one where there is none.
+fn named(batch: &RecordBatch) -> Result<ArrayRef, AnalysisError> {
+    let names = column(batch, "name")?;
+    if names.null_count() == 0 {
+        return Ok(names);
+    }
+    let names: DictionaryArray<Int32Type> = texts(&names)?.map(Option::unwrap_or_default).collect();
+    Ok(Arc::new(names))
+}
+
+/// The same texts, without those that no row has.
+fn used_only(texts: &DictionaryArray<Int32Type>) -> Result<ArrayRef, ArrowError> {
+    let mut places = vec![None; texts.values().len()];
+    let mut used: Vec<u32> = Vec::new();
+    let mut place_of = |key: i32| {
+        *places[key as usize].get_or_insert_with(|| {
+            used.push(key as u32);
+            used.len() as i32 - 1
+        })
+    };
+    let keys: Int32Array = texts.keys().iter().map(|key| key.map(&mut place_of)).collect();
+    let values = take(texts.values(), &UInt32Array::from(used), None)?;
+    Ok(Arc::new(DictionaryArray::try_new(keys, values)?))
+}
+
+/// The text of each row.
+fn texts(column: &ArrayRef) -> Result<impl Iterator<Item = Option<&str>>, AnalysisError> {
+    let known = column.as_dictionary_opt::<Int32Type>().and_then(DictionaryArray::downcast_dict::<StringArray>);
+    let known = known.ok_or_else(|| AnalysisError::Shape(format!("texts are {}", column.data_type())))?;
+    Ok(known.into_iter())
 }
 
 fn shape(error: &ArrowError) -> AnalysisError {

@@ -2,6 +2,9 @@
 
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
+use stepscope_model::SourceRecord;
+use stepscope_model::tables::{SPANS, TILES};
+use stepscope_store::Key;
 
 use super::answer::Answer;
 use super::shape::Shape;
@@ -46,7 +49,7 @@ impl Workspace {
         let end = source.last_event_ns.map_or(0, |last| last - zero);
         let shown_ns = (range.to_ns.min(end) - range.from_ns.max(0)).max(1);
         let bucket_ns = (i128::from(shown_ns) * i128::from(BUCKET_PIXELS) / i128::from(range.width.max(1))) as i64;
-        let asked = Asked { source: condition(source), range, shape: &shape, zero };
+        let asked = Asked { source, range, shape: &shape, zero };
         let Some(finest) = shape.levels.first().copied() else {
             return self.track_without_levels(&asked, shown_ns, cancel);
         };
@@ -59,7 +62,7 @@ impl Workspace {
         // Spans that are shorter than a bucket begin shortly before the range, and the longer ones are alone in the
         // finest level, so that nothing has to be read from the start of the track.
         let near = range.from_ns.saturating_sub(width_ns(finest));
-        let spans = Answer::of_spans(&self.ask(&asked.spans(Some(near)), cancel)?, &shape)?;
+        let spans = self.spans_of(&asked, Some(near), cancel)?;
         tiles.starting_before(near)?.followed_by(&spans)?.by_lane()
     }
 
@@ -68,11 +71,40 @@ impl Workspace {
         let mut levels = levels.iter().peekable();
         loop {
             let level = levels.next().copied().unwrap_or_default();
-            let answer = Answer::new(&self.ask(&asked.tiles(level), cancel)?)?;
+            let answer = self.tiles_of(asked, level, cancel)?;
             if answer.rows() <= MOST_ROWS || levels.peek().is_none() {
                 return Ok(answer);
             }
         }
+    }
+
+    /// The rows of a level, or more of them than an answer may have.
+    fn tiles_of(&self, asked: &Asked<'_>, level: i64, cancel: &CancelFlag) -> Result<Answer, AnalysisError> {
+        let keys = vec![
+            asked.track(),
+            ("level", level..=level),
+            ("start_ns", i64::MIN..=asked.last()),
+            ("end_ns", asked.first()..=i64::MAX),
+        ];
+        let mut rows = Answer::none()?;
+        self.read(asked.source, &TILES, (&Answer::TILES, keys), cancel, &mut |batch| {
+            rows = rows.followed_by(&Answer::of_tiles(&batch, asked.zero)?)?;
+            Ok(rows.rows() <= MOST_ROWS)
+        })?;
+        Ok(rows)
+    }
+
+    /// The spans themselves, those that start before `near` left out; or more of them than an answer may have.
+    fn spans_of(&self, asked: &Asked<'_>, near: Option<i64>, cancel: &CancelFlag) -> Result<Answer, AnalysisError> {
+        let near = near.map_or(i64::MIN, |near| asked.time(near));
+        let keys = vec![asked.track(), ("start_ns", near..=asked.last())];
+        let mut rows = Answer::none()?;
+        self.read(asked.source, &SPANS, (&Answer::SPANS, keys), cancel, &mut |batch| {
+            let spans = Answer::of_spans(&batch, asked.shape, asked.zero)?.ending_from(asked.range.from_ns)?;
+            rows = rows.followed_by(&spans)?;
+            Ok(rows.rows() <= MOST_ROWS)
+        })?;
+        Ok(rows)
     }
 
     /// The same for a track that has no levels of detail: few spans, more lanes than a screen, or none were wanted.
@@ -82,9 +114,9 @@ impl Workspace {
         shown_ns: i64,
         cancel: &CancelFlag,
     ) -> Result<RecordBatch, AnalysisError> {
-        let spans = self.ask(&format!("{} LIMIT {}", asked.spans(None), MOST_ROWS + 1), cancel)?;
-        if spans.num_rows() <= MOST_ROWS {
-            return Answer::of_spans(&spans, asked.shape)?.by_lane();
+        let spans = self.spans_of(asked, None, cancel)?;
+        if spans.rows() <= MOST_ROWS {
+            return spans.by_lane();
         }
         let most = MOST_ROWS as i64 / 2 / asked.shape.lanes().max(1);
         let buckets = (i64::from(asked.range.width) / BUCKET_PIXELS).min(most);
@@ -94,7 +126,7 @@ impl Workspace {
             // Spans of one lane overlap, so that even the long ones are too many.
             merged = self.ask(&asked.merged(bucket_ns, i64::MAX), cancel)?;
         }
-        Answer::new(&merged)?.by_lane()
+        Answer::of_query(&merged)?.by_lane()
     }
 }
 
@@ -103,47 +135,33 @@ fn width_ns(level: i64) -> i64 {
     1 << (2 * level)
 }
 
-/// What is asked for, in SQL. Rows come in the order of the tables: by start.
+/// What is asked for. Rows come in the order of the tables: by start.
 struct Asked<'a> {
-    /// The condition on rank and window.
-    source: String,
+    source: &'a SourceRecord,
     range: TrackRange,
     shape: &'a Shape,
     zero: i64,
 }
 
 impl Asked<'_> {
-    /// The rows of a level; one more than an answer may have.
-    fn tiles(&self, level: i64) -> String {
-        let Self { source, zero, range: TrackRange { track, .. }, .. } = self;
-        let (from, to) = (self.time(self.range.from_ns), self.time(self.range.to_ns));
-        format!(
-            "SELECT lane AS depth, start_ns - {zero} AS start_ns, end_ns - start_ns AS dur_ns, busy_ns, count, class,
-                    coalesce(name, '') AS name, span_id
-             FROM tiles
-             WHERE {source} AND track_id = {track} AND level = {level} AND start_ns < {to} AND end_ns >= {from}
-             LIMIT {}",
-            MOST_ROWS + 1
-        )
+    fn track(&self) -> Key {
+        ("track_id", self.range.track..=self.range.track)
     }
 
-    /// The spans themselves, those that start before `near` left out.
-    fn spans(&self, near: Option<i64>) -> String {
-        let Self { source, zero, range: TrackRange { track, .. }, .. } = self;
-        let (from, to) = (self.time(self.range.from_ns), self.time(self.range.to_ns));
-        let near = near.map_or_else(String::new, |near| format!("AND start_ns >= {}", self.time(near)));
-        format!(
-            "SELECT kind, comm_rule IS NOT NULL AS is_communication, depth, start_ns - {zero} AS start_ns, dur_ns,
-                    dur_ns AS busy_ns, 1 AS count, coalesce(name, '') AS name, span_id
-             FROM spans
-             WHERE {source} AND track_id = {track} AND start_ns < {to} AND start_ns + dur_ns >= {from} {near}"
-        )
+    /// The first time of the range as the tables have it.
+    fn first(&self) -> i64 {
+        self.time(self.range.from_ns)
+    }
+
+    /// The last time of the range.
+    fn last(&self) -> i64 {
+        self.time(self.range.to_ns) - 1
     }
 
     /// Spans shorter than `long_ns` that start in the same bucket of a lane as one row.
     fn merged(&self, bucket_ns: i64, long_ns: i64) -> String {
-        let Self { source, shape, zero, range: TrackRange { track, .. } } = self;
-        let (from, to) = (self.time(self.range.from_ns), self.time(self.range.to_ns));
+        let Self { shape, zero, range: TrackRange { track, .. }, .. } = self;
+        let (source, from, last) = (condition(self.source), self.first(), self.last());
         let lane = shape.lane_sql();
         format!(
             "WITH asked AS (
@@ -151,7 +169,7 @@ impl Asked<'_> {
                       coalesce(name, '') AS name, span_id, (start_ns - {zero}) / {bucket_ns} AS bucket,
                       CASE WHEN dur_ns >= {long_ns} THEN span_id ELSE -1 END AS alone
                FROM timeline_spans
-               WHERE {source} AND track_id = {track} AND start_ns < {to} AND end_ns >= {from}
+               WHERE {source} AND track_id = {track} AND start_ns <= {last} AND end_ns >= {from}
              ), by_class AS (
                SELECT depth, alone, bucket, class, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
                       sum(dur_ns) AS busy_ns, count(*) AS count, max(dur_ns) AS longest_ns,

@@ -4,6 +4,7 @@
 
 mod commit;
 mod layout;
+mod reader;
 mod round_trip;
 mod synthetic;
 mod versions;
