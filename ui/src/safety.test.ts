@@ -18,7 +18,7 @@ const FORBIDDEN: [string, RegExp][] = [
   ["a style attribute, which the content security policy refuses", /style="|setAttribute\(\s*["']style/],
   ["a style that never changes, which ends up in such an attribute", /style=\{\{[^}]*?[\w"]:\s*"[^"]*"\s*[,}]/],
   ["an address outside of this server", /["'`(]\s*(https?:)?\/\/[a-z]/i],
-  ["a worker or script from a blob", /new (Shared)?Worker|importScripts|serviceWorker/],
+  ["a worker or script from a blob", /new SharedWorker|new Worker\((?!new URL\("\.\/)|importScripts|serviceWorker/],
 ];
 
 describe.each(FORBIDDEN)("no file holds %s", (_, pattern) => {

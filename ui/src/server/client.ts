@@ -1,17 +1,9 @@
 // Asks the server. Every address is relative, so that the page works under any path.
 import { createSignal } from "solid-js";
+import { answerTo } from "./answer_to";
 import { parseExact } from "./exact_json";
 
-/** What the server says when it cannot answer, in the words of the terminal. */
-export class ServerError extends Error {
-  constructor(
-    message: string,
-    readonly hint: string | null,
-    readonly status: number,
-  ) {
-    super(message);
-  }
-}
+export { isAborted, ServerError } from "./answer_to";
 
 const [pending, setPending] = createSignal(0);
 
@@ -23,9 +15,10 @@ export async function askJson<T>(address: string, signal?: AbortSignal): Promise
   return parseExact(await response.text()) as T;
 }
 
-export async function askBytes(address: string, signal?: AbortSignal): Promise<Uint8Array> {
+/** For answers of many numbers, none of which is as long as a point in time. */
+export async function askNumbers<T>(address: string, signal?: AbortSignal): Promise<T> {
   const response = await ask(address, { signal });
-  return new Uint8Array(await response.arrayBuffer());
+  return (await response.json()) as T;
 }
 
 export async function postJson<T>(address: string, body: unknown, signal?: AbortSignal): Promise<T> {
@@ -38,29 +31,16 @@ export async function postJson<T>(address: string, body: unknown, signal?: Abort
   return parseExact(await response.text()) as T;
 }
 
-export function isAborted(error: unknown): boolean {
-  return error instanceof DOMException && error.name === "AbortError";
+function ask(address: string, init: RequestInit): Promise<Response> {
+  return counted(() => answerTo(address, init));
 }
 
-async function ask(address: string, init: RequestInit): Promise<Response> {
+/** Counts a question among the open ones until it is answered. */
+export async function counted<T>(question: () => Promise<T>): Promise<T> {
   setPending((count) => count + 1);
   try {
-    const response = await fetch(address, init);
-    if (!response.ok) throw await refusal(response);
-    return response;
-  } catch (error) {
-    if (error instanceof ServerError || isAborted(error)) throw error;
-    throw new ServerError("the server does not answer", "is stepscope open still running?", 0);
+    return await question();
   } finally {
     setPending((count) => count - 1);
-  }
-}
-
-async function refusal(response: Response): Promise<ServerError> {
-  try {
-    const { error } = await response.json();
-    return new ServerError(error.message, error.hint, response.status);
-  } catch {
-    return new ServerError(`the server answered with status ${response.status}`, null, response.status);
   }
 }

@@ -1,5 +1,5 @@
 // One function a question, and a memory of the answers: going back to a page shows it at once.
-import { askJson, isAborted, postJson } from "./client";
+import { askJson, askNumbers, isAborted, postJson } from "./client";
 import type { Matches, Report, SpanDetails, TimelineCurves, TimelineOutline } from "./types";
 
 /** One recording of one rank. */
@@ -34,7 +34,7 @@ export function curves(
   width: number,
   signal: AbortSignal,
 ): Promise<TimelineCurves> {
-  return askJson(`${runAddress(run)}/timeline/counters${query({ rank, window, from, to, width })}`, signal);
+  return askNumbers(`${runAddress(run)}/timeline/counters${query({ rank, window, from, to, width })}`, signal);
 }
 
 export async function sql(run: string, statement: string, limit: number, signal?: AbortSignal): Promise<Report> {

@@ -32,6 +32,8 @@ import { createWalk } from "./walk";
 const HIT_PX = 3;
 const SNAP_PX = 6;
 const TALL_SCREEN_PX = 1000;
+/** What has become finer is drawn at most so often; what has moved is drawn in every frame. */
+const REBUILD_MS = 60;
 
 export function Board(props: {
   source: SourceKey;
@@ -99,6 +101,7 @@ export function Board(props: {
   const ground = new Rectangles();
   let scene: Scene | undefined;
   let isSceneStale = true;
+  let builtAt = -Infinity;
   let frame = 0;
   const invalidate = () => (frame ||= requestAnimationFrame(draw));
   onCleanup(() => cancelAnimationFrame(frame));
@@ -109,7 +112,6 @@ export function Board(props: {
     view: state.view(),
     rows: layout().rows,
     store,
-    finest: curves.finest,
     palette,
     selected: selected(),
     hovered: hovered(),
@@ -123,11 +125,15 @@ export function Board(props: {
   function draw(): void {
     frame = 0;
     const shown = picture();
-    if (isSceneStale || !scene || !canShow(scene, shown)) {
-      scene = buildScene(shown.rows, store, palette, props.colorBy, shown, scene);
+    const isUsable = scene !== undefined && canShow(scene, shown);
+    // The answers of several tracks come one by one, and all of them are drawn at once.
+    const isTooEarly = performance.now() - builtAt < REBUILD_MS;
+    if (!scene || !isUsable || (isSceneStale && !isTooEarly)) {
+      scene = buildScene(shown.rows, store, curves, palette, props.colorBy, shown, scene);
       painter?.spans.load(scene.rectangles);
       isSceneStale = false;
-    }
+      builtAt = performance.now();
+    } else if (isSceneStale) invalidate();
     const now: Picture = { ...shown, scene };
     const pixelsPerNs = now.width / lengthOf(now.view);
     layGround(ground, now);
@@ -159,7 +165,7 @@ export function Board(props: {
     });
     onCleanup(() => (observer.disconnect(), stop.abort()));
     createEffect(
-      on([theme, () => props.colorBy, layout], () => {
+      on([theme, () => props.colorBy, layout, curves.changed], () => {
         palette = readPalette(body);
         isSceneStale = true;
         invalidate();

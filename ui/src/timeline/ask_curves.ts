@@ -7,13 +7,15 @@ import { rangeAround, shownCurves, type Curve } from "./curves";
 import { lengthOf, type Range } from "./view";
 
 /** Columns that a curve has across the screen; the server keeps up to four points of each. */
-const COLUMNS = 600;
+const COLUMNS = 400;
 
 export type Curves = {
   /** Coarse, in the order of the server. */
   all: () => Curve[];
-  /** The finest that is known of one where it is looked at. */
-  finest: (curve: Curve, view: Range) => Curve;
+  /** What is known finely of one, near where it is looked at. */
+  fine: (key: string) => Curve | undefined;
+  /** Tells who listens that there is more to see. */
+  changed: () => unknown;
 };
 
 /** Asked once there are lanes to see, as it is the lesser part of the picture. */
@@ -44,11 +46,7 @@ export function createCurves(
   const [fine] = createAnswer(near, ask);
   return {
     all: () => whole.latest ?? [],
-    finest: (curve, view) => {
-      const known = fine.latest?.find((other) => other.key === curve.key);
-      const covers =
-        known && known.from <= Math.max(view.from, bounds.from) && known.to >= Math.min(view.to, bounds.to);
-      return covers ? known : curve;
-    },
+    fine: (key) => fine.latest?.find((curve) => curve.key === key),
+    changed: () => fine.latest,
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TimelineCurve } from "../server/types";
-import { pointsIn, rangeAround, shownCurves } from "./curves";
+import { finestParts, rangeAround, shownCurves } from "./curves";
 
 const curve = (kind: string, device: number | null, points: [number, number][]): TimelineCurve => ({
   kind,
@@ -31,12 +31,17 @@ test("memory of the host is drawn only where there is no other", () => {
   expect(shownCurves(all.slice(0, 1), 0, whole).map((curve) => curve.note)).toEqual(["cpu"]);
 });
 
-test("a view shows the value before it, and what changes in it", () => {
-  const [memory] = shownCurves(all, 10, whole);
-  expect(pointsIn(memory!, { from: 15, to: 35 })).toEqual([
-    [10, 4096],
-    [30, 2048],
+test("around what is known finely the coarse curve stays", () => {
+  const [coarse] = shownCurves(all, 10, whole);
+  const fine = { ...coarse!, from: 20, to: 30 };
+  const parts = (from: number, to: number) => finestParts(coarse!, fine, { from, to }).map((part) => part.range);
+  expect(parts(-10, 60)).toEqual([
+    { from: 0, to: 20 },
+    { from: 20, to: 30 },
+    { from: 30, to: 50 },
   ]);
+  expect(parts(22, 28)).toEqual([{ from: 22, to: 28 }]);
+  expect(finestParts(coarse!, undefined, { from: -10, to: 60 })[0]!.range).toEqual({ from: 0, to: 50 });
 });
 
 test("a small move asks for nothing new", () => {

@@ -2,7 +2,6 @@
 import { sentenceCase } from "../format/names";
 import { figureText } from "../format/number";
 import type { TimelineCurve } from "../server/types";
-import { lowest } from "./lanes";
 import type { Range } from "./view";
 
 /** Times are from the first step; each value holds until the next. The range is what was asked for. */
@@ -36,13 +35,21 @@ export function shownCurves(all: TimelineCurve[], zero: number, range: Range): C
     }));
 }
 
-/** The part of a curve that a view shows: the point before it, and those in it. */
-export function pointsIn(curve: Curve, view: Range): [number, number][] {
-  const first = lowest(curve.times.length, (i) => curve.times[i]! >= view.from);
-  const points: [number, number][] = [];
-  for (let i = Math.max(0, first - 1); i < curve.times.length && curve.times[i]! <= view.to; i++)
-    points.push([curve.times[i]!, curve.values[i]!]);
-  return points;
+/** A curve for each part of a range: the fine one where it is known, the coarse one around it. */
+export function finestParts(
+  coarse: Curve,
+  fine: Curve | undefined,
+  range: Range,
+): { curve: Curve; range: Range }[] {
+  const clip = (from: number, to: number) => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) });
+  const parts = fine
+    ? [
+        { curve: coarse, range: clip(coarse.from, fine.from) },
+        { curve: fine, range: clip(fine.from, fine.to) },
+        { curve: coarse, range: clip(fine.to, coarse.to) },
+      ]
+    : [{ curve: coarse, range: clip(coarse.from, coarse.to) }];
+  return parts.filter((part) => part.range.from < part.range.to);
 }
 
 /** A range around a view that stays the same while the view moves and zooms a little. */

@@ -2,7 +2,8 @@
 // view moves, and gives up questions that the view has left behind.
 import { isAborted } from "../server/client";
 import type { SourceKey } from "../server/questions";
-import { askLanes, type Lanes } from "./lanes";
+import { askLanes } from "./ask_lanes";
+import type { Lanes } from "./lanes";
 import { wholeLanes } from "./whole";
 import { lengthOf, type Range } from "./view";
 
@@ -11,13 +12,17 @@ const AHEAD = 0.5;
 /** A pixel on screen may show at most so many pixels of what was asked for, and at least a part of one. */
 const COARSEST = 1.3;
 const FINEST = 0.2;
-const SETTLE_MS = 40;
+/** Asks when the view has rested for so long, and in a longer move so often. */
+const REST_MS = 60;
+const MOVING_MS = 240;
 
 type Known = { whole?: Lanes; current?: Lanes; asked?: { range: Range; width: number; stop: AbortController } };
 
 export class LaneStore {
   private readonly known = new Map<number, Known>();
   private timer = 0;
+  /** When the view began to move. */
+  private since: number | undefined;
   private wanted: { tracks: number[]; view: Range; width: number } | undefined;
 
   constructor(
@@ -36,7 +41,10 @@ export class LaneStore {
   look(tracks: number[], view: Range, width: number): void {
     this.wanted = { tracks, view, width };
     this.dropStale();
-    if (this.timer === 0) this.timer = window.setTimeout(() => this.settle(), SETTLE_MS);
+    const now = performance.now();
+    this.since ??= now;
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.settle(), Math.min(REST_MS, this.since + MOVING_MS - now));
   }
 
   close(): void {
@@ -46,7 +54,7 @@ export class LaneStore {
   }
 
   private settle(): void {
-    this.timer = 0;
+    this.since = undefined;
     const { wanted } = this;
     if (!wanted) return;
     for (const track of wanted.tracks) {

@@ -1,6 +1,7 @@
 import { columnFromArray, dictionary, int32, int64, tableFromColumns, tableToIPC, utf8 } from "@uwdata/flechette";
 import { expect, test } from "vitest";
-import { busyShares, decodeLanes, entryAt, nameAt, type Lanes } from "./lanes";
+import { decodeLanes } from "./decode_lanes";
+import { busyShares, entryAt, nameAt, type Lanes } from "./lanes";
 
 const ZERO = 156_001;
 

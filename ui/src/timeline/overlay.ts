@@ -1,10 +1,8 @@
-// What is drawn above the spans: labels, curves, the selection and its arrows, ranges and matches.
+// What is drawn above the spans: labels, the selection and its arrows, ranges and matches.
 import { figureText } from "../format/number";
 import { spanLabel } from "../format/names";
 import { shortKernelName } from "../format/kernel_name";
 import type { Match } from "../server/types";
-import type { Curves } from "./ask_curves";
-import { pointsIn } from "./curves";
 import type { LaneStore } from "./lane_store";
 import { classAt, depthRange, firstSeen, lowest, nameAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
@@ -23,7 +21,6 @@ export type Picture = {
   view: Range;
   rows: Row[];
   store: LaneStore;
-  finest: Curves["finest"];
   scene: Scene;
   palette: Palette;
   selected: Spot | undefined;
@@ -50,10 +47,6 @@ export function prepare(canvas: HTMLCanvasElement, width: number, height: number
 
 export function drawOverlay(context: CanvasRenderingContext2D, picture: Picture): void {
   const x = (time: number) => ((time - picture.view.from) / lengthOf(picture.view)) * picture.width;
-  for (const row of visible(picture)) {
-    if (row.kind === "busy") drawBusyCurve(context, picture, row, x);
-    if (row.kind === "curve") drawCurve(context, picture, row, x);
-  }
   drawLabels(context, picture, x);
   drawMatches(context, picture, x);
   for (const mark of picture.marks) drawBand(context, picture, mark, x, false);
@@ -87,65 +80,6 @@ function boxOf(
 
 export function trackRowOf(rows: Row[], track: number): TrackRow | undefined {
   return rows.find((row): row is TrackRow => row.kind === "track" && row.track.track === track);
-}
-
-function drawBusyCurve(
-  context: CanvasRenderingContext2D,
-  picture: Picture,
-  row: Extract<Row, { kind: "busy" }>,
-  x: (time: number) => number,
-): void {
-  const { scene, view } = picture;
-  const shares = scene.busy.get(row.device);
-  if (!shares) return;
-  const binNs = lengthOf(scene.range) / shares.length;
-  const [first, last] = [view.from, view.to].map((time) => Math.floor((time - scene.range.from) / binNs));
-  const steps: [number, number][] = [];
-  for (let at = Math.max(0, first!); at <= Math.min(shares.length - 1, last!); at++)
-    steps.push([x(scene.range.from + at * binNs), shares[at]!]);
-  drawArea(context, picture, row, steps, picture.width);
-}
-
-function drawCurve(
-  context: CanvasRenderingContext2D,
-  picture: Picture,
-  row: Extract<Row, { kind: "curve" }>,
-  x: (time: number) => number,
-): void {
-  const curve = picture.finest(row.curve, picture.view);
-  const steps = pointsIn(curve, picture.view).map(([time, value]): [number, number] => [
-    Math.max(0, x(time)),
-    Math.max(0, value) / row.curve.most,
-  ]);
-  // The last value holds to the end of the recording.
-  drawArea(context, picture, row, steps, Math.min(picture.width, x(row.curve.to)));
-}
-
-/** Stairs: each point is where a share begins, which lasts until the next one. */
-function drawArea(
-  context: CanvasRenderingContext2D,
-  picture: Picture,
-  row: Row,
-  steps: [number, number][],
-  end: number,
-): void {
-  if (steps.length === 0) return;
-  const [floor, tall] = [row.y - picture.scroll + row.height - 4, row.height - 10];
-  context.beginPath();
-  context.moveTo(steps[0]![0], floor);
-  steps.forEach(([left, share], at) => {
-    const y = floor - share * tall;
-    context.lineTo(left, y);
-    context.lineTo(steps[at + 1]?.[0] ?? end, y);
-  });
-  context.lineTo(end, floor);
-  context.globalAlpha = 0.2;
-  context.fillStyle = picture.palette.ink2;
-  context.fill();
-  context.globalAlpha = 1;
-  context.strokeStyle = picture.palette.ink3;
-  context.lineWidth = 1;
-  context.stroke();
 }
 
 type Label = { lanes: Lanes; entry: number; left: number; right: number; middle: number };

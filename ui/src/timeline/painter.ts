@@ -1,30 +1,44 @@
 // Draws rectangles with WebGL2: the ground and all spans on screen are one draw call each.
 import type { Rgba } from "./palette";
 
+/** Rectangles in a row of the textures that hold them. */
+const ROW = 2048;
+
+// Rectangles lie in textures and each vertex looks up its own. As instances they would be as quick on a graphics card,
+// but software that stands in for one draws instances one by one.
 const VERTEX = `#version 300 es
-layout(location = 0) in vec4 rect;  // start, end in nanoseconds from the origin; top, height in pixels
-layout(location = 1) in vec4 color;
-layout(location = 2) in float mode;
-uniform vec3 place;   // pixels a nanosecond, pixel of the origin, scroll
+precision highp float;
+precision highp usampler2D;
+uniform highp sampler2D rects;  // start, end in nanoseconds from the origin; top, height in pixels
+uniform usampler2D looks;       // color, mode
+uniform vec3 origin;  // pixels a nanosecond, pixel of the origin, scroll
 uniform vec3 screen;  // width, height, device pixels a pixel
 flat out vec4 tint;
 flat out vec4 box;
 flat out int kind;
 void main() {
-  float left = rect.x * place.x + place.y;
-  float right = rect.y * place.x + place.y;
+  int number = gl_VertexID / 6;
+  int vertex = gl_VertexID % 6;
+  ivec2 cell = ivec2(number % ${ROW}, number / ${ROW});
+  vec4 rect = texelFetch(rects, cell, 0);
+  uvec2 look = texelFetch(looks, cell, 0).xy;
+  uint mode = look.y;
+  float left = rect.x * origin.x + origin.y;
+  float right = rect.y * origin.x + origin.y;
   float wide = right - left;
   left = max(left, -8.0);
   right = min(right, screen.x + 8.0);
-  if (mode != 1.0 && wide >= 4.0) right -= 1.0;
+  if (mode != 1u && wide >= 4.0) right -= 1.0;
   left = floor(left * screen.z + 0.5) / screen.z;
   right = max(left + 1.0, floor(right * screen.z + 0.5) / screen.z);
-  float top = floor((rect.z - place.z) * screen.z + 0.5) / screen.z;
-  float bottom = floor((rect.z + rect.w - place.z) * screen.z + 0.5) / screen.z;
-  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  float top = floor((rect.z - origin.z) * screen.z + 0.5) / screen.z;
+  float bottom = floor((rect.z + rect.w - origin.z) * screen.z + 0.5) / screen.z;
+  // Two triangles: 0 1 2 and 2 1 3 of the corners.
+  int place = vertex < 3 ? vertex : vertex == 3 ? 2 : vertex == 4 ? 1 : 3;
+  vec2 corner = vec2(place & 1, place >> 1);
   vec2 at = mix(vec2(left, top), vec2(right, bottom), corner);
   gl_Position = vec4(at.x / screen.x * 2.0 - 1.0, 1.0 - at.y / screen.y * 2.0, 0.0, 1.0);
-  tint = color;
+  tint = vec4(look.x & 255u, (look.x >> 8) & 255u, (look.x >> 16) & 255u, look.x >> 24) / 255.0;
   box = vec4(left, screen.y - bottom, right, screen.y - top) * screen.z;
   kind = int(mode);
 }`;
@@ -50,9 +64,9 @@ void main() {
 
 /** Rectangles to draw: grown as needed and filled anew when something changes. */
 export class Rectangles {
-  rects = new Float32Array(4 * 1024);
-  colors = new Uint8Array(4 * 1024);
-  modes = new Float32Array(1024);
+  rects = new Float32Array(4 * ROW);
+  /** Color and mode of each. */
+  looks = new Uint32Array(2 * ROW);
   size = 0;
 
   add(
@@ -64,24 +78,21 @@ export class Rectangles {
     alpha: number,
     mode: number,
   ): void {
-    if (this.size === this.modes.length) this.grow();
+    if (2 * this.size === this.looks.length) this.grow();
     const at = 4 * this.size;
     this.rects[at] = start;
     this.rects[at + 1] = end;
     this.rects[at + 2] = top;
     this.rects[at + 3] = height;
-    this.colors[at] = color[0]!;
-    this.colors[at + 1] = color[1]!;
-    this.colors[at + 2] = color[2]!;
-    this.colors[at + 3] = color[3]! * alpha;
-    this.modes[this.size++] = mode;
+    this.looks[2 * this.size] = color[0]! | (color[1]! << 8) | (color[2]! << 16) | ((color[3]! * alpha) << 24);
+    this.looks[2 * this.size + 1] = mode;
+    this.size++;
   }
 
   private grow(): void {
-    const larger = <T extends Float32Array | Uint8Array>(from: T, to: T) => (to.set(from), to);
+    const larger = <T extends Float32Array | Uint32Array>(from: T, to: T) => (to.set(from), to);
     this.rects = larger(this.rects, new Float32Array(2 * this.rects.length));
-    this.colors = larger(this.colors, new Uint8Array(2 * this.colors.length));
-    this.modes = larger(this.modes, new Float32Array(2 * this.modes.length));
+    this.looks = larger(this.looks, new Uint32Array(2 * this.looks.length));
   }
 }
 
@@ -89,49 +100,57 @@ export type Placement = { pixelsPerNs: number; originPixel: number; scroll: numb
 
 /** Rectangles as the graphics card has them. */
 class Layer {
-  private readonly array: WebGLVertexArrayObject;
-  private readonly buffers: WebGLBuffer[];
+  private readonly rects: WebGLTexture;
+  private readonly looks: WebGLTexture;
   private size = 0;
 
   constructor(private readonly gl: WebGL2RenderingContext) {
-    this.array = gl.createVertexArray();
-    gl.bindVertexArray(this.array);
-    this.buffers = [0, 1, 2].map((location) => {
-      const buffer = gl.createBuffer();
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-      gl.enableVertexAttribArray(location);
-      if (location === 0) gl.vertexAttribPointer(0, 4, gl.FLOAT, false, 0, 0);
-      if (location === 1) gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, 0, 0);
-      if (location === 2) gl.vertexAttribPointer(2, 1, gl.FLOAT, false, 0, 0);
-      gl.vertexAttribDivisor(location, 1);
-      return buffer;
-    });
+    [this.rects, this.looks] = [0, 1].map(() => {
+      const texture = gl.createTexture();
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      // Numbers are not mixed with their neighbours.
+      gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+      gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+      return texture;
+    }) as [WebGLTexture, WebGLTexture];
   }
 
-  load(rectangles: Rectangles): void {
+  load({ rects, looks, size }: Rectangles): void {
     const { gl } = this;
-    const parts = [
-      rectangles.rects.subarray(0, 4 * rectangles.size),
-      rectangles.colors.subarray(0, 4 * rectangles.size),
-      rectangles.modes.subarray(0, rectangles.size),
-    ];
-    parts.forEach((part, place) => {
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[place]!);
-      gl.bufferData(gl.ARRAY_BUFFER, part, gl.DYNAMIC_DRAW);
-    });
-    this.size = rectangles.size;
+    const rows = Math.ceil(size / ROW);
+    this.size = size;
+    if (size === 0) return;
+    gl.bindTexture(gl.TEXTURE_2D, this.rects);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, ROW, rows, 0, gl.RGBA, gl.FLOAT, rects.subarray(0, 4 * ROW * rows));
+    gl.bindTexture(gl.TEXTURE_2D, this.looks);
+    gl.texImage2D(
+      gl.TEXTURE_2D,
+      0,
+      gl.RG32UI,
+      ROW,
+      rows,
+      0,
+      gl.RG_INTEGER,
+      gl.UNSIGNED_INT,
+      looks.subarray(0, 2 * ROW * rows),
+    );
   }
 
   draw(): void {
-    this.gl.bindVertexArray(this.array);
-    if (this.size > 0) this.gl.drawArraysInstanced(this.gl.TRIANGLE_STRIP, 0, 4, this.size);
+    const { gl } = this;
+    if (this.size === 0) return;
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, this.looks);
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.rects);
+    gl.drawArrays(gl.TRIANGLES, 0, 6 * this.size);
   }
 }
 
 export class Painter {
   readonly ground: Layer;
   readonly spans: Layer;
-  private readonly place: WebGLUniformLocation;
+  private readonly origin: WebGLUniformLocation;
   private readonly screen: WebGLUniformLocation;
 
   /** Undefined if the browser has no WebGL2. */
@@ -146,8 +165,10 @@ export class Painter {
   ) {
     const program = link(gl);
     gl.useProgram(program);
-    this.place = gl.getUniformLocation(program, "place")!;
+    this.origin = gl.getUniformLocation(program, "origin")!;
     this.screen = gl.getUniformLocation(program, "screen")!;
+    gl.uniform1i(gl.getUniformLocation(program, "rects"), 0);
+    gl.uniform1i(gl.getUniformLocation(program, "looks"), 1);
     this.ground = new Layer(gl);
     this.spans = new Layer(gl);
     gl.enable(gl.BLEND);
@@ -162,7 +183,7 @@ export class Painter {
     gl.viewport(0, 0, wide, high);
     gl.clearColor(background[0] / 255, background[1] / 255, background[2] / 255, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.uniform3f(this.place, placement.pixelsPerNs, placement.originPixel, placement.scroll);
+    gl.uniform3f(this.origin, placement.pixelsPerNs, placement.originPixel, placement.scroll);
     gl.uniform3f(this.screen, width, height, scale);
     this.ground.draw();
     this.spans.draw();

@@ -59,8 +59,16 @@ export function readPalette(element: Element): Palette {
   };
 }
 
-/** `#14171c`, or `#fff` as a build may shorten it. */
+const known = new Map<string, Rgba>();
+
+/** `#14171c`, or `#fff` as a build may shorten it. Frames ask for the same few again and again. */
 export function rgba(hex: string): Rgba {
+  let color = known.get(hex);
+  if (!color) known.set(hex, (color = parseColor(hex)));
+  return color;
+}
+
+function parseColor(hex: string): Rgba {
   const short = hex.replace("#", "");
   const digits = short.length < 6 ? short.replaceAll(/./g, "$&$&") : short;
   const part = (at: number) => Number.parseInt(digits.slice(at, at + 2), 16);

@@ -51,8 +51,10 @@ function drawSteps(
   x: (time: number) => number,
 ): void {
   let drawnTo = -Infinity;
+  context.lineWidth = 1;
   for (const step of steps) {
-    const [left, right] = [x(step.from), x(step.to)];
+    const left = x(step.from);
+    const right = x(step.to);
     // Of steps that lie closer than their edges, one is drawn for all.
     if (right < 0 || left > width || right < drawnTo + LEAST_STEP_PX) continue;
     drawnTo = right;
@@ -60,10 +62,9 @@ function drawSteps(
     context.fillStyle = palette.surface;
     context.fillRect(from, RULER_PX + 4, to - from - 1, STEPS_PX - 9);
     context.strokeStyle = palette.lineStrong;
-    context.lineWidth = 1;
-    context.setLineDash(step.isComplete ? [] : [3, 3]);
+    if (!step.isComplete) context.setLineDash([3, 3]);
     context.strokeRect(from + 0.5, RULER_PX + 4.5, to - from - 1, STEPS_PX - 10);
-    context.setLineDash([]);
+    if (!step.isComplete) context.setLineDash([]);
     const room = Math.min(width, right) - Math.max(0, left) - 12;
     if (room < LEAST_LABEL_PX) continue;
     const label = `${step.name} · ${figureText("ns", Math.round(lengthOf(step)))}`;

@@ -1,7 +1,10 @@
 // From events to rectangles: spans that can be seen fill their lane; what is too narrow goes into columns that stand on
 // the floor of the lane, as high as they are busy, so that density reads as a skyline and never as one long span.
+import { Areas, type Stairs } from "./areas";
+import type { Curves } from "./ask_curves";
+import { finestParts } from "./curves";
 import type { LaneStore } from "./lane_store";
-import { busyShares, classAt, depthRange, LANE_CLASSES, lowest, nameAt, type Lanes } from "./lanes";
+import { busyShares, classAt, depthRange, firstSeen, LANE_CLASSES, lowest, nameAt, type Lanes } from "./lanes";
 import { BUCKET, type Paint, type Palette } from "./palette";
 import { Rectangles } from "./painter";
 import { laneTop, type Row, type TrackRow } from "./rows";
@@ -14,8 +17,9 @@ const LEAST_BUCKET_HEIGHT = 0.22;
 const LANE_GAP_PX = 1;
 /** A picture serves views that are this much longer or shorter; they stretch it. */
 const STRETCH = 1.25;
-/** More than is seen, on each side and above and below, as shares of the screen. */
-const MORE = 0.5;
+/** More than is seen, on each side and above and below, as shares of the screen: enough for a few moves. */
+const MORE_TIME = 0.25;
+const MORE_ROWS = 0.15;
 const BUSY_PX = 3;
 
 export type ColorBy = "class" | "name";
@@ -32,8 +36,6 @@ export type Scene = {
   /** Pixels of the rows. */
   top: number;
   bottom: number;
-  /** For each device the share of time that it is busy, in equal parts of the range. */
-  busy: ReadonlyMap<number, Float64Array>;
 };
 
 /** Whether a picture can be moved and stretched to show a view. */
@@ -47,6 +49,7 @@ export function canShow(scene: Scene, { view, width, scroll, height }: Frame): b
 export function buildScene(
   rows: Row[],
   store: LaneStore,
+  curves: Curves,
   palette: Palette,
   colorBy: ColorBy,
   { view, width, scroll, height }: Frame,
@@ -54,19 +57,18 @@ export function buildScene(
 ): Scene {
   const rectangles = previous?.rectangles ?? new Rectangles();
   rectangles.size = 0;
-  const more = MORE * lengthOf(view);
-  const busy = new Map<number, Float64Array>();
+  const more = MORE_TIME * lengthOf(view);
   const scene = {
     rectangles,
     origin: (view.from + view.to) / 2,
     range: { from: view.from - more, to: view.to + more },
     pixelNs: lengthOf(view) / width,
-    top: scroll - MORE * height,
-    bottom: scroll + (1 + MORE) * height,
-    busy,
+    top: scroll - MORE_ROWS * height,
+    bottom: scroll + (1 + MORE_ROWS) * height,
   };
   const paints = LANE_CLASSES.map((name) => palette.of(name));
   const columns = new Columns(scene, paints);
+  const areas = new Areas(rectangles, scene.origin, scene.pixelNs, palette);
   const paintOf = (lanes: Lanes, entry: number): Paint =>
     colorBy === "class"
       ? paints[lanes.classOf[entry]!]!
@@ -74,27 +76,27 @@ export function buildScene(
   for (const row of rows) {
     if (row.y + row.height < scene.top || row.y > scene.bottom) continue;
     if (row.kind === "busy") {
-      const bins = Math.ceil(lengthOf(scene.range) / scene.pixelNs / BUSY_PX);
-      busy.set(
-        row.device,
-        deviceBusy(
-          row.tracks.map((track) => track.track),
-          store,
-          scene.range,
-          bins,
-        ),
-      );
+      const tracks = row.tracks.map((track) => track.track);
+      areas.add(deviceBusy(tracks, store, scene.range, BUSY_PX * scene.pixelNs), scene.range, row);
+    }
+    if (row.kind === "curve") {
+      const fine = curves.fine(row.curve.key);
+      for (const { curve, range } of finestParts(row.curve, fine, scene.range)) areas.add(curve, range, row);
     }
     if (row.kind !== "track") continue;
     const { whole, current } = store.lanes(row.track.track);
     for (let depth = row.first; depth < row.first + row.lanes; depth++) {
       if (current) addLane(scene, columns, row, current, depth, paintOf, undefined);
       // Around what is known finely, the coarse picture of the whole recording stays.
-      if (whole && whole !== current) addLane(scene, columns, row, whole, depth, paintOf, current);
+      if (whole && whole !== current && !covers(current, scene.range)) addLane(scene, columns, row, whole, depth, paintOf, current);
       columns.flush(row, depth);
     }
   }
   return scene;
+}
+
+function covers(known: Range | undefined, range: Range): boolean {
+  return known !== undefined && known.from <= range.from && known.to >= range.to;
 }
 
 function addLane(
@@ -107,11 +109,14 @@ function addLane(
   except: Range | undefined,
 ): void {
   const { range, origin, pixelNs, rectangles } = scene;
+  const { start: starts, dur: lengths, count: counts, busy, classOf } = lanes;
   const [first, end] = depthRange(lanes, depth);
   const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
-  const last = first + lowest(end - first, (i) => lanes.start[first + i]! > range.to);
-  for (let i = first; i < last; i++) {
-    let [start, stop] = [lanes.start[i]!, lanes.start[i]! + lanes.dur[i]!];
+  const last = first + lowest(end - first, (i) => starts[first + i]! > range.to);
+  for (let i = firstSeen(lanes, first, last, range.from); i < last; i++) {
+    const length = lengths[i]!;
+    let start = starts[i]!;
+    let stop = start + length;
     if (stop < range.from) continue;
     if (except) {
       if (start >= except.from && stop <= except.to) continue;
@@ -119,8 +124,8 @@ function addLane(
       else start = Math.max(start, except.to);
       if (stop < start) continue;
     }
-    const many = lanes.count[i]!;
-    if (many === 1 && lanes.dur[i]! >= EXACT_FROM_PX * pixelNs) {
+    const many = counts[i]!;
+    if (many === 1 && length >= EXACT_FROM_PX * pixelNs) {
       const paint = paintOf(lanes, i);
       // What reaches far out is cut where nobody looks, so that its ends do not lose their place.
       rectangles.add(
@@ -136,9 +141,9 @@ function addLane(
       columns.add(
         start,
         stop,
-        many === 1 ? 1 : Math.min(1, lanes.busy[i]! / Math.max(1, lanes.dur[i]!)),
+        many === 1 ? 1 : Math.min(1, busy[i]! / Math.max(1, length)),
         many,
-        lanes.classOf[i]!,
+        classOf[i]!,
       );
     }
   }
@@ -153,7 +158,11 @@ class Columns {
   private readonly count: Uint32Array;
   private readonly isUsed: Uint8Array;
   private readonly alone: Float64Array;
-  private used: [number, number] = [Infinity, -1];
+  private firstUsed = Infinity;
+  private lastUsed = -1;
+  /** Classes of the lane: few of all. */
+  private classes: number[] = [];
+  private lastClass = -1;
 
   constructor(
     private readonly scene: Scene,
@@ -174,31 +183,40 @@ class Columns {
     const first = Math.max(0, Math.floor((start - from) / columnNs));
     const last = Math.min(this.size - 1, Math.floor((end - from) / columnNs));
     if (last < 0 || first >= this.size) return;
+    if (classPlace !== this.lastClass && !this.classes.includes(classPlace)) this.classes.push(classPlace);
+    this.lastClass = classPlace;
+    this.count[first]! += count;
     for (let at = first; at <= last; at++) {
-      const overlap = Math.max(0, Math.min(end, from + (at + 1) * columnNs) - Math.max(start, from + at * columnNs));
+      const left = Math.max(start, from + at * columnNs);
+      const right = Math.min(end, from + (at + 1) * columnNs);
+      const time = Math.max(0, right - left) * density;
       this.isUsed[at] = 1;
-      this.busy[at]! += overlap * density;
+      this.busy[at]! += time;
       // An instant has no length but is there.
-      this.byClass[at * LANE_CLASSES.length + classPlace]! += overlap * density + 1e-9;
-      this.count[at]! += at === first ? count : 0;
+      this.byClass[at * LANE_CLASSES.length + classPlace]! += time + 1e-9;
     }
     this.alone[2 * first] = start;
     this.alone[2 * first + 1] = end;
-    this.used = [Math.min(this.used[0], first), Math.max(this.used[1], last)];
+    if (first < this.firstUsed) this.firstUsed = first;
+    if (last > this.lastUsed) this.lastUsed = last;
   }
 
   /** Draws the columns of one lane, and is empty afterwards. */
   flush(row: TrackRow, depth: number): void {
     const { rectangles, origin, range } = this.scene;
     const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
-    const classes = LANE_CLASSES.length;
-    for (let at = this.used[0]; at <= this.used[1]; at++) {
+    const classes = this.classes.sort((a, b) => a - b);
+    for (let at = this.firstUsed; at <= this.lastUsed; at++) {
       if (this.isUsed[at] === 0) continue;
-      const first = at * classes;
-      let [best, most] = [0, -1];
-      for (let place = 0; place < classes; place++) {
+      const first = at * LANE_CLASSES.length;
+      let best = 0;
+      let most = -1;
+      for (const place of classes) {
         const time = this.byClass[first + place]!;
-        if (time > most) [best, most] = [place, time];
+        if (time > most) {
+          best = place;
+          most = time;
+        }
         this.byClass[first + place] = 0;
       }
       const paint = this.paints[best]!;
@@ -225,24 +243,29 @@ class Columns {
       this.busy[at] = this.isUsed[at] = 0;
     }
     // Neighbours were looked at until here.
-    if (this.used[1] >= 0) this.count.fill(0, this.used[0], this.used[1] + 1);
-    this.used = [Infinity, -1];
+    if (this.lastUsed >= 0) this.count.fill(0, this.firstUsed, this.lastUsed + 1);
+    this.firstUsed = Infinity;
+    this.lastUsed = -1;
+    this.classes = [];
+    this.lastClass = -1;
   }
 }
 
-/** Share of time that a device is busy, in equal bins; what is known finely goes before what is known coarsely. */
-function deviceBusy(tracks: number[], store: LaneStore, range: Range, bins: number): Float64Array {
-  const sum = new Float64Array(bins);
+/** The share of time that a device is busy; what is known finely goes before what is known coarsely. */
+function deviceBusy(tracks: number[], store: LaneStore, range: Range, binNs: number): Stairs {
+  const bins = Math.ceil(lengthOf(range) / binNs);
+  const times = Float64Array.from({ length: bins }, (_, bin) => range.from + (bin * lengthOf(range)) / bins);
+  const values = new Float64Array(bins);
   const sharesOf = (lanes: Lanes) => busyShares(lanes, range.from, range.to, bins, (name) => name !== "annotation");
   for (const track of tracks) {
     const { whole, current } = store.lanes(track);
-    const coarse = whole && whole !== current ? sharesOf(whole) : undefined;
+    const coarse = whole && whole !== current && !covers(current, range) ? sharesOf(whole) : undefined;
     const fine = current && sharesOf(current);
     for (let at = 0; at < bins; at++) {
-      const time = range.from + ((at + 0.5) * lengthOf(range)) / bins;
-      const isFine = current && time >= current.from && time <= current.to;
-      sum[at] = Math.min(1, sum[at]! + ((isFine ? fine : coarse)?.[at] ?? 0));
+      const middle = times[at]! + binNs / 2;
+      const isFine = current && middle >= current.from && middle <= current.to;
+      values[at] = Math.min(1, values[at]! + ((isFine ? fine : coarse)?.[at] ?? 0));
     }
   }
-  return sum;
+  return { times, values, most: 1 };
 }

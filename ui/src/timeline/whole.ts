@@ -4,7 +4,8 @@ import type { SourceKey } from "../server/questions";
 import type { TimelineOutline, Track } from "../server/types";
 import { createAnswer } from "../state/answer";
 import { fromZero, sourceKey, timelineOutline } from "../state/session";
-import { askLanes, busyShares, type Lanes } from "./lanes";
+import { askLanes } from "./ask_lanes";
+import { busyShares, type Lanes } from "./lanes";
 import type { Range } from "./view";
 
 const WHOLE_WIDTH = 1200;

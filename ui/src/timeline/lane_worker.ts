@@ -1,0 +1,42 @@
+// Fetches and decodes lanes in a thread of its own.
+import { answerTo, isAborted, ServerError } from "../server/answer_to";
+import { decodeLanes } from "./decode_lanes";
+import type { Lanes } from "./lanes";
+
+/** A question, or that nobody waits for its answer any more. */
+export type LaneQuestion =
+  | { id: number; isGivenUp: true }
+  | { id: number; isGivenUp: false; address: string; zero: number; from: number; to: number; width: number };
+export type LaneAnswer =
+  | { id: number; lanes: Lanes }
+  | { id: number; lanes: undefined; error: { message: string; hint: string | null; status: number } };
+
+const open = new Map<number, AbortController>();
+
+onmessage = ({ data }: MessageEvent<LaneQuestion>) => {
+  if (data.isGivenUp) open.get(data.id)?.abort();
+  else void answer(data);
+};
+
+async function answer({ id, address, zero, from, to, width }: Extract<LaneQuestion, { isGivenUp: false }>) {
+  const stop = new AbortController();
+  open.set(id, stop);
+  try {
+    const response = await answerTo(address, { signal: stop.signal });
+    const lanes = decodeLanes(new Uint8Array(await response.arrayBuffer()), zero, from, to, width);
+    // Columns change hands; several may lie in one piece of memory.
+    const columns = Object.values(lanes).filter((column) => ArrayBuffer.isView(column));
+    send({ id, lanes }, [...new Set(columns.map((column) => column.buffer as ArrayBuffer))]);
+  } catch (error) {
+    if (isAborted(error)) return;
+    const { message, hint, status } =
+      error instanceof ServerError ? error : new ServerError(error instanceof Error ? error.message : String(error), null, 0);
+    send({ id, lanes: undefined, error: { message, hint, status } }, []);
+  } finally {
+    open.delete(id);
+  }
+}
+
+function send(answer: LaneAnswer, transfer: ArrayBuffer[]): void {
+  postMessage(answer, { transfer });
+}
