@@ -25,7 +25,7 @@ pub use error::AnalysisError;
 pub use rules::{RULES, Rule};
 pub use run_input::RunInput;
 pub use settings::Settings;
-pub use stepscope_engine::CancelFlag;
+pub use stepscope_engine::{CancelFlag, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use timeline::{CurveRange, Stretch, TrackRange};
 pub use trim::Trimmed;

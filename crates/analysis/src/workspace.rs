@@ -91,9 +91,24 @@ impl Workspace {
 
     /// Answers a query.
     pub fn sql(&self, statement: &str, max_rows: Option<usize>, cancel: &CancelFlag) -> Result<Report, AnalysisError> {
+        Self::rows_report(&self.query(statement, max_rows, cancel)?)
+    }
+
+    /// Rows of a query as a report, to show them.
+    pub fn rows_report(rows: &QueryResult) -> Result<Report, AnalysisError> {
+        views::sql::report("sql", rows)
+    }
+
+    /// Answers a query with columns, for who works on with them.
+    pub fn query(
+        &self,
+        statement: &str,
+        max_rows: Option<usize>,
+        cancel: &CancelFlag,
+    ) -> Result<QueryResult, AnalysisError> {
         let time_limit = self.settings.time_limit;
         let options = QueryOptions { max_rows, time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
-        views::sql::report("sql", &self.engine.query(statement, &options)?)
+        Ok(self.engine.query(statement, &options)?)
     }
 
     /// Answers one of [`crate::ANALYSES`].

@@ -26,8 +26,8 @@ enum Type {
     Texts,
 }
 
-/// The table `rows`, typed.
-pub(crate) fn batch(report: &Report) -> Result<RecordBatch, ArrowError> {
+/// The main table of a report, typed: the one called `rows`, else the first.
+pub fn batch(report: &Report) -> Result<RecordBatch, ArrowError> {
     let table = main_table(report);
     let mut fields = Vec::new();
     let mut arrays = Vec::new();

@@ -5,6 +5,7 @@
 
 pub mod chart;
 pub mod escape;
+pub mod notebook;
 mod overview;
 pub mod page;
 mod section;

@@ -17,6 +17,7 @@ pub mod safe_text;
 pub mod shape;
 pub mod text;
 
+pub use batch::batch;
 pub use json::Document;
 pub use shape::{Shape, ShapeError};
 pub use text::{ColorMode, TextOptions};

@@ -1,0 +1,44 @@
+//! What the Python package calls: conversions between Python and the façade, and nothing else. The public names are in
+//! `python/stepscope`; everything here is private to it.
+
+mod errors;
+mod report;
+mod run;
+mod table;
+mod waiting;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::report::NativeReport;
+    #[pymodule_export]
+    use super::run::NativeRun;
+    #[pymodule_export]
+    use super::table::NativeTable;
+    #[pymodule_export]
+    use super::{analyses, command, schema};
+}
+
+/// Runs one command line, the name of the program first, and returns its exit code.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| stepscope_cli::run(arguments) as u8)
+}
+
+/// Names of the analyses, what each is about, and what its rows can be grouped by.
+#[pyfunction]
+fn analyses() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    let all = stepscope_analysis::ANALYSES.iter();
+    all.map(|analysis| (analysis.name, analysis.about, analysis.groupings.to_vec())).collect()
+}
+
+/// Tables, views and columns.
+#[pyfunction]
+fn schema(py: Python<'_>) -> PyResult<report::NativeReport> {
+    let schema = py.detach(stepscope_analysis::Workspace::schema).map_err(|error| errors::of(py, &error))?;
+    Ok(report::NativeReport::new(schema, serde_json::Value::Null, serde_json::Value::Null))
+}

@@ -1,0 +1,89 @@
+//! An answer in the forms that Python shows and hands on.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use serde_json::Value;
+use stepscope_model::Report;
+use stepscope_report::html::notebook;
+use stepscope_report::shape::{self, Shape};
+use stepscope_report::{ColorMode, Document, TextOptions, batch, json, text};
+
+use crate::errors;
+use crate::table::NativeTable;
+
+/// The rows that people see unless they say otherwise.
+const USUAL_ROWS: usize = 20;
+
+/// An answer.
+#[pyclass(frozen)]
+pub(crate) struct NativeReport {
+    report: Report,
+    run: Value,
+    health: Value,
+}
+
+impl NativeReport {
+    pub(crate) fn new(report: Report, run: Value, health: Value) -> Self {
+        Self { report, run, health }
+    }
+
+    /// What a screen has room for.
+    fn for_people(&self) -> Report {
+        let mut report = self.report.clone();
+        // A limit alone names no column, so it fits every table.
+        let _ = shape::apply(&mut report, &Shape { limit: Some(USUAL_ROWS), is_usual_limit: true, ..Shape::default() });
+        report
+    }
+}
+
+#[pymethods]
+impl NativeReport {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.report.name
+    }
+
+    /// The same with other columns, another order or fewer rows.
+    #[pyo3(signature = (columns, sort, limit))]
+    fn shaped(
+        &self,
+        py: Python<'_>,
+        columns: Vec<String>,
+        sort: Option<String>,
+        limit: Option<usize>,
+    ) -> PyResult<Self> {
+        let mut report = self.report.clone();
+        let shape = Shape { columns, sort, limit, ..Shape::default() };
+        shape::apply(&mut report, &shape).map_err(|error| errors::of_shape(py, &error))?;
+        Ok(Self::new(report, self.run.clone(), self.health.clone()))
+    }
+
+    /// As a terminal shows it.
+    fn text(&self, width: usize, has_color: bool) -> String {
+        let color = ColorMode::from(has_color);
+        text::render(&self.for_people(), TextOptions { width, color, ..TextOptions::default() })
+    }
+
+    /// As a notebook shows it.
+    fn html(&self) -> String {
+        notebook::report(&self.for_people())
+    }
+
+    /// The document that `-f json` writes.
+    fn json(&self) -> String {
+        let before = if self.run.is_null() {
+            Vec::new()
+        } else {
+            vec![("run", self.run.clone()), ("health", self.health.clone())]
+        };
+        let after = self.report.data.clone();
+        let version = env!("CARGO_PKG_VERSION");
+        json::render(&Document { report: Some(&self.report), version, before, after, ..Document::default() })
+    }
+
+    /// The main table as columns.
+    fn table(&self) -> PyResult<NativeTable> {
+        let batch = batch(&self.report).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        Ok(NativeTable::new(batch.schema(), vec![batch]))
+    }
+}

@@ -1,0 +1,208 @@
+//! A run that is open for questions.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use stepscope_analysis::{
+    ANALYSES, AnalysisError, CancelFlag, Progress, Question, Settings, StepRange, Stretch, Workspace,
+};
+use stepscope_model::{Report, SourceId};
+use stepscope_report::html::{notebook, timeline};
+
+use crate::report::NativeReport;
+use crate::table::NativeTable;
+use crate::{errors, waiting};
+
+/// A run.
+#[pyclass(frozen)]
+pub(crate) struct NativeRun {
+    workspace: Workspace,
+    /// The paths, as a command that answers name would have them.
+    rest_of_command: String,
+}
+
+/// Which part of a run is asked about; see `Question`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Part {
+    ranks: Vec<u32>,
+    window: Option<u32>,
+    steps: Option<(u32, u32)>,
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+    group_by: Vec<String>,
+    samples_per_step: Option<f64>,
+}
+
+#[pymethods]
+impl NativeRun {
+    /// Opens traces, folders or a store. `progress` is called now and then with a sentence about what goes on, and with
+    /// notices at the end.
+    #[staticmethod]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::needless_pass_by_value,
+        reason = "Python has keywords, and gives values"
+    )]
+    #[pyo3(signature = (paths, store, no_cache, strict, memory_limit_bytes, threads, progress))]
+    fn open(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        store: Option<PathBuf>,
+        no_cache: bool,
+        strict: bool,
+        memory_limit_bytes: Option<u64>,
+        threads: Option<usize>,
+        progress: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let settings = Settings { store, no_cache, strict, memory_limit_bytes, threads, ..Settings::default() };
+        let cancel = CancelFlag::default();
+        let told = Told { state: Mutex::default(), cancel: cancel.clone() };
+        let rest_of_command = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+        let opened = waiting::wait(
+            py,
+            &cancel,
+            || Workspace::open(&paths, &settings, &told),
+            || {
+                let going_on = told.state.lock().unwrap_or_else(PoisonError::into_inner).going_on.clone();
+                match going_on {
+                    Some((file, done, total)) => progress.call_method1("update", (file, done, total)).map(drop),
+                    None => Ok(()),
+                }
+            },
+        )?;
+        let notices = std::mem::take(&mut told.state.lock().unwrap_or_else(PoisonError::into_inner).notices);
+        progress.call_method1("finished", (notices,))?;
+        let workspace = opened.map_err(|error| errors::of(py, &error))?;
+        Ok(Self { workspace, rest_of_command })
+    }
+
+    #[getter]
+    fn name(&self) -> String {
+        self.workspace.run_info()["name"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The recordings as JSON.
+    fn sources(&self, py: Python<'_>) -> PyResult<String> {
+        let sources = py.detach(|| self.workspace.source_summaries()).map_err(|error| errors::of(py, &error))?;
+        Ok(serde_json::to_string(&sources).unwrap_or_default())
+    }
+
+    /// Answers an analysis.
+    fn analyse(&self, py: Python<'_>, name: &str, part: Part) -> PyResult<NativeReport> {
+        let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
+            return Err(errors::usage(py, &format!("no analysis named {name}"), None));
+        };
+        let cancel = CancelFlag::default();
+        let question = Question {
+            ranks: part.ranks,
+            window: part.window,
+            steps: part.steps.map(|(first, last)| StepRange { first, last }),
+            from_ns: part.from_ns,
+            to_ns: part.to_ns,
+            group_by: part.group_by,
+            samples_per_step: part.samples_per_step,
+            rest_of_command: self.rest_of_command.clone(),
+            cancel: cancel.clone(),
+        };
+        self.report(py, &cancel, || self.workspace.analyse(analysis, &question))
+    }
+
+    fn tracks(&self, py: Python<'_>) -> PyResult<NativeReport> {
+        self.report(py, &CancelFlag::default(), || self.workspace.tracks())
+    }
+
+    fn health(&self, py: Python<'_>, rank: Option<u32>, window: Option<u32>) -> PyResult<NativeReport> {
+        self.report(py, &CancelFlag::default(), || self.workspace.health(rank, window))
+    }
+
+    /// Every figure of one recording, as JSON.
+    fn metrics(&self, py: Python<'_>, rank: Option<u32>, window: Option<u32>) -> PyResult<String> {
+        let cancel = CancelFlag::default();
+        let metrics = asked(py, &cancel, || self.workspace.metrics_with(rank, window, &cancel))?;
+        Ok(metrics.to_string())
+    }
+
+    /// Answers a query with columns.
+    fn sql(&self, py: Python<'_>, statement: &str, max_rows: Option<usize>) -> PyResult<NativeTable> {
+        let cancel = CancelFlag::default();
+        let result = asked(py, &cancel, || self.workspace.query(statement, max_rows, &cancel))?;
+        Ok(NativeTable::new(result.schema, result.batches))
+    }
+
+    /// A picture of the timeline between two times, as markup; the whole recording without them.
+    fn picture(
+        &self,
+        py: Python<'_>,
+        source: (u32, u32),
+        from_ns: Option<i64>,
+        to_ns: Option<i64>,
+    ) -> PyResult<String> {
+        let (rank, window) = source;
+        let cancel = CancelFlag::default();
+        let picture = asked(py, &cancel, || {
+            let frame = self.workspace.timeline(Some(rank), Some(window), &cancel)?;
+            let (from_ns, to_ns) = (from_ns.unwrap_or(frame.start_ns), to_ns.unwrap_or(frame.end_ns));
+            let stretch = Stretch { from_ns, to_ns, columns: timeline::columns() };
+            self.workspace.picture(SourceId { rank, window }, stretch, &cancel)
+        })?;
+        Ok(notebook::picture(&picture))
+    }
+}
+
+impl NativeRun {
+    fn report(
+        &self,
+        py: Python<'_>,
+        cancel: &CancelFlag,
+        answer: impl FnOnce() -> Result<Report, AnalysisError> + Send,
+    ) -> PyResult<NativeReport> {
+        let report = asked(py, cancel, answer)?;
+        Ok(NativeReport::new(report, self.workspace.run_info(), self.workspace.health_info()))
+    }
+}
+
+/// An answer, waited for.
+fn asked<T: Send>(
+    py: Python<'_>,
+    cancel: &CancelFlag,
+    answer: impl FnOnce() -> Result<T, AnalysisError> + Send,
+) -> PyResult<T> {
+    waiting::wait(py, cancel, answer, || Ok(()))?.map_err(|error| errors::of(py, &error))
+}
+
+/// What an ingest tells.
+struct Told {
+    state: Mutex<State>,
+    cancel: CancelFlag,
+}
+
+#[derive(Default)]
+struct State {
+    /// The file, and how much of it is done of how much.
+    going_on: Option<(String, u64, Option<u64>)>,
+    notices: Vec<String>,
+}
+
+impl Told {
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Progress for Told {
+    fn update(&self, file: &str, bytes_done: u64, bytes_total: Option<u64>) {
+        self.change(|state| state.going_on = Some((file.to_owned(), bytes_done, bytes_total)));
+    }
+
+    fn finished_file(&self) {}
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn notice(&self, message: &str) {
+        self.change(|state| state.notices.push(message.to_owned()));
+    }
+}

@@ -1,0 +1,51 @@
+"""Stepscope shows why a training or inference step takes the time it takes, and what to change.
+
+>>> import stepscope as ss
+>>> run = ss.open("runs/profiler")          # doctest: +SKIP
+>>> run.summary()                           # doctest: +SKIP
+>>> run.ops(group_by="input_shape").to_pandas()   # doctest: +SKIP
+
+Nothing heavy is imported before it is used: neither the engine, nor torch, numpy or pandas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stepscope import errors as errors
+
+if TYPE_CHECKING:
+    from stepscope.opening import open as open
+    from stepscope.opening import tables as tables
+    from stepscope.report import Report as Report
+    from stepscope.run import Run as Run
+    from stepscope.table import Table as Table
+
+#: Where each public name lives; it is loaded when it is first asked for.
+_HOMES = {
+    "open": "stepscope.opening",
+    "tables": "stepscope.opening",
+    "Run": "stepscope.run",
+    "Report": "stepscope.report",
+    "Table": "stepscope.table",
+}
+
+__all__ = [*_HOMES, "errors"]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("stepscope")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'stepscope' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,77 @@
+"""Opens traces."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from time import monotonic
+
+from stepscope._native import NativeRun
+from stepscope._native import schema as native_schema
+from stepscope.report import Report
+from stepscope.run import Run
+
+__all__ = ["open", "tables"]
+
+_Path = str | os.PathLike[str]
+
+
+def open(
+    paths: _Path | Iterable[_Path],
+    *,
+    store: _Path | None = None,
+    cache: bool = True,
+    strict: bool = False,
+    memory_limit: int | None = None,
+    threads: int | None = None,
+) -> Run:
+    """Opens a trace file, a folder of them, several files, or a store.
+
+    A trace is read once and kept in the user's cache (`cache=False` keeps it nowhere, `store` in a folder of your own);
+    the next `open` is quick. A trace that is broken but partly readable opens with a warning, or is refused with
+    `strict=True`. `memory_limit` is in bytes.
+    """
+    several: Iterable[_Path] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    native = NativeRun.open(
+        [os.fspath(path) for path in several],
+        store=None if store is None else os.fspath(store),
+        no_cache=not cache,
+        strict=strict,
+        memory_limit_bytes=memory_limit,
+        threads=threads,
+        progress=_Progress(),
+    )
+    return Run(native)
+
+
+def tables() -> Report:
+    """The tables, views and columns that `Run.sql` knows."""
+    return Report(native_schema())
+
+
+class _Progress:
+    """One line on standard error for what takes longer than a second, where somebody can see it."""
+
+    def __init__(self) -> None:
+        self._begun = monotonic()
+        self._is_seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._width = 0
+
+    def update(self, file: str, done: int, total: int | None) -> None:
+        if not self._is_seen or monotonic() - self._begun < 1:
+            return
+        share = f"{100 * done // total} % of {total / 1e6:,.0f} MB" if total else f"{done / 1e6:,.0f} MB"
+        self._write(f"reading {file}: {share}")
+
+    def finished(self, notices: list[str]) -> None:
+        if self._width > 0:
+            self._write("")
+        for notice in notices:
+            warnings.warn(notice, stacklevel=4)
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write("\r" + text.ljust(self._width) + ("\r" if text == "" else ""))
+        sys.stderr.flush()
+        self._width = len(text)

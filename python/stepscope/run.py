@@ -1,0 +1,205 @@
+"""A run that is open for questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from stepscope.errors import UsageError
+from stepscope.picture import Picture
+from stepscope.report import Report
+from stepscope.table import Table
+
+if TYPE_CHECKING:
+    from typing import TypeAlias, TypedDict
+
+    from typing_extensions import Unpack
+
+    from stepscope._native import NativeRun
+
+    Steps: TypeAlias = int | str | tuple[int, int] | range
+
+    class Part(TypedDict, total=False):
+        """Which part of a run is asked about, and how its rows are grouped."""
+
+        group_by: str | Iterable[str]
+        rank: int | Iterable[int]
+        window: int
+        step: Steps
+        from_ns: int
+        to_ns: int
+        samples_per_step: float
+
+
+__all__ = ["Run"]
+
+
+class Run:
+    """A run: the recordings of one job, one or many ranks. `stepscope.open` makes it.
+
+    Every analysis takes the same keywords: `group_by`, `rank`, `window`, `step` (`3`, `"2-5"`, `(2, 5)`), `from_ns` and
+    `to_ns` (nanoseconds from the first event), `samples_per_step`.
+    """
+
+    def __init__(self, native: NativeRun) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self._native.name
+
+    @property
+    def sources(self) -> list[dict[str, Any]]:
+        """The recordings of the run: rank, window, events, times, health, devices."""
+        sources: list[dict[str, Any]] = json.loads(self._native.sources())
+        return sources
+
+    def summary(self, **part: Unpack[Part]) -> Report:
+        """Everything on one screen: devices, steps, where the time goes, what to change."""
+        return self._analyse("summary", part)
+
+    def findings(self, **part: Unpack[Part]) -> Report:
+        """What is slow, why, and what a change would save; `stepscope diagnose` in the terminal."""
+        return self._analyse("diagnose", part)
+
+    def diagnose(self, **part: Unpack[Part]) -> Report:
+        """The same as `findings`."""
+        return self._analyse("diagnose", part)
+
+    def steps(self, **part: Unpack[Part]) -> Report:
+        """Each step with what its time went to."""
+        return self._analyse("steps", part)
+
+    def ops(self, **part: Unpack[Part]) -> Report:
+        """Operators by name, `group_by="input_shape"` or `"stack"`."""
+        return self._analyse("ops", part)
+
+    def kernels(self, **part: Unpack[Part]) -> Report:
+        """Kernels by name, launching operator or launch properties."""
+        return self._analyse("kernels", part)
+
+    def memory(self, **part: Unpack[Part]) -> Report:
+        """Memory of devices: peaks, curves, what is alive at the peak."""
+        return self._analyse("memory", part)
+
+    def transfers(self, **part: Unpack[Part]) -> Report:
+        """Copies and fills with their bandwidth."""
+        return self._analyse("transfers", part)
+
+    def comms(self, **part: Unpack[Part]) -> Report:
+        """Collectives: bandwidth, and who waits for whom."""
+        return self._analyse("comms", part)
+
+    def modules(self, **part: Unpack[Part]) -> Report:
+        """The modules of a model, forward and backward."""
+        return self._analyse("modules", part)
+
+    def regions(self, **part: Unpack[Part]) -> Report:
+        """The regions that `record_function` marks."""
+        return self._analyse("regions", part)
+
+    def launches(self, **part: Unpack[Part]) -> Report:
+        """Runtime calls, and how long work waits for the device."""
+        return self._analyse("launches", part)
+
+    def tracks(self) -> Report:
+        """Threads, streams and lanes."""
+        return Report(self._native.tracks())
+
+    def health(self, *, rank: int | None = None, window: int | None = None) -> Report:
+        """What could be read, what could not, and what was linked."""
+        return Report(self._native.health(rank, window))
+
+    def metrics(self, *, rank: int | None = None, window: int | None = None) -> dict[str, Any]:
+        """Every figure of one recording; `stepscope metrics -f json` in the terminal."""
+        metrics: dict[str, Any] = json.loads(self._native.metrics(rank, window))
+        return metrics
+
+    def sql(self, statement: str, *, limit: int | None = None) -> Table:
+        """Answers a query over the tables of the run; `stepscope.tables()` lists them.
+
+        >>> run.sql("SELECT name, sum(dur_ns) AS total_ns FROM spans GROUP BY name")   # doctest: +SKIP
+        """
+        return Table(self._native.sql(statement, limit))
+
+    def timeline(
+        self,
+        *,
+        step: int | None = None,
+        rank: int | None = None,
+        window: int | None = None,
+        from_ns: int | None = None,
+        to_ns: int | None = None,
+    ) -> Picture:
+        """A still picture of the timeline for a notebook: of one step, of a stretch of time, or of everything."""
+        source = self._one_source(rank, window)
+        if step is not None:
+            found = self.sql(
+                f"SELECT start_ns, end_ns FROM steps WHERE rank = {source['rank']}"
+                f' AND "window" = {source["window"]} AND step = {int(step)}'
+            ).to_pylist()
+            if not found:
+                raise UsageError(f"there is no step {step}", None, "run.steps() lists them")
+            from_ns, to_ns = (found[0][end] - source["first_ns"] for end in ("start_ns", "end_ns"))
+        return Picture(self._native.picture((source["rank"], source["window"]), from_ns, to_ns))
+
+    def __repr__(self) -> str:
+        sources = self.sources
+        ranks = len({source["rank"] for source in sources})
+        events = sum(source["events"] for source in sources)
+        return f"<Run {self.name!r}: {ranks} rank{'' if ranks == 1 else 's'}, {events:,} events>"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+    def _analyse(self, name: str, part: Part) -> Report:
+        return Report(self._native.analyse(name, _native_part(part)))
+
+    def _one_source(self, rank: int | None, window: int | None) -> dict[str, Any]:
+        """The recording that is meant: the first that fits."""
+        fitting = [
+            source
+            for source in self.sources
+            if rank in (None, source["rank"]) and window in (None, source["window"])
+        ]
+        if not fitting:
+            raise UsageError(f"there is no recording of rank {rank}, window {window}", None, "see run.sources")
+        return fitting[0]
+
+
+_KEYWORDS = ("group_by", "rank", "window", "step", "from_ns", "to_ns", "samples_per_step")
+
+
+def _native_part(part: Part) -> dict[str, Any]:
+    unknown = [name for name in part if name not in _KEYWORDS]
+    if unknown:
+        raise TypeError(f"unknown keyword {unknown[0]!r}; an analysis takes {', '.join(_KEYWORDS)}")
+    group_by, rank = part.get("group_by", ()), part.get("rank", ())
+    return {
+        "ranks": [rank] if isinstance(rank, int) else list(rank),
+        "window": part.get("window"),
+        "steps": _steps(part.get("step")),
+        "from_ns": part.get("from_ns"),
+        "to_ns": part.get("to_ns"),
+        "group_by": group_by.split(",") if isinstance(group_by, str) else list(group_by),
+        "samples_per_step": part.get("samples_per_step"),
+    }
+
+
+def _steps(step: Steps | None) -> tuple[int, int] | None:
+    """First and last step, as people may write them."""
+    if step is None:
+        return None
+    if isinstance(step, int):
+        return step, step
+    if isinstance(step, str):
+        first, _, last = step.partition("-")
+        if not (first.isdigit() and (last or first).isdigit()):
+            raise UsageError(f"{step!r} names no steps", None, 'write 3, "2-5" or (2, 5)')
+        return int(first), int(last or first)
+    if isinstance(step, range):
+        return step[0], step[-1]
+    first_step, last_step = step
+    return first_step, last_step
