@@ -13,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.profiler  # noqa: E402
 from torch_loops import conv_step, mlp_step, tiny_ops_step, transformer_step  # noqa: E402
 
 from stepscope.torch import (  # noqa: E402
@@ -195,6 +196,34 @@ def test_every_cycle_of_a_schedule_is_recorded_and_the_cap_bounds_their_sum(
     said = capsys.readouterr().err
     assert "stepscope: 8 steps, " in said
     assert "stopped recording after 4 steps" in said
+
+
+@pytest.mark.parametrize("skip_first", [0, 2])
+@pytest.mark.parametrize("wait", [0, 1])
+@pytest.mark.parametrize("warmup", [0, 1, 2])
+@pytest.mark.parametrize("active", [1, 3])
+@pytest.mark.parametrize("repeat", [0, 1])
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_the_same_steps_are_recorded_as_by_torch(
+    skip_first: int, wait: int, warmup: int, active: int, repeat: int, tmp_path: Path
+) -> None:
+    plan = schedule(skip_first=skip_first, wait=wait, warmup=warmup, active=active, repeat=repeat)
+
+    def recorded(profile_class: Any, steps: int) -> list[tuple[int, Counter[str]]]:
+        traces: list[tuple[int, Counter[str]]] = []
+
+        def keep(prof: Any) -> None:
+            names = (event.name for event in prof.events())
+            traces.append((prof.step_num, Counter(name for name in names if name.startswith(("Prof", "aten::add")))))
+
+        with profile_class(activities=CPU, schedule=plan, on_trace_ready=keep) as prof:
+            for _ in range(steps):
+                torch.ones(2) + 1
+                prof.step()
+        return traces
+
+    for steps in (0, 4, 11):
+        assert recorded(profile, steps) == recorded(torch.profiler.profile, steps)
 
 
 def test_the_measured_step_leaves_no_trace_in_what_the_user_gets(tmp_path: Path) -> None:

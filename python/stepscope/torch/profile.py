@@ -8,7 +8,7 @@ import tempfile
 import time
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +76,8 @@ class profile(TorchProfile):  # type: ignore[misc]
         self._scratch_folder: Path | None = None
         self._is_capless = False
         self.profiler: Any
+        if torch_arguments.get("activities") is not None:
+            torch_arguments["activities"] = _without_repeats(torch_arguments["activities"])
         super().__init__(**torch_arguments)
 
     @property
@@ -311,3 +313,12 @@ class profile(TorchProfile):  # type: ignore[misc]
             yield
         finally:
             self.execution_trace_observer = observer
+
+
+def _without_repeats(activities: Iterable[Any]) -> list[Any]:
+    """New versions of torch reject an activity that is named twice, which old scripts do and old versions took."""
+    unique: list[Any] = []
+    for activity in activities:
+        if activity not in unique:
+            unique.append(activity)
+    return unique
