@@ -24,6 +24,7 @@ from stepscope.torch import (  # noqa: E402
     schedule,
     trace_handler,
 )
+from stepscope.torch.budget import plan_of  # noqa: E402
 
 EVERYTHING = {"with_stack": True, "record_shapes": True, "profile_memory": True}
 CPU = [ProfilerActivity.CPU]
@@ -306,3 +307,48 @@ def test_without_room_for_temporary_files_everything_but_the_cap_works(monkeypat
                 step()
                 prof.step()
     assert next(row.count for row in prof.key_averages() if row.key == "aten::linear") == 4
+
+
+def test_a_large_trace_is_announced_even_below_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = mlp_step()
+
+    def run(large_trace_bytes: int) -> list[str]:
+        monkeypatch.setattr("stepscope.torch.capture.LARGE_TRACE_BYTES", large_trace_bytes)
+        with warnings.catch_warnings(record=True) as caught:
+            with profile(activities=CPU, schedule=schedule(wait=2, warmup=1, active=1, repeat=1)) as prof:
+                for _ in range(5):
+                    step()
+                    prof.step()
+        assert all(warning.filename == __file__ for warning in caught)
+        return [str(warning.message) for warning in caught]
+
+    assert run(500_000_000) == []
+    (announced,) = run(10_000)
+    assert re.match(r"1 step will give about [\d.]+ kB and \d+ events, each taking [+-]\d+% time; ", announced)
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_traces_of_a_single_step_count_against_the_cap(tmp_path: Path) -> None:
+    step = mlp_step()
+    handler = trace_handler(str(tmp_path))
+    plan = schedule(wait=0, warmup=0, active=1)
+    with profile(activities=CPU, schedule=plan, on_trace_ready=handler, max_bytes=200_000) as prof:
+        for _ in range(20):
+            step()
+            prof.step()
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert 2 <= len(sizes) < 10
+    assert 120_000 <= sum(sizes) <= 200_000
+
+
+def test_a_plan_is_read_from_the_schedule() -> None:
+    def check(measured_step: int | None, steps: int | None, **numbers: int) -> None:
+        assert plan_of(schedule(**numbers)) == (measured_step, steps)
+
+    check(1, 3, wait=1, warmup=1, active=3)
+    check(0, 1, wait=0, warmup=1, active=1, repeat=2)
+    check(11, 2, skip_first=10, wait=0, warmup=2, active=2)
+    check(0, 99_999, wait=0, warmup=1, active=1_000_000)
+    check(None, None, wait=1_000_000, warmup=1, active=1)
+    assert plan_of(None) == (None, None)
+    assert plan_of(lambda step: ProfilerAction.RECORD) == (None, None)

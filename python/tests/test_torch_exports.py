@@ -7,6 +7,7 @@ import json
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from torch_loops import mlp_step  # noqa: E402
 
 import stepscope.torch as ss_torch  # noqa: E402
 from stepscope.torch import CaptureWarning, ProfilerActivity, profile, schedule, trace_handler  # noqa: E402
+from stepscope.torch.stacks import write_stacks  # noqa: E402
 
 CPU = [ProfilerActivity.CPU]
 
@@ -118,6 +120,30 @@ def test_stacks_of_a_device_that_was_not_there_say_so(tmp_path: Path) -> None:
         prof.export_stacks(str(tmp_path / "stacks.txt"), "cpu")
 
 
+def test_stacks_hold_the_time_of_the_chosen_metric(tmp_path: Path) -> None:
+    def span(name: str, parent: Any, cpu_us: float, device_us: float, place: str = "CPU") -> Any:
+        times = {"self_cpu_time_total": cpu_us, "self_device_time_total": device_us}
+        return SimpleNamespace(
+            name=name, cpu_parent=parent, device_type=SimpleNamespace(name=place), is_async=False, **times
+        )
+
+    main = span("main.py(1): main", None, 10, 0)
+    step = span("main.py(5): step; twice", main, 0, 0)
+    call = span("<built-in method mm of Tensor object at 0x7f00ab>", step, 2.4, 0)
+    same_call = span("<built-in method mm of Tensor object at 0x7f00cd>", step, 2.4, 0)
+    op = span("aten::mm", same_call, 3, 40)
+    kernel = span("gemm", None, 0, 40, place="CUDA")
+
+    def check(metric: str, *lines: str) -> None:
+        write_stacks([op, kernel, call, same_call, step, main], tmp_path / "stacks.txt", metric)
+        assert (tmp_path / "stacks.txt").read_text().splitlines() == list(lines)
+
+    outer = "main.py(1): main;main.py(5): step: twice;<built-in method mm of Tensor object>"
+    check("self_cpu_time_total", "main.py(1): main 10", f"{outer} 5", f"{outer};aten::mm 3")
+    check("self_cuda_time_total", f"{outer};aten::mm 40")
+    check("self_device_time_total", f"{outer};aten::mm 40")
+
+
 def test_stacks_need_to_be_recorded(tmp_path: Path) -> None:
     with profile(activities=CPU) as prof:
         outer()
@@ -140,7 +166,8 @@ def test_one_line_says_what_was_captured(
         return [line for line in capsys.readouterr().err.splitlines() if line.startswith("stepscope:")]
 
     (line,) = said(trace_handler("runs/profiler"))
-    assert re.fullmatch(r"stepscope: 3 steps, 0\.\d MB in runs/profiler; open with: stepscope open runs/profiler", line)
+    assert re.fullmatch(r"stepscope: 3 steps, \d+\.\d kB in (\S+); open with: stepscope open \1", line)
+    assert line.endswith(" runs/profiler")
     (line,) = said(lambda prof: prof.export_chrome_trace("my trace.json"))
     assert line.endswith("open with: stepscope open 'my trace.json'")
     assert said(None) == []
@@ -166,3 +193,11 @@ def test_start_and_stop_by_hand() -> None:
         mlp_step()()
         prof.stop()
         assert next(row.count for row in prof.key_averages() if row.key == "aten::linear") == 2
+
+
+def test_steps_after_the_end_are_harmless() -> None:
+    with profile(activities=CPU, max_bytes=1) as prof:
+        mlp_step()()
+    prof.step()
+    prof.step()
+    assert next(row.count for row in prof.key_averages() if row.key == "aten::linear") == 2

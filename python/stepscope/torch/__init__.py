@@ -24,7 +24,7 @@ from torch.profiler import ProfilerAction, ProfilerActivity, record_function, sc
 from stepscope.torch.averages import AverageRow, KeyAverages
 from stepscope.torch.budget import CaptureWarning, Prediction
 from stepscope.torch.handler import trace_handler
-from stepscope.torch.profile import profile
+from stepscope.torch.capture import profile
 
 tensorboard_trace_handler = trace_handler
 

@@ -7,25 +7,8 @@ from typing import Any
 
 from stepscope.torch.untyped import TorchAverageRow, TorchEventList
 
-SORT_NAMES = (
-    "count",
-    "cpu_time",
-    "cpu_time_total",
-    "self_cpu_time_total",
-    "cpu_memory_usage",
-    "self_cpu_memory_usage",
-    "device_time",
-    "device_time_total",
-    "self_device_time_total",
-    "device_memory_usage",
-    "self_device_memory_usage",
-    "cuda_time",
-    "cuda_time_total",
-    "self_cuda_time_total",
-    "cuda_memory_usage",
-    "self_cuda_memory_usage",
-    "flops",
-)
+_FIGURES = ("{}_time", "{}_time_total", "self_{}_time_total", "{}_memory_usage", "self_{}_memory_usage")
+SORT_NAMES = ("count", "flops", *(figure.format(place) for place in ("cpu", "device", "cuda") for figure in _FIGURES))
 
 
 def other_name(name: str) -> str:

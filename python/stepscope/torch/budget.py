@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ LARGE_TRACE_BYTES = 500_000_000
 FASTEST_BYTES_PER_S = 1e9
 FASTEST_EVENTS_PER_S = 4e6
 
-# A schedule is asked for this many steps ahead; who waits longer gets no prediction.
+# A schedule is asked for this many steps ahead: who waits longer gets no prediction, who records longer one of so many.
 STEPS_LOOKED_AHEAD = 100_000
 
 
@@ -64,10 +65,11 @@ def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
         action = schedule(step).name
         if first_recorded is None and action in ("RECORD", "RECORD_AND_SAVE"):
             first_recorded = step
-        if first_recorded is not None and action == "RECORD_AND_SAVE":
-            measured_step = first_recorded - 1 if first_recorded > 0 else None
-            return Plan(measured_step, step - first_recorded + 1)
-    return Plan(None, None)
+        if action == "RECORD_AND_SAVE":
+            break
+    if first_recorded is None:
+        return Plan(None, None)
+    return Plan(first_recorded - 1 if first_recorded > 0 else None, step - first_recorded + 1)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ class Prediction:
     """How much longer a recorded step takes, as a share of an unrecorded one; None if none came before it."""
 
     def __str__(self) -> str:
-        text = f"{self.steps} steps will give about {megabytes(self.size_bytes)} and {self.events:,} events"
+        size = readable_size(self.size_bytes)
+        text = f"{number_of_steps(self.steps)} will give about {size} and {self.events:,} events"
         return text if self.overhead is None else f"{text}, each taking {self.overhead:+.0%} time"
 
 
@@ -125,11 +128,18 @@ class CaptureBudget:
 
     def is_exceeded_by(self, prediction: Prediction) -> bool:
         """Whether a trace as predicted is more than what is left."""
-        return not self._fits(self._finished.plus(Size(prediction.size_bytes, prediction.events)))
+        return not self.has_room_for(prediction.steps)
 
     def has_room_for(self, steps: int) -> bool:
         """Whether the current trace may hold so many steps."""
-        return self.per_step is None or self._fits(self._finished.plus(self._trace_of(steps)))
+        return self.per_step is None or steps <= self.steps_that_fit()
+
+    def steps_that_fit(self) -> float:
+        """How many steps the current trace may hold; none while the size of a step is unknown."""
+        if self.per_step is None:
+            return 0
+        left = Size(self.max_bytes, self.max_events or sys.maxsize).minus(self._finished.plus(self._empty_trace))
+        return min(part // one if one else sys.maxsize for part, one in zip(left, self.per_step))
 
     def could_be_full_after(self, recorded_s: float) -> bool:
         """Whether so long a recording may already hold a good part of the budget, if nothing is known of its steps."""
@@ -140,25 +150,24 @@ class CaptureBudget:
 
     def finish_trace(self, steps: int, written: Size | None) -> None:
         """Counts a finished trace, by its real size if it was written."""
-        if written is not None and steps > 0 and self.per_step is not None:
-            self.per_step = written.minus(self._empty_trace).times(1 / steps)
-        if written is not None:
-            self._finished = self._finished.plus(written)
-        elif self.per_step is not None:
-            self._finished = self._finished.plus(self._trace_of(steps))
+        if written is not None and steps > 0:
+            self.measure(written, self._empty_trace, steps)
+        self._finished = self._finished.plus(self._trace_of(steps) if written is None else written)
 
     def cap_in_words(self) -> str:
         """The cap as the user gave it."""
         events = "" if self.max_events is None else f" or max_events ({self.max_events:,})"
-        return f"max_bytes ({megabytes(self.max_bytes)}){events}"
+        return f"max_bytes ({readable_size(self.max_bytes)}){events}"
 
     def _trace_of(self, steps: int) -> Size:
         return self._empty_trace.plus((self.per_step or NOTHING).times(steps))
 
-    def _fits(self, total: Size) -> bool:
-        return total.size_bytes <= self.max_bytes and (self.max_events is None or total.events <= self.max_events)
+
+def readable_size(size_bytes: float) -> str:
+    """A size for people."""
+    return f"{size_bytes / 1e6:,.1f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.1f} kB"
 
 
-def megabytes(size_bytes: float) -> str:
-    """A size for people, in one unit."""
-    return f"{size_bytes / 1e6:,.1f} MB"
+def number_of_steps(steps: int) -> str:
+    """A number of steps for people."""
+    return f"{steps:,} step{'' if steps == 1 else 's'}"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stepscope.torch.profile import profile
+from stepscope.torch.capture import profile
 from stepscope.torch.trace_file import write_whole
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from stepscope.torch.profile import profile
+from stepscope.torch.capture import profile
 
 
 @cache

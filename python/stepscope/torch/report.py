@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stepscope.torch.budget import megabytes
+from stepscope.torch.budget import number_of_steps, readable_size
 
 
 def say(message: str) -> None:
@@ -22,9 +22,9 @@ def describe_capture(written: Sequence[Path], steps: int, overhead: float | None
     size_bytes = sum(path.stat().st_size for path in written if path.exists())
     is_single_file = len(written) == 1 and ".pt.trace.json" not in written[0].name
     place = shlex.quote(str(_near(written[0] if is_single_file else written[-1].parent)))
-    counted = f"{steps} step{'' if steps == 1 else 's'}, " if steps else ""
+    counted = f"{number_of_steps(steps)}, " if steps else ""
     cost = "" if overhead is None else f"; recording took {overhead:+.0%} time a step"
-    return f"{counted}{megabytes(size_bytes)} in {place}{cost}; open with: stepscope open {place}"
+    return f"{counted}{readable_size(size_bytes)} in {place}{cost}; open with: stepscope open {place}"
 
 
 def _near(path: Path) -> Path:

@@ -8,7 +8,7 @@ import tempfile
 import time
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,16 @@ from torch.profiler import ProfilerAction
 
 from stepscope.torch import report
 from stepscope.torch.averages import KeyAverages, with_old_names
-from stepscope.torch.budget import GIB, LARGE_TRACE_BYTES, CaptureBudget, CaptureWarning, Prediction, Size, plan_of
+from stepscope.torch.budget import (
+    GIB,
+    LARGE_TRACE_BYTES,
+    CaptureBudget,
+    CaptureWarning,
+    Prediction,
+    Size,
+    number_of_steps,
+    plan_of,
+)
 from stepscope.torch.stacks import fill_missing_stacks, write_stacks
 from stepscope.torch.trace_file import copy_trace, join_traces, measure_trace, write_whole
 from stepscope.torch.untyped import TorchProfile
@@ -66,6 +75,8 @@ class profile(TorchProfile):  # type: ignore[misc]
         self._budget = CaptureBudget(max_bytes, max_events)
         self._plan = plan_of(torch_arguments.get("schedule"))
         self._prediction: Prediction | None = None
+        self._is_recording = False
+        self._steps_that_fit = 0.0
         self._is_measuring = False
         self._is_ended = False
         self._recording = _Recording()
@@ -74,10 +85,12 @@ class profile(TorchProfile):  # type: ignore[misc]
         self._written: list[Path] = []
         self._written_steps = 0
         self._scratch_folder: Path | None = None
-        self._is_capless = False
+        self._has_cap = True
         self.profiler: Any
         if torch_arguments.get("activities") is not None:
-            torch_arguments["activities"] = _without_repeats(torch_arguments["activities"])
+            # New versions of torch reject an activity that is named twice, which old ones took.
+            activities = list(torch_arguments["activities"])
+            torch_arguments["activities"] = [one for at, one in enumerate(activities) if one not in activities[:at]]
         super().__init__(**torch_arguments)
 
     @property
@@ -101,7 +114,7 @@ class profile(TorchProfile):  # type: ignore[misc]
     def step(self, samples: int | None = None) -> None:
         """Says that a step has ended, and how many samples it worked on."""
         self._step_s = time.perf_counter() - self._step_started_s
-        if self.current_action in _RECORDING:
+        if self._is_recording:
             self._recording.steps += 1
             if samples is not None:
                 self._recording.samples[self.step_num] = samples
@@ -168,12 +181,16 @@ class profile(TorchProfile):  # type: ignore[misc]
         else:
             super().start_trace()
             self._repeat_metadata()
+        self._is_recording = True
+        self._steps_that_fit = self._budget.steps_that_fit()
         self._recording.started_s = time.perf_counter()
 
     def stop_trace(self) -> None:
         """Called by torch when a recording ends."""
         if self._recording.samples:
             self.add_metadata_json(SAMPLES_KEY, json.dumps(self._recording.samples))
+        self._is_recording = False
+        self._steps_that_fit = 0
         super().stop_trace()
         self._metadata.clear()
 
@@ -188,43 +205,49 @@ class profile(TorchProfile):  # type: ignore[misc]
     def _transit_action(self, previous: Any, following: Any) -> None:
         # Every change between recording and not recording passes here, in all versions of torch; a `following` of
         # None is the end. So this is the one place where the budget has a say.
+        goes_on = previous is ProfilerAction.RECORD and following in _RECORDING
+        if goes_on and self._recording.steps < self._steps_that_fit:
+            # Torch does nothing here either, and with stacks all that is done between two steps gets recorded.
+            return
         if self._is_measuring:
-            self._finish_measuring()
+            self._finish_measuring(is_whole_step=following is not None)
             previous = ProfilerAction.NONE
-        if previous is ProfilerAction.RECORD and following in _RECORDING and self._is_size_unknown_for_too_long():
+        if goes_on and self._is_size_unknown_for_too_long():
             self._measure_first_part()
         if following is not None:
-            following = self.current_action = self._allowed_action(previous, following)
-        if self._is_ended and previous is ProfilerAction.RECORD:
+            following = self.current_action = self._allowed_action(following)
+        if self._is_ended and self._is_recording:
             previous = ProfilerAction.RECORD_AND_SAVE
         super()._transit_action(previous, following)
 
-    def _allowed_action(self, previous: Any, following: Any) -> Any:
+    def _allowed_action(self, following: Any) -> Any:
         if self._is_ended:
             return ProfilerAction.NONE
         is_to_be_measured = self.step_num == self._plan.measured_step and self._budget.per_step is None
         if is_to_be_measured and self._can_save_aside():
             self._is_measuring = True
             return ProfilerAction.RECORD_AND_SAVE
-        held_steps = self._recording.steps if previous in _RECORDING else 0
+        held_steps = self._recording.steps if self._is_recording else 0
         if following is ProfilerAction.NONE or self._budget.has_room_for(held_steps + 1):
             return following
         self._is_ended = True
         report.say(
-            f"stopped recording after {self._written_steps + held_steps} steps: the next step would pass "
+            f"stopped recording after {number_of_steps(self._written_steps + held_steps)}: the next step would pass "
             f"{self._budget.cap_in_words()}; the program goes on unrecorded"
         )
         return ProfilerAction.NONE
 
-    def _finish_measuring(self) -> None:
+    def _finish_measuring(self, is_whole_step: bool) -> None:
         """Throws the measured step away after its size was taken, and warns if what follows will be too much."""
-        self._is_measuring = False
+        self._is_measuring = self._is_recording = False
         with self._without_observer():
             super().stop_trace()
         measured = self._save_aside("measured.json")
-        size = measure_trace(measured)
+        size, empty_size = measure_trace(measured), self._record_nothing()
         measured.unlink()
-        self._budget.measure(size, self._record_nothing(), steps=1)
+        if not is_whole_step:
+            return
+        self._budget.measure(size, empty_size, steps=1)
         self._prediction = prediction = self._budget.predict(self._plan.steps_per_trace or 1, self._step_s)
         if self._budget.is_exceeded_by(prediction) or prediction.size_bytes > LARGE_TRACE_BYTES:
             message = (
@@ -235,8 +258,8 @@ class profile(TorchProfile):  # type: ignore[misc]
 
     def _is_size_unknown_for_too_long(self) -> bool:
         recorded_s = time.perf_counter() - self._recording.started_s
-        is_due = self._budget.per_step is None and self._budget.could_be_full_after(recorded_s)
-        return is_due and self._can_save_aside()
+        is_unknown = self._is_recording and self._budget.per_step is None
+        return is_unknown and self._budget.could_be_full_after(recorded_s) and self._can_save_aside()
 
     def _measure_first_part(self) -> None:
         """Saves what was recorded so far to learn its size, and goes on recording; exports join the two parts."""
@@ -252,6 +275,7 @@ class profile(TorchProfile):  # type: ignore[misc]
                 recording.earlier_profiler = first_profiler
             super().prepare_trace()
             super().start_trace()
+        self._steps_that_fit = self._budget.steps_that_fit()
         self._repeat_metadata()
 
     def _record_nothing(self) -> Size:
@@ -266,12 +290,12 @@ class profile(TorchProfile):  # type: ignore[misc]
         return measure_trace(blank)
 
     def _can_save_aside(self) -> bool:
-        if self._scratch_folder is None and not self._is_capless:
+        if self._scratch_folder is None and self._has_cap:
             try:
                 self._scratch_folder = Path(tempfile.mkdtemp(prefix="stepscope-"))
                 weakref.finalize(self, shutil.rmtree, self._scratch_folder, ignore_errors=True)
             except OSError as error:
-                self._is_capless = True
+                self._has_cap = False
                 warnings.warn(f"no cap applies, as no step can be measured: {error}", CaptureWarning, stacklevel=6)
         return self._scratch_folder is not None
 
@@ -289,15 +313,18 @@ class profile(TorchProfile):  # type: ignore[misc]
             if self._recording.earlier_part:
                 join_traces(self._recording.earlier_part, later, plain)
             self._recording.size = measure_trace(plain)
-            copy_trace(plain, partial) if partial.suffix == ".gz" else plain.replace(partial)
+            if partial.suffix == ".gz":
+                copy_trace(plain, partial)
+            else:
+                plain.replace(partial)
         finally:
             for leftover in (plain, later):
                 leftover.unlink(missing_ok=True)
 
     def _join_events(self) -> None:
-        earlier_profiler, self._recording.earlier_profiler = self._recording.earlier_profiler, None
-        if earlier_profiler is not None:
-            self.profiler.function_events[:0] = earlier_profiler.function_events
+        if self._recording.earlier_profiler is not None and not self._is_recording:
+            self.profiler.function_events[:0] = self._recording.earlier_profiler.function_events
+            self._recording.earlier_profiler = None
 
     def _repeat_metadata(self) -> None:
         """Adds again what a recording that was cut off or thrown away has taken with it."""
@@ -313,12 +340,3 @@ class profile(TorchProfile):  # type: ignore[misc]
             yield
         finally:
             self.execution_trace_observer = observer
-
-
-def _without_repeats(activities: Iterable[Any]) -> list[Any]:
-    """New versions of torch reject an activity that is named twice, which old scripts do and old versions took."""
-    unique: list[Any] = []
-    for activity in activities:
-        if activity not in unique:
-            unique.append(activity)
-    return unique
