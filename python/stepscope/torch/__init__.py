@@ -1,0 +1,49 @@
+"""Capture for PyTorch: every name that scripts take from `torch.profiler`, with a capture budget.
+
+Change `torch.profiler` to `stepscope.torch` in a script, and it does what it did before, and more.
+
+>>> from stepscope.torch import profile, record_function
+>>> with profile() as prof:
+...     with record_function("addition"):
+...         total = sum(range(1000))
+>>> [row.key for row in prof.key_averages()]
+['addition']
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import torch.profiler
+except ImportError as error:
+    raise ImportError("stepscope.torch needs PyTorch; install it with: pip install torch") from error
+
+from torch.profiler import ProfilerAction, ProfilerActivity, record_function, schedule, supported_activities
+
+from stepscope.torch.averages import AverageRow, KeyAverages
+from stepscope.torch.budget import CaptureWarning, Prediction
+from stepscope.torch.handler import trace_handler
+from stepscope.torch.capture import profile
+
+tensorboard_trace_handler = trace_handler
+
+__all__ = [
+    "AverageRow",
+    "CaptureWarning",
+    "KeyAverages",
+    "Prediction",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+    "trace_handler",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Whatever else `torch.profiler` has, such as `ExecutionTraceObserver`."""
+    return getattr(torch.profiler, name)

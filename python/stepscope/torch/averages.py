@@ -1,0 +1,64 @@
+"""The rows of `key_averages()` and their table: torch's own, with the names of old and new versions alike."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from stepscope.torch.untyped import TorchAverageRow, TorchEventList
+
+_FIGURES = ("{}_time", "{}_time_total", "self_{}_time_total", "{}_memory_usage", "self_{}_memory_usage")
+SORT_NAMES = ("count", "flops", *(figure.format(place) for place in ("cpu", "device", "cuda") for figure in _FIGURES))
+
+
+def other_name(name: str) -> str:
+    """What torch called the same figure before (`cuda_…`) or after (`device_…`) it renamed them."""
+    return name.replace("cuda", "device") if "cuda" in name else name.replace("device", "cuda")
+
+
+class AverageRow(TorchAverageRow):  # type: ignore[misc]
+    """One row of `key_averages()`: torch's, where `cuda_time_total` and `device_time_total` both work."""
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for a name that this version of torch does not have.
+        try:
+            return object.__getattribute__(self, other_name(name))
+        except AttributeError:
+            raise AttributeError(f"a row of key_averages() has no {name!r}") from None
+
+    @property
+    def cuda_time(self) -> float:
+        """Mean time on the device in microseconds; torch warns where it still has this name."""
+        return float(self.cuda_time_total / self.count) if self.count else 0.0
+
+
+class KeyAverages(TorchEventList):  # type: ignore[misc]
+    """The list that `key_averages()` returns.
+
+    >>> rows = prof.key_averages()                                  # doctest: +SKIP
+    >>> print(rows.table(sort_by="cuda_time_total", row_limit=10))  # doctest: +SKIP
+    """
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, *args: Any, **options: Any) -> str:
+        """Torch's table of these rows, sorted by an old or a new name."""
+        if sort_by is not None:
+            sort_by = self._known_name(sort_by)
+        return str(super().table(sort_by, row_limit, *args, **options))
+
+    def _known_name(self, sort_by: str) -> str:
+        row = self[0] if self else AverageRow()
+        for device in ("xpu", "privateuse1"):
+            sort_by = sort_by.replace(device, "device")
+        if not isinstance(getattr(row, sort_by, None), (int, float)):
+            near = difflib.get_close_matches(sort_by, SORT_NAMES, n=3, cutoff=0.5) or SORT_NAMES
+            raise ValueError(f"cannot sort by {sort_by!r}; did you mean {' or '.join(map(repr, near))}?")
+        return sort_by
+
+
+def with_old_names(averages: Any) -> KeyAverages:
+    """Turns what torch's `key_averages()` returned into a `KeyAverages` of the same rows."""
+    # The rows stay the objects that torch made, so whatever torch can do with them still works.
+    for row in averages:
+        row.__class__ = AverageRow
+    averages.__class__ = KeyAverages
+    return averages  # type: ignore[no-any-return]

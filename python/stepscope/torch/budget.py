@@ -1,0 +1,173 @@
+"""What a capture may cost: the size of a trace foretold from one step, and the cap that ends the recording."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+GIB = 1 << 30
+LARGE_TRACE_BYTES = 500_000_000
+
+# No loop fills a trace faster than this, so a recording that is younger than what it takes needs no look at its size.
+FASTEST_BYTES_PER_S = 1e9
+FASTEST_EVENTS_PER_S = 4e6
+
+# A schedule is asked for this many steps ahead: who waits longer gets no prediction, who records longer one of so many.
+STEPS_LOOKED_AHEAD = 100_000
+
+
+class CaptureWarning(UserWarning):
+    """The capture will be larger than is good for it, or does not hold what was asked for."""
+
+
+class Size(NamedTuple):
+    """How much a trace holds: bytes of plain JSON, and entries of its event list."""
+
+    size_bytes: float
+    events: float
+
+    def plus(self, other: Size) -> Size:
+        """The size of both together."""
+        return Size(self.size_bytes + other.size_bytes, self.events + other.events)
+
+    def minus(self, other: Size) -> Size:
+        """What is left without the other, never less than nothing."""
+        return Size(max(self.size_bytes - other.size_bytes, 0), max(self.events - other.events, 0))
+
+    def times(self, factor: float) -> Size:
+        """The size of so many of it."""
+        return Size(self.size_bytes * factor, self.events * factor)
+
+
+NOTHING = Size(0, 0)
+
+
+class Plan(NamedTuple):
+    """What a schedule is going to do: the step before its first recorded one, and how many steps a trace will hold."""
+
+    measured_step: int | None
+    steps_per_trace: int | None
+
+
+def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
+    """Reads the plan from a schedule made by `torch.profiler.schedule`.
+
+    Any other callable may depend on when it is asked, so it is not asked ahead of time and has no plan.
+    """
+    if schedule is None or not (getattr(schedule, "__module__", None) or "").startswith("torch.profiler"):
+        return Plan(None, None)
+    first_recorded: int | None = None
+    for step in range(STEPS_LOOKED_AHEAD):
+        action = schedule(step).name
+        if first_recorded is None and action in ("RECORD", "RECORD_AND_SAVE"):
+            first_recorded = step
+        if action == "RECORD_AND_SAVE":
+            break
+    if first_recorded is None:
+        return Plan(None, None)
+    return Plan(first_recorded - 1 if first_recorded > 0 else None, step - first_recorded + 1)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one trace of the schedule will hold, foretold from one measured step."""
+
+    size_bytes: int
+    """Size of the trace as plain JSON."""
+    events: int
+    """Entries of the trace's event list."""
+    steps: int
+    """Steps that the trace will hold."""
+    overhead: float | None
+    """How much longer a recorded step takes, as a share of an unrecorded one; None if none came before it."""
+
+    def __str__(self) -> str:
+        size = readable_size(self.size_bytes)
+        text = f"{number_of_steps(self.steps)} will give about {size} and {self.events:,} events"
+        return text if self.overhead is None else f"{text}, each taking {self.overhead:+.0%} time"
+
+
+class CaptureBudget:
+    """Keeps count of what was recorded, and says whether another step fits under the cap.
+
+    The profiler cannot be asked how much it holds while it records. So a step counts as much as a measured one, and
+    finished traces, whose size is known, correct that.
+    """
+
+    def __init__(self, max_bytes: int, max_events: int | None) -> None:
+        for name, value in (("max_bytes", max_bytes), ("max_events", max_events)):
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be more than 0, not {value}")
+        self.max_bytes = max_bytes
+        self.max_events = max_events
+        self.per_step: Size | None = None
+        self._empty_trace = NOTHING
+        self._finished = NOTHING
+        self._unrecorded_step_s: deque[float] = deque(maxlen=100)
+
+    def note_unrecorded_step(self, duration_s: float) -> None:
+        """Remembers how long a step takes that is not recorded."""
+        self._unrecorded_step_s.append(duration_s)
+
+    def measure(self, trace: Size, empty_trace: Size, steps: int) -> None:
+        """Learns from a trace of some steps, and from one of no step, how much a step takes."""
+        self._empty_trace = empty_trace
+        self.per_step = trace.minus(empty_trace).times(1 / steps)
+
+    def predict(self, steps: int, measured_step_s: float) -> Prediction:
+        """Foretells a trace of so many steps, from a measured one."""
+        trace = self._trace_of(steps)
+        overhead = None
+        if self._unrecorded_step_s:
+            overhead = measured_step_s / max(statistics.median(self._unrecorded_step_s), 1e-9) - 1
+        return Prediction(round(trace.size_bytes), round(trace.events), steps, overhead)
+
+    def is_exceeded_by(self, prediction: Prediction) -> bool:
+        """Whether a trace as predicted is more than what is left."""
+        return not self.has_room_for(prediction.steps)
+
+    def has_room_for(self, steps: int) -> bool:
+        """Whether the current trace may hold so many steps."""
+        return self.per_step is None or steps <= self.steps_that_fit()
+
+    def steps_that_fit(self) -> float:
+        """How many steps the current trace may hold; none while the size of a step is unknown."""
+        if self.per_step is None:
+            return 0
+        left = Size(self.max_bytes, self.max_events or sys.maxsize).minus(self._finished.plus(self._empty_trace))
+        return min(part // one if one else sys.maxsize for part, one in zip(left, self.per_step))
+
+    def could_be_full_after(self, recorded_s: float) -> bool:
+        """Whether so long a recording may already hold a good part of the budget, if nothing is known of its steps."""
+        share = recorded_s * FASTEST_BYTES_PER_S / self.max_bytes
+        if self.max_events is not None:
+            share = max(share, recorded_s * FASTEST_EVENTS_PER_S / self.max_events)
+        return share > 0.25
+
+    def finish_trace(self, steps: int, written: Size | None) -> None:
+        """Counts a finished trace, by its real size if it was written."""
+        if written is not None and steps > 0:
+            self.measure(written, self._empty_trace, steps)
+        self._finished = self._finished.plus(self._trace_of(steps) if written is None else written)
+
+    def cap_in_words(self) -> str:
+        """The cap as the user gave it."""
+        events = "" if self.max_events is None else f" or max_events ({self.max_events:,})"
+        return f"max_bytes ({readable_size(self.max_bytes)}){events}"
+
+    def _trace_of(self, steps: int) -> Size:
+        return self._empty_trace.plus((self.per_step or NOTHING).times(steps))
+
+
+def readable_size(size_bytes: float) -> str:
+    """A size for people."""
+    return f"{size_bytes / 1e6:,.1f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.1f} kB"
+
+
+def number_of_steps(steps: int) -> str:
+    """A number of steps for people."""
+    return f"{steps:,} step{'' if steps == 1 else 's'}"

@@ -1,0 +1,33 @@
+"""What to pass as `on_trace_ready`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stepscope.torch.capture import profile
+from stepscope.torch.trace_file import write_whole
+
+
+def trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
+    """Writes each trace to `dir_name` under the name that TensorBoard looks for, whole or not at all.
+
+    It also works with torch's own `profile`:
+
+    >>> import torch.profiler
+    >>> prof = torch.profiler.profile(on_trace_ready=trace_handler("runs/profiler", use_gzip=True))
+    """
+
+    def write_trace(prof: Any) -> None:
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        path = Path(dir_name) / f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        if isinstance(prof, profile):
+            prof.export_chrome_trace(str(path))
+        else:
+            write_whole(path, lambda partial: prof.export_chrome_trace(str(partial)))
+
+    return write_trace

@@ -1,0 +1,32 @@
+"""What the profiler tells the user on standard error."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stepscope.torch.budget import number_of_steps, readable_size
+
+
+def say(message: str) -> None:
+    """One line to standard error, unless `STEPSCOPE_QUIET=1`."""
+    if os.environ.get("STEPSCOPE_QUIET") != "1":
+        print(f"stepscope: {message}", file=sys.stderr)
+
+
+def describe_capture(written: Sequence[Path], steps: int, overhead: float | None) -> str:
+    """What was captured and how to open it."""
+    size_bytes = sum(path.stat().st_size for path in written if path.exists())
+    is_single_file = len(written) == 1 and ".pt.trace.json" not in written[0].name
+    place = shlex.quote(str(_near(written[0] if is_single_file else written[-1].parent)))
+    counted = f"{number_of_steps(steps)}, " if steps else ""
+    cost = "" if overhead is None else f"; recording took {overhead:+.0%} time a step"
+    return f"{counted}{readable_size(size_bytes)} in {place}{cost}; open with: stepscope open {place}"
+
+
+def _near(path: Path) -> Path:
+    """The path as one would type it here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

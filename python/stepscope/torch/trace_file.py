@@ -1,0 +1,82 @@
+"""Trace files on disk: written whole or not at all, measured, copied, and joined from two parts."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Literal
+
+from stepscope.torch.budget import Size
+
+_CHUNK_BYTES = 1 << 20
+_EVENT_MARK = b'"ph":'
+_EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
+_CLOSING_SPAN = re.compile(rb'\{[^{}]*"cat"\s*:\s*"Trace"')
+_IDS = re.compile(rb'("(?:id|Ev Idx|Python id|Python parent id)"\s*:\s*)(\d+)')
+_EARLIER_ID_OFFSET = 1_000_000_000
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Lets `write` make a hidden file beside `path` and renames it, so that nobody ever reads half a trace."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The name must not look like a trace's, but says `.gz` if the trace's does, as torch compresses by it.
+    suffix = ".partial.gz" if path.suffix == ".gz" else ".partial"
+    partial = path.with_name(f".stepscope-{os.getpid()}-{time.time_ns()}{suffix}")
+    try:
+        write(partial)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def copy_trace(source: Path, target: Path) -> None:
+    """Copies a trace, compressing or decompressing as the names ask for."""
+    with _open(source, "rb") as readable, _open(target, "wb") as writable:
+        shutil.copyfileobj(readable, writable, _CHUNK_BYTES)
+
+
+def measure_trace(path: Path) -> Size:
+    """The size of a plain JSON trace, without parsing it."""
+    size_bytes = events = 0
+    tail = b""
+    with path.open("rb") as trace:
+        while chunk := trace.read(_CHUNK_BYTES):
+            size_bytes += len(chunk)
+            # A mark may lie across the border of two chunks.
+            events += (tail + chunk).count(_EVENT_MARK)
+            tail = chunk[-(len(_EVENT_MARK) - 1) :]
+    return Size(size_bytes, events)
+
+
+def join_traces(earlier: Path, later: Path, target: Path) -> None:
+    """Writes one plain trace that holds the events of two consecutive recordings.
+
+    Some numbers are counted anew in each recording, so the earlier ones are moved out of the way.
+    """
+    earlier_text = earlier.read_bytes()
+    start = _EVENT_LIST.search(earlier_text)
+    if start is None:
+        raise ValueError(f"no list of events in {earlier}")
+    # Kineto closes a trace with the span and the end of the recording; the joined one ends where the later one does.
+    closing = _CLOSING_SPAN.search(earlier_text, start.end())
+    events = earlier_text[start.end() : closing.start() if closing else start.end()]
+    events = _IDS.sub(lambda match: match[1] + b"%d" % (int(match[2]) + _EARLIER_ID_OFFSET), events)
+    with later.open("rb") as rest, target.open("wb") as joined:
+        head = rest.read(_CHUNK_BYTES)
+        border = _EVENT_LIST.search(head)
+        if border is None:
+            raise ValueError(f"no list of events in {later}")
+        joined.write(head[: border.end()] + events + head[border.end() :])
+        shutil.copyfileobj(rest, joined, _CHUNK_BYTES)
+
+
+def _open(path: Path, mode: Literal["rb", "wb"]) -> IO[bytes] | gzip.GzipFile:
+    if path.suffix == ".gz":
+        # Level 6 is half as fast to write as level 1 and a third smaller; the default, 9, only takes longer.
+        return gzip.GzipFile(path, mode, compresslevel=6)
+    return path.open(mode)
