@@ -2,6 +2,7 @@
 //! `python/stepscope`; everything here is private to it.
 
 mod errors;
+mod pages;
 mod report;
 mod run;
 mod table;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::pages::NativePages;
     #[pymodule_export]
     use super::report::NativeReport;
     #[pymodule_export]

@@ -127,12 +127,16 @@ fn encoded(text: &str) -> String {
 
 /// Headers that every answer has.
 pub(crate) fn closed(response: Response) -> Response {
+    guarded(response, POLICY).with_header("cross-origin-opener-policy", "same-origin")
+}
+
+/// Headers that every answer has wherever the page is shown.
+pub(crate) fn guarded(response: Response, policy: &'static str) -> Response {
     let caching = if response.content_type == "application/json" { "no-store" } else { "no-cache" };
     response
-        .with_header("content-security-policy", POLICY)
+        .with_header("content-security-policy", policy)
         .with_header("x-content-type-options", "nosniff")
         .with_header("referrer-policy", "no-referrer")
         .with_header("cross-origin-resource-policy", "same-origin")
-        .with_header("cross-origin-opener-policy", "same-origin")
         .with_header("cache-control", caching)
 }
