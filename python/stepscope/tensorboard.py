@@ -18,7 +18,7 @@ __all__ = ["StepscopePlugin"]
 _StartResponse = Callable[[str, list[tuple[str, str]]], object]
 
 #: TensorBoard imports this into a frame of its own; the frame then shows our page.
-_ENTRY = b'export const render = () => location.replace(new URL("page/", import.meta.url));\n'
+_ENTRY = b'export const render = () => location.replace(new URL("page/index.html", import.meta.url));\n'
 _PAGE = "/page/"
 
 
