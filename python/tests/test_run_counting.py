@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -55,8 +56,8 @@ def optimizer() -> torch.optim.Optimizer:
     return torch.optim.SGD([parameter], lr=0.1)
 
 
-def loader(batches: int = 3) -> DataLoader[int]:
-    return DataLoader(range(batches), batch_size=None)  # type: ignore[arg-type]
+def loader(batches: int = 3, **workers: Any) -> DataLoader[int]:
+    return DataLoader(range(batches), batch_size=None, **workers)  # type: ignore[arg-type]
 
 
 def test_the_first_optimizer_defines_the_step(steps: Heard) -> None:
@@ -153,9 +154,7 @@ def test_an_iterator_kept_in_a_variable_counts_when_it_is_made_anew(epochs: Hear
 
 
 def test_workers_that_persist_count_and_their_forks_do_not(epochs: Heard) -> None:
-    batches: DataLoader[int] = DataLoader(
-        range(2), batch_size=None, num_workers=1, persistent_workers=True, multiprocessing_context="fork"
-    )  # type: ignore[call-overload]
+    batches = loader(2, num_workers=1, persistent_workers=True, multiprocessing_context="fork")
     for _ in range(3):
         assert list(batches) == [0, 1]
     assert epochs.ended == 3
@@ -171,7 +170,12 @@ def test_a_pass_without_a_step_is_a_validation_once_the_script_trains(epochs: He
 
 
 def test_other_threads_do_not_count(steps: Heard) -> None:
-    thread = threading.Thread(target=lambda: [optimizer().step(), list(loader()), steps.counter.step_called()])
+    def train() -> None:
+        optimizer().step()
+        list(loader())
+        steps.counter.step_called()
+
+    thread = threading.Thread(target=train)
     thread.start()
     thread.join()
     assert (steps.found, steps.ended) == (0, 0)

@@ -19,7 +19,7 @@ _KEY_LINES = "\n".join(f"  {name:15} {key.meaning} ({getattr(Settings(), name)})
 
 _EPILOG = f"""\
 keys of --profiling.KEY, and of the section `profiling:` of the config (default):
-{_KEY_LINES.replace("(None)", "(no limit)").replace("(True)", "(true)").replace("(False)", "(false)")}
+{_KEY_LINES.replace(f"({1024**3})", "(1GiB)").replace("(True)", "(true)").replace("(False)", "(false)")}
 
 A step is an optimizer step, or a call of stepscope.step() if the script has any. An epoch is one pass through the
 outermost DataLoader. Without --config, the section is looked for in SCRIPT_default.yaml beside the script; if there
@@ -118,11 +118,11 @@ def _run(script: Path, arguments: list[str], settings: Settings | None, folder: 
 
 def _without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
     """The traceback as it would be without `stepscope run`."""
-    ours = os.path.dirname(__file__)
+    ours = os.path.dirname(__file__) + os.sep
     kept: list[TracebackType] = []
     while traceback:
         file = traceback.tb_frame.f_code.co_filename
-        if not (file.startswith(ours) or "runpy" in file):
+        if not (file.startswith(ours) or file in ("<frozen runpy>", runpy.__file__)):
             kept.append(traceback)
         traceback = traceback.tb_next
     for index, entry in enumerate(kept):

@@ -26,7 +26,7 @@ class Counter:
         self.unit_ended = unit_ended
         self.steps = 0
         self.epochs = 0
-        self._has_units = False
+        self.has_units = False
         self._has_step_calls = False
         # The profiler belongs to the thread that started it, and a forked worker has none.
         self._owner = (os.getpid(), threading.get_ident())
@@ -134,8 +134,8 @@ class Counter:
         self._ended("steps")
 
     def _found(self) -> None:
-        if not self._has_units:
-            self._has_units = True
+        if not self.has_units:
+            self.has_units = True
             self.units_found()
 
     def _ended(self, unit: str) -> None:

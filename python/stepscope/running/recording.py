@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib
 import os
@@ -10,7 +11,7 @@ import shlex
 import string
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,22 @@ from .settings import Settings
 
 
 def say(text: str) -> None:
-    """One line to standard error, where the script's own output is not disturbed."""
-    print(f"stepscope: {text}", file=sys.stderr, flush=True)
+    """One line to standard error, unless `STEPSCOPE_QUIET=1`."""
+    if os.environ.get("STEPSCOPE_QUIET") != "1":
+        print(f"stepscope: {text}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silences the last words of the profiler, which would speak of steps where these are epochs."""
+    before = os.environ.get("STEPSCOPE_QUIET")
+    os.environ["STEPSCOPE_QUIET"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["STEPSCOPE_QUIET"]
+        if before is not None:
+            os.environ["STEPSCOPE_QUIET"] = before
 
 
 def traces_folder(output: str | Path, name: str) -> Path:
@@ -47,6 +62,8 @@ class Recording:
         self._profiler: Any = None
         self._is_profiler_ours = False
         self._units_ended = 0
+        self._units_recorded = 0
+        self._has_recorded_part = False
         self._is_whole_script = False
         self._trouble = ""
 
@@ -63,6 +80,7 @@ class Recording:
             return
         if self.counter is not None:
             self.counter.detach(is_complete=is_complete)
+            self._has_recorded_part = self._has_recorded_part or self._is_recording_unit()
             self._stop()
             say(self._summary(self.counter))
         elif is_installed("torch"):
@@ -85,13 +103,20 @@ class Recording:
             self._start()
 
     def _unit_ended(self) -> None:
+        self._units_recorded += self._is_recording_unit()
         self._units_ended += 1
         if self._profiler is not None:
             self._attempt(self._profiler.step)
 
+    def _is_recording_unit(self) -> bool:
+        # The profiler may record a unit of the warm-up to learn its size, and may end early to keep to its budget.
+        is_recording = self._profiler is not None and self._profiler.current_action.name.startswith("RECORD")
+        return is_recording and self.settings.records(self._units_ended)
+
     def _give_way(self, prepare: Callable[[Any], None], profiler: Any) -> None:
         if self._profiler is not None and not self._is_profiler_ours:
             self._is_whole_script = False
+            self._has_recorded_part = self._is_recording_unit()
             self._stop()
             self._trouble = "the script uses torch's profiler itself, and there can be only one at a time"
         prepare(profiler)
@@ -101,7 +126,8 @@ class Recording:
 
     def _stop(self) -> None:
         if self._profiler is not None:
-            self._attempt(self._profiler.stop)
+            with _quiet():
+                self._attempt(self._profiler.stop)
             self._profiler = None
 
     def _attempt(self, action: Callable[[], Any]) -> Any:
@@ -131,7 +157,7 @@ class Recording:
             with_stack=settings.with_stack,
             with_flops=settings.with_flops,
             with_modules=settings.with_modules,
-            **({} if settings.max_bytes is None else {"max_bytes": settings.max_bytes}),
+            max_bytes=settings.max_bytes,
         )
         profiler.start()
         return profiler
@@ -140,19 +166,22 @@ class Recording:
         if not any(self._folder_from_root.glob("*.json*")):
             return f"nothing recorded: {self._trouble or self._why_nothing(counter)}"
         look = f"look at it with: stepscope open {shlex.quote(str(self.folder))}"
-        if self._is_whole_script:
+        if not counter.has_units and not self._trouble:
             why = "its main thread made no optimizer step and read no DataLoader"
             return f"recorded the whole script as one step, as {why}; {look}"
-        recorded = self._number(sum(self.settings.records(index) for index in range(self._units_ended)))
-        part = " and a part of one" if self.settings.records(self._units_ended) else ""
+        recorded = self._number(self._units_recorded)
+        part = " and a part of one" if self._has_recorded_part else ""
         problem = self._trouble or ("" if self._units_ended else self._why_nothing(counter))
         return f"recorded {recorded}{part}{f' ({problem})' if problem else ''}; {look}"
 
     def _why_nothing(self, counter: Counter) -> str:
         settings = self.settings
+        skipped = settings.wait + settings.warmup
+        if self._units_ended > skipped:
+            return f"one {settings.unit[:-1]} is larger than --profiling.max_bytes allows"
         if self._units_ended:
-            skipped = f"the script ended after {self._number(self._units_ended)}, {settings.wait + settings.warmup:,}"
-            return f"{skipped} are skipped; lower --profiling.wait or --profiling.warmup"
+            ended = f"the script ended after {self._number(self._units_ended)}"
+            return f"{ended}, {skipped:,} are skipped; lower --profiling.wait or --profiling.warmup"
         if settings.unit == "steps":
             return "no optimizer stepped; call stepscope.step() at the end of each step, or use --profiling.unit epochs"
         steps = f"; it made {counter.steps:,} steps" if counter.steps else ""

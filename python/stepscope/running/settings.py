@@ -40,7 +40,7 @@ class Settings:
     with_flops: bool = False
     with_modules: bool = False
     unit: str = "epochs"
-    max_bytes: int | None = None
+    max_bytes: int = 1024**3
 
     def records(self, index: int) -> bool:
         """Whether the step or epoch with this number, counted from 0, is one that the schedule records."""
@@ -111,7 +111,7 @@ def settings_from(entries: Iterable[Entry]) -> Settings:
 
     >>> settings_from([Entry("active", "2", "c.yaml, line 3"), Entry("unit", "steps", "option `--profiling.unit`")])
     Settings(wait=1, warmup=1, active=2, repeat=1, record_shapes=True, profile_memory=True, with_stack=False, \
-with_flops=False, with_modules=False, unit='steps', max_bytes=None)
+with_flops=False, with_modules=False, unit='steps', max_bytes=1073741824)
     """
     return dataclasses.replace(Settings(), **{entry.key: _checked(entry) for entry in entries})
 
