@@ -1,0 +1,12 @@
+"""Profiles a program that was not written for it: `stepscope run train.py`, or `stepscope.configure()` inside it.
+
+Nothing here imports torch: the recording begins when the program does.
+"""
+
+from __future__ import annotations
+
+from .command import main
+from .program import configure, step
+from .settings import UsageError
+
+__all__ = ["UsageError", "configure", "main", "step"]

@@ -1,0 +1,137 @@
+"""The settings of the `profiling:` section: its keys, what each may hold, and what is wrong with a value."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+class UsageError(ValueError):
+    """A mistake in a config file, an option or a call: what is wrong, where it stands, and what to do about it."""
+
+    def __init__(self, problem: str, place: str, hint: str) -> None:
+        super().__init__(f"error: {problem}\n  --> {place}\nhint: {hint}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One key with its value as it was written, and the place to name when it is wrong."""
+
+    key: str
+    value: str
+    place: str
+    is_quoted: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What to record, and when. The defaults are those of the `profiling:` section."""
+
+    wait: int = 1
+    warmup: int = 1
+    active: int = 3
+    repeat: int = 1
+    record_shapes: bool = True
+    profile_memory: bool = True
+    with_stack: bool = False
+    with_flops: bool = False
+    with_modules: bool = False
+    unit: str = "epochs"
+    max_bytes: int = 1024**3
+
+    def records(self, index: int) -> bool:
+        """Whether the step or epoch with this number, counted from 0, is one that the schedule records."""
+        cycle, place_in_cycle = divmod(index, self.wait + self.warmup + self.active)
+        return (self.repeat == 0 or cycle < self.repeat) and place_in_cycle >= self.wait + self.warmup
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """A key of the section: what its values are, in words and as a function that gives `None` for a wrong one."""
+
+    meaning: str
+    wants: str
+    example: str
+    read: Callable[[str], Any]
+    takes_text: bool = False
+
+
+def _whole_number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _boolean(text: str) -> bool | None:
+    return {"true": True, "True": True, "false": False, "False": False}.get(text)
+
+
+def _size(text: str) -> int | None:
+    # Factors of 1024, as for the sizes that the other commands take.
+    match = re.fullmatch(r"([0-9]{1,15})\s*(?:([kmgt])i?)?b?", text, re.IGNORECASE)
+    return int(match[1]) * 1024 ** " kmgt".index((match[2] or " ").lower()) or None if match else None
+
+
+def _count(meaning: str, example: str) -> Key:
+    return Key(meaning, "a whole number, 0 or more", example, _whole_number)
+
+
+def _switch(meaning: str) -> Key:
+    return Key(meaning, "true or false", "true", _boolean)
+
+
+KEYS: dict[str, Key] = {
+    "wait": _count("epochs or steps to skip first", "1"),
+    "warmup": _count("then as many that warm the profiler up and are not saved", "1"),
+    "active": Key(
+        "then as many that are recorded", "a whole number, 1 or more", "3", lambda text: _whole_number(text) or None
+    ),
+    "repeat": _count("how often to do that; 0 is until the script ends", "1"),
+    "record_shapes": _switch("record the shapes of tensors"),
+    "profile_memory": _switch("record allocations of memory"),
+    "with_stack": _switch("record where in the source each operator was called (slow)"),
+    "with_flops": _switch("estimate the floating-point operations of operators"),
+    "with_modules": _switch("record the hierarchy of modules"),
+    "unit": Key(
+        "what is counted: epochs or steps",
+        "epochs or steps",
+        "steps",
+        lambda text: text if text in ("epochs", "steps") else None,
+        takes_text=True,
+    ),
+    "max_bytes": Key(
+        "the most that the traces may take, such as 20MB", "a size such as 20MB", "20MB", _size, takes_text=True
+    ),
+}
+
+
+def settings_from(entries: Iterable[Entry]) -> Settings:
+    """Checks the entries and puts them over the defaults; of two with one key the later counts.
+
+    >>> settings_from([Entry("active", "2", "c.yaml, line 3"), Entry("unit", "steps", "option `--profiling.unit`")])
+    Settings(wait=1, warmup=1, active=2, repeat=1, record_shapes=True, profile_memory=True, with_stack=False, \
+with_flops=False, with_modules=False, unit='steps', max_bytes=1073741824)
+    """
+    return dataclasses.replace(Settings(), **{entry.key: _checked(entry) for entry in entries})
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like this one, if one is like it at all."""
+    return next(iter(difflib.get_close_matches(word.lower(), list(known), n=1)), None)
+
+
+def _checked(entry: Entry) -> Any:
+    key = KEYS.get(entry.key)
+    if key is None:
+        near = nearest(entry.key, KEYS)
+        meant = f"did you mean `{near}`? " if near else ""
+        raise UsageError(f"unknown key `{entry.key}` in profiling", entry.place, f"{meant}known: {', '.join(KEYS)}")
+    if entry.is_quoted and not key.takes_text:
+        problem = f"`{entry.key}` in profiling must be {key.wants}, not the text \"{entry.value}\""
+        raise UsageError(problem, entry.place, "leave the quotes out")
+    value = key.read(entry.value)
+    if value is None:
+        problem = f"`{entry.key}` in profiling must be {key.wants}, not `{entry.value}`"
+        raise UsageError(problem, entry.place, f"for example {entry.key}: {key.example}")
+    return value
