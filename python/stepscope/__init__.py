@@ -15,11 +15,17 @@ from typing import TYPE_CHECKING, Any
 from stepscope import errors as errors
 
 if TYPE_CHECKING:
+    from stepscope import torch as torch
     from stepscope.opening import open as open
     from stepscope.opening import tables as tables
     from stepscope.report import Report as Report
     from stepscope.run import Run as Run
+    from stepscope.running import configure as configure
+    from stepscope.running import step as step
     from stepscope.table import Table as Table
+    from stepscope.torch import record_function as record_function
+    from stepscope.torch import schedule as schedule
+    from stepscope.torch import trace_handler as trace_handler
 
 #: Where each public name lives; it is loaded when it is first asked for.
 _HOMES = {
@@ -28,9 +34,15 @@ _HOMES = {
     "Run": "stepscope.run",
     "Report": "stepscope.report",
     "Table": "stepscope.table",
+    "configure": "stepscope.running",
+    "step": "stepscope.running",
+    "record_function": "stepscope.torch",
+    "schedule": "stepscope.torch",
+    "trace_handler": "stepscope.torch",
 }
+_MODULES = ("torch",)
 
-__all__ = [*_HOMES, "errors"]
+__all__ = [*_HOMES, *_MODULES, "errors"]
 
 
 def __getattr__(name: str) -> Any:
@@ -40,6 +52,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("stepscope")
+    if name in _MODULES:
+        return import_module(f"stepscope.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'stepscope' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)

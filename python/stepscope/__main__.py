@@ -10,6 +10,10 @@ __all__ = ["main"]
 
 def main() -> int:
     """Runs the command line and returns its exit code."""
+    if sys.argv[1:2] == ["run"]:
+        from stepscope.running import main as run
+
+        return run(sys.argv[2:])
     from stepscope._native import command
 
     # The command listens to Ctrl-C itself; Python would only hear of it when the command is done.

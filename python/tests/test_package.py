@@ -11,7 +11,7 @@ from pathlib import Path
 import stepscope as ss
 
 def test_public_names_exist() -> None:
-    for name in ("open", "tables", "Run", "Report", "Table", "errors"):
+    for name in ss.__all__:
         assert getattr(ss, name) is not None
         assert name in dir(ss)
     assert ss.__version__

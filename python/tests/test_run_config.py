@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.running import UsageError, configure, main
+from stepscope.errors import UsageError
+from stepscope.running import configure, main
 from stepscope.running.configuration import load, take_options
 from stepscope.running.settings import Entry, Settings
 

@@ -7,6 +7,5 @@ from __future__ import annotations
 
 from .command import main
 from .program import configure, step
-from .settings import UsageError
 
-__all__ = ["UsageError", "configure", "main", "step"]
+__all__ = ["configure", "main", "step"]

@@ -10,10 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from stepscope.errors import UsageError
+
 from .configuration import load, take_options
 from .program import begin
 from .recording import say, traces_folder
-from .settings import KEYS, Settings, UsageError, nearest
+from .settings import KEYS, Settings, nearest
 
 _KEY_LINES = "\n".join(f"  {name:15} {key.meaning} ({getattr(Settings(), name)})" for name, key in KEYS.items())
 
@@ -49,7 +51,7 @@ def main(arguments: list[str]) -> int:
         config = Path(options.config) if options.config else _default_config(script)
         settings, why_off = load(config, overrides)
     except UsageError as error:
-        print(error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2
     if settings is None:
         say(why_off)

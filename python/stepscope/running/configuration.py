@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from stepscope.errors import UsageError
+
 from .section import read_section
-from .settings import Entry, Settings, UsageError, settings_from
+from .settings import Entry, Settings, settings_from
 
 _PREFIX = "--profiling."
 

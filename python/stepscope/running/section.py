@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .settings import Entry, UsageError
+from stepscope.errors import UsageError
+
+from .settings import Entry
 
 _SECTION = re.compile(r"""(['"]?)profiling\1[ \t]*:(?=\s|$)(?P<rest>.*)""")
 _PAIR = re.compile(r"""(['"]?)(?P<key>[^\s'":{}\[\],#&*!|>%@`-][^\s'":{}\[\],]*)\1[ \t]*:(?:[ \t]+(?P<value>.*))?""")

@@ -8,12 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-
-class UsageError(ValueError):
-    """A mistake in a config file, an option or a call: what is wrong, where it stands, and what to do about it."""
-
-    def __init__(self, problem: str, place: str, hint: str) -> None:
-        super().__init__(f"error: {problem}\n  --> {place}\nhint: {hint}")
+from stepscope.errors import UsageError
 
 
 @dataclasses.dataclass(frozen=True)

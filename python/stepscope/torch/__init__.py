@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepscope.errors import MissingPackageError
+
 try:
     import torch.profiler
 except ImportError as error:
-    raise ImportError("stepscope.torch needs PyTorch; install it with: pip install torch") from error
+    raise MissingPackageError("stepscope.torch needs PyTorch", None, "pip install torch") from error
 
 from torch.profiler import ProfilerAction, ProfilerActivity, record_function, schedule, supported_activities
 
