@@ -31,7 +31,13 @@ def test_ctrl_c_ends_a_question(torch_trace: Path) -> None:
         "try: run.sql('SELECT count(*) FROM spans a, spans b, spans c, spans d WHERE a.dur_ns + b.dur_ns > c.dur_ns + d.dur_ns')\n"
         "except KeyboardInterrupt: print('interrupted')"
     )
-    child = subprocess.Popen([sys.executable, "-c", code, str(torch_trace)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(torch_trace)],
+        stdout=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests in the background ignores the signal, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert child.stdout is not None
     assert child.stdout.readline().strip() == "ready"
     time.sleep(1)

@@ -60,6 +60,7 @@ class Recording:
         self._folder_from_root = folder.absolute()  # The program may change its folder.
         self._process_id = os.getpid()
         self._profiler: Any = None
+        self._thrown_away: Any = None
         self._is_profiler_ours = False
         self._units_ended = 0
         self._units_recorded = 0
@@ -99,6 +100,8 @@ class Recording:
     def _units_found(self) -> None:
         if self._is_whole_script:
             self._is_whole_script = False
+            # Stays until the end: torch 2.15 crashes when a profiler goes away while the next one records.
+            self._thrown_away = self._profiler
             self._stop()
             self._start()
 

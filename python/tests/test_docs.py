@@ -1,0 +1,65 @@
+"""The code of the documents, run as their readers would."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/tutorial.md", "docs/recipes.md"])
+def test_blocks_run(name: str, demo: Path, tmp_path: Path) -> None:
+    """One after the other, as somebody who reads from the top has them."""
+    blocks = BLOCK.findall((ROOT / name).read_text())
+    assert blocks, f"{name} has no block of Python"
+    (tmp_path / "demo-run").symlink_to(demo)
+    script = tmp_path / "document.py"
+    script.write_text("import torch\ntorch.set_num_threads(1)\n" + "\n".join(blocks))
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    said = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert said.returncode == 0, said.stderr[-2000:]
+
+
+def test_the_config_of_the_recipes_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "recipes.md").read_text()
+    config = re.search(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert config
+    (tmp_path / "my_profiling_run.yaml").write_text(config.group(1))
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "model = torch.nn.Linear(8, 2)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for _ in range(8):\n"
+        "    model(torch.randn(4, 8)).sum().backward()\n"
+        "    optimizer.step()\n"
+    )
+    commands = re.search(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert commands
+    for line in commands.group(1).splitlines():
+        command = [sys.executable, "-m", *line.split()]
+        said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert said.returncode == 0 and "stepscope open" in said.stderr, said.stderr
+    assert len(list(tmp_path.glob("runs/*/*/profiler_traces/*.pt.trace.json*"))) == 2
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    """`python python/tests/reference.py` writes it anew."""
+    import reference
+
+    assert reference.PAGE.read_text(encoding="utf-8") == reference.page()
+
+
+def test_every_public_name_is_documented() -> None:
+    import stepscope as ss
+
+    for name in ss.__all__:
+        assert getattr(ss, name).__doc__, name
