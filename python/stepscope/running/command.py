@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import NoReturn
 
 from stepscope.errors import UsageError
+from stepscope.saying import say
 
 from .configuration import load, take_options
 from .program import begin
-from .recording import say, traces_folder
+from .recording import traces_folder
 from .settings import KEYS, Settings, nearest
 
 _KEY_LINES = "\n".join(f"  {name:15} {key.meaning} ({getattr(Settings(), name)})" for name, key in KEYS.items())

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from stepscope.saying import say
+
 from .configuration import load, take_options
-from .recording import Recording, say, traces_folder
+from .recording import Recording, traces_folder
 from .settings import Entry, Settings
 
 _recording: Recording | None = None

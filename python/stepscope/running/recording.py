@@ -9,21 +9,16 @@ import os
 import secrets
 import shlex
 import string
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stepscope.saying import say
+
 from .after_import import after_import, is_installed
 from .counting import Counter, wrap
 from .settings import Settings
-
-
-def say(text: str) -> None:
-    """One line to standard error, unless `STEPSCOPE_QUIET=1`."""
-    if os.environ.get("STEPSCOPE_QUIET") != "1":
-        print(f"stepscope: {text}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

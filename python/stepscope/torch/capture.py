@@ -18,6 +18,7 @@ from torch.profiler import ProfilerAction
 
 from stepscope.torch import report
 from stepscope.torch.averages import KeyAverages, with_old_names
+from stepscope.saying import say
 from stepscope.torch.budget import (
     GIB,
     LARGE_TRACE_BYTES,
@@ -108,7 +109,7 @@ class profile(TorchProfile):  # type: ignore[misc]
         super().stop()
         if self._written:
             overhead = self._prediction.overhead if self._prediction else None
-            report.say(report.describe_capture(self._written, self._written_steps, overhead))
+            say(report.describe_capture(self._written, self._written_steps, overhead))
             self._written, self._written_steps = [], 0
 
     def step(self, samples: int | None = None) -> None:
@@ -231,7 +232,7 @@ class profile(TorchProfile):  # type: ignore[misc]
         if following is ProfilerAction.NONE or self._budget.has_room_for(held_steps + 1):
             return following
         self._is_ended = True
-        report.say(
+        say(
             f"stopped recording after {number_of_steps(self._written_steps + held_steps)}: the next step would pass "
             f"{self._budget.cap_in_words()}; the program goes on unrecorded"
         )

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from stepscope.torch.budget import number_of_steps, readable_size
-
-
-def say(message: str) -> None:
-    """One line to standard error, unless `STEPSCOPE_QUIET=1`."""
-    if os.environ.get("STEPSCOPE_QUIET") != "1":
-        print(f"stepscope: {message}", file=sys.stderr)
 
 
 def describe_capture(written: Sequence[Path], steps: int, overhead: float | None) -> str:
