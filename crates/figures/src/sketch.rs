@@ -30,13 +30,19 @@ impl Sketch {
 
     /// The middle of the bucket that value number ⌈percent · n / 100⌉ of the n values in ascending order lies in.
     #[must_use]
-    pub fn percentile(&self, percent: u8) -> Option<i64> {
-        let all: u128 = self.counts.values().map(|count| u128::from(*count)).sum();
+    pub fn percentile(&self, percent: impl Into<f64>) -> Option<i64> {
+        let (all, percent) = (self.count() as f64, percent.into());
         let mut up_to = 0;
         self.counts.iter().find_map(|(bucket, count)| {
-            up_to += u128::from(*count);
-            (up_to * 100 >= all * u128::from(percent)).then(|| middle_of(*bucket))
+            up_to += *count;
+            (up_to as f64 * 100.0 >= all * percent).then(|| middle_of(*bucket))
         })
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.values().sum()
     }
 
     /// Bytes on the heap, about.

@@ -12,6 +12,7 @@ mod inflate;
 mod looks_like;
 mod number;
 mod read_ahead;
+mod recording;
 mod registry;
 
 pub use chrome_writer::{ChromeEvent, ChromeWriter, JsonValue};

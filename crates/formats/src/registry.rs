@@ -8,6 +8,7 @@ use crate::event::TraceSink;
 use crate::inflate::Inflate;
 use crate::looks_like::LooksLike;
 use crate::read_ahead::read_ahead;
+use crate::recording::Recording;
 
 /// A format that Stepscope reads.
 pub trait Format: Sync {
@@ -72,12 +73,12 @@ pub struct ReadSummary {
     /// Plain bytes.
     pub bytes_plain: u64,
     /// Notes: `gzip_truncated`, `gzip_corrupt`, `gzip_expansion_capped`, `invalid_utf8`, `json_truncated`, `bare_array`,
-    /// in this order.
+    /// `recording_truncated`, `recording_damaged`, `not_recorded`.
     pub notes: Vec<&'static str>,
 }
 
 /// Every format.
-pub static FORMATS: &[&dyn Format] = &[&ChromeTrace];
+pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Recording];
 
 /// Plain bytes that formats get to recognise a trace.
 const HEAD_BYTES: u64 = 64 << 10;

@@ -1,7 +1,7 @@
 //! Plain data shared by every crate of Stepscope.
 //!
-//! Nothing here reads, writes or computes: kinds of events, the documented schemas of the tables, what a source
-//! record says, reports on their way to a screen, warnings, reasons for missing values, and exit codes.
+//! Nothing here reads, writes or computes: kinds of events, the documented schemas of the tables, the layout of what the
+//! recorder writes, what a source record says, reports on their way to a screen, warnings, reasons for missing values, and exit codes.
 
 pub mod args;
 pub mod class;
@@ -14,6 +14,7 @@ pub mod null_reason;
 pub mod picture;
 pub mod report;
 pub mod schema;
+pub mod segment;
 pub mod session;
 pub mod source;
 pub mod tables;

@@ -3,8 +3,10 @@
 
 mod errors;
 mod pages;
+mod regions;
 mod report;
 mod run;
+mod system;
 mod table;
 mod waiting;
 
@@ -17,9 +19,18 @@ mod _native {
     #[pymodule_export]
     use super::pages::NativePages;
     #[pymodule_export]
+    use super::regions::{
+        Region, RegionRecorder, RegionTotals, flush_recording, join_recording, recording_counts, recording_path,
+        start_recording, stop_recording,
+    };
+    #[pymodule_export]
     use super::report::NativeReport;
     #[pymodule_export]
     use super::run::NativeRun;
+    #[pymodule_export]
+    use super::system::{
+        LatencyHistogram, op_flops, op_flops_operators, system_between, system_now, unwatch_system, watch_system,
+    };
     #[pymodule_export]
     use super::table::NativeTable;
     #[pymodule_export]

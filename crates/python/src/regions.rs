@@ -1,0 +1,263 @@
+//! Regions of a Python program. Entering and leaving one is the hottest way there is into this library: nothing is
+//! allocated, and nothing is called but what tells asynchronous tasks apart.
+
+use std::collections::HashMap;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use stepscope_record::{NameId, Scope, Totals};
+
+/// Regions that are kept for their names; a program that makes up new names for ever makes new ones.
+const MAX_KEPT: usize = 1 << 16;
+
+/// Regions of one profiler, which is made from this class.
+#[pyclass(subclass, frozen, module = "stepscope._native")]
+pub(crate) struct RegionRecorder {
+    scope: Scope,
+    /// Region by name.
+    regions: Py<PyDict>,
+}
+
+#[pymethods]
+impl RegionRecorder {
+    /// Classes that are made from this one choose their own arguments.
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named))]
+    fn new(py: Python<'_>, _arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
+        stepscope_record::measure_boundaries();
+        Self { scope: Scope::new(), regions: PyDict::new(py).unbind() }
+    }
+
+    /// The region of a name, to be entered with `with` or put before a function.
+    #[pyo3(signature = (name, samples = None))]
+    fn profile(&self, py: Python<'_>, name: &Bound<'_, PyAny>, samples: Option<u64>) -> PyResult<Py<PyAny>> {
+        let regions = self.regions.bind(py);
+        if samples.is_none()
+            && let Some(region) = regions.get_item(name)?
+        {
+            return Ok(region.unbind());
+        }
+        let Ok(text) = name.cast::<PyString>() else {
+            return Err(PyTypeError::new_err(format!(
+                "the name of a region is a str, not {}",
+                name.get_type().name()?
+            )));
+        };
+        let id = self.scope.name(text.to_cow()?.as_ref());
+        let region = Py::new(py, Region { name: text.clone().unbind(), id, samples })?.into_any();
+        if samples.is_none() {
+            if regions.len() >= MAX_KEPT {
+                regions.clear();
+            }
+            regions.set_item(name, &region)?;
+        }
+        Ok(region)
+    }
+
+    /// What is known of each name, in the order in which they were first left.
+    fn region_totals(&self, py: Python<'_>) -> Vec<RegionTotals> {
+        let totals = py.detach(|| stepscope_record::totals(self.scope));
+        totals.into_iter().map(|(name, totals)| RegionTotals { name: name.to_string(), totals }).collect()
+    }
+
+    /// The outermost region that was left last.
+    fn last_outermost(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| stepscope_record::last_outermost(self.scope)).map(|name| name.to_string())
+    }
+}
+
+/// A region that can be entered: again, before it is left, by any thread and any task.
+#[pyclass(frozen, module = "stepscope._native")]
+pub(crate) struct Region {
+    #[pyo3(get)]
+    name: Py<PyString>,
+    id: NameId,
+    samples: Option<u64>,
+}
+
+#[pymethods]
+impl Region {
+    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        if stepscope_record::is_first_of_thread() {
+            name_thread(py)?;
+        }
+        stepscope_record::enter_named(slf.get().id, task(py)?);
+        Ok(slf)
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        // A thread without open tasks cannot be in one.
+        let task = if stepscope_record::has_open_tasks() { task(py)? } else { 0 };
+        stepscope_record::leave_named(self.id, task, self.samples);
+        Ok(())
+    }
+
+    /// The function, with the region around each of its calls.
+    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import(intern!(slf.py(), "stepscope.performance.decorating"))?;
+        module.call_method1(intern!(slf.py(), "inside"), (slf, function))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Region({:?})", self.name.to_string())
+    }
+}
+
+/// What all calls of one region add up to.
+#[pyclass(frozen, module = "stepscope._native")]
+pub(crate) struct RegionTotals {
+    #[pyo3(get)]
+    name: String,
+    totals: Totals,
+}
+
+#[pymethods]
+impl RegionTotals {
+    #[getter]
+    fn count(&self) -> u64 {
+        self.totals.count
+    }
+
+    #[getter]
+    fn total_ns(&self) -> i64 {
+        self.totals.total_ns
+    }
+
+    #[getter]
+    fn self_ns(&self) -> i64 {
+        self.totals.self_ns
+    }
+
+    #[getter]
+    fn shortest_ns(&self) -> i64 {
+        self.totals.shortest_ns
+    }
+
+    #[getter]
+    fn longest_ns(&self) -> i64 {
+        self.totals.longest_ns
+    }
+
+    #[getter]
+    fn samples(&self) -> Option<u64> {
+        self.totals.samples
+    }
+
+    #[getter]
+    fn samples_ns(&self) -> i64 {
+        self.totals.samples_ns
+    }
+
+    #[getter]
+    fn last_start_ns(&self) -> i64 {
+        self.totals.last_start_ns
+    }
+
+    #[getter]
+    fn last_end_ns(&self) -> i64 {
+        self.totals.last_end_ns
+    }
+
+    #[getter]
+    fn is_outermost(&self) -> bool {
+        self.totals.last_is_outermost
+    }
+
+    fn percentile_ns(&self, percent: f64) -> i64 {
+        self.totals.durations.percentile(percent).unwrap_or(0)
+    }
+}
+
+/// The asynchronous task that runs on this thread; 0 if none does.
+fn task(py: Python<'_>) -> PyResult<usize> {
+    static RUNNING_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static CURRENT_TASK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let running_loop = match RUNNING_LOOP.get(py) {
+        Some(running_loop) => running_loop,
+        None => {
+            // Importing asyncio takes longer than many a program; one that has not cannot run a loop.
+            let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
+                Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind())
+            })?;
+            let Some(asyncio) = modules.bind(py).get_item(intern!(py, "_asyncio"))? else { return Ok(0) };
+            CURRENT_TASK.get_or_try_init(py, || -> PyResult<_> { Ok(asyncio.getattr("current_task")?.unbind()) })?;
+            RUNNING_LOOP
+                .get_or_try_init(py, || -> PyResult<_> { Ok(asyncio.getattr("_get_running_loop")?.unbind()) })?
+        }
+    };
+    if running_loop.bind(py).call0()?.is_none() {
+        return Ok(0);
+    }
+    let Some(current) = CURRENT_TASK.get(py) else { return Ok(0) };
+    let current = current.bind(py).call0()?;
+    Ok(if current.is_none() { 0 } else { current.as_ptr() as usize })
+}
+
+#[cold]
+fn name_thread(py: Python<'_>) -> PyResult<()> {
+    let thread = py.import("threading")?.call_method0("current_thread")?;
+    stepscope_record::name_thread(thread.getattr("name")?.cast::<PyString>()?.to_cow()?.as_ref());
+    Ok(())
+}
+
+/// Records into a new file in a folder as well; gives its path.
+#[pyfunction]
+pub(crate) fn start_recording(
+    py: Python<'_>,
+    folder: std::path::PathBuf,
+    limit_bytes: u64,
+) -> PyResult<std::path::PathBuf> {
+    py.detach(|| stepscope_record::recording::start(&folder, limit_bytes)).map_err(|error| refused(&error))
+}
+
+/// Records into the file of the program that started this one.
+#[pyfunction]
+pub(crate) fn join_recording(py: Python<'_>, path: std::path::PathBuf, limit_bytes: u64) -> PyResult<()> {
+    py.detach(|| stepscope_record::recording::join(&path, limit_bytes)).map_err(|error| refused(&error))
+}
+
+fn refused(error: &stepscope_record::recording::RecordingError) -> PyErr {
+    pyo3::exceptions::PyOSError::new_err(error.to_string())
+}
+
+/// Where the recording goes.
+#[pyfunction]
+pub(crate) fn recording_path() -> Option<std::path::PathBuf> {
+    stepscope_record::recording::path()
+}
+
+/// Writes the rest and closes the file.
+#[pyfunction]
+pub(crate) fn stop_recording(py: Python<'_>) {
+    py.detach(stepscope_record::recording::stop);
+}
+
+/// Writes what was recorded so far.
+#[pyfunction]
+pub(crate) fn flush_recording(py: Python<'_>) {
+    py.detach(stepscope_record::recording::flush);
+}
+
+/// What was recorded, and what was not.
+#[pyfunction]
+pub(crate) fn recording_counts(py: Python<'_>) -> HashMap<&'static str, u64> {
+    let counts = py.detach(stepscope_record::recording::counts);
+    HashMap::from([
+        ("regions", counts.regions),
+        ("dropped_ring_full", counts.lost_ring_full),
+        ("dropped_no_ring", counts.lost_no_ring),
+        ("dropped_past_limit", counts.lost_no_room),
+        ("bytes_written", counts.bytes_written),
+    ])
+}

@@ -1,0 +1,53 @@
+//! How busy all cores are, and how much of their time goes to waiting for disks.
+
+use std::time::Instant;
+
+use super::kernel_file::KernelFile;
+use super::{NotMeasured, Reading, Sensor, Sources, add, rates};
+
+/// User, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen. What guests take is in the first.
+type Ticks = [u64; 8];
+const IDLE: usize = 3;
+const IO_WAIT: usize = 4;
+
+/// The kernel counts in hundredths of a second, so at ten readings a second on two cores a tick is 5 %.
+pub(super) struct Cpu {
+    stat: KernelFile,
+    before: Option<Ticks>,
+}
+
+impl Cpu {
+    pub(super) fn open(sources: &Sources) -> Self {
+        Self { stat: KernelFile::open(sources.proc.join("stat")), before: None }
+    }
+
+    fn measure(&mut self) -> Result<[f64; 2], NotMeasured> {
+        let Some(now) = ticks(self.stat.first_line()?) else {
+            return Err(self.stat.lacks("a first line with the time of all cores"));
+        };
+        let before = self.before.replace(now).ok_or_else(rates::second_reading_needed)?;
+        // Idle and waiting time are known to go back a little (proc(5)); that is no time that passed.
+        let passed: Vec<u64> = now.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect();
+        let all = passed.iter().sum::<u64>();
+        if all == 0 {
+            return Err(rates::too_close());
+        }
+        let percent = |ticks: u64| 100.0 * ticks as f64 / all as f64;
+        Ok([percent(all - passed[IDLE] - passed[IO_WAIT]), percent(passed[IO_WAIT])])
+    }
+}
+
+impl Sensor for Cpu {
+    fn read(&mut self, _now: Instant, readings: &mut Vec<Reading>) {
+        add(readings, ["cpu_percent", "disk_io_wait_percent"], self.measure());
+    }
+}
+
+fn ticks(line: &str) -> Option<Ticks> {
+    let mut words = line.strip_prefix("cpu ")?.split_ascii_whitespace();
+    let mut ticks = Ticks::default();
+    for tick in &mut ticks {
+        *tick = words.next()?.parse().ok()?;
+    }
+    Some(ticks)
+}

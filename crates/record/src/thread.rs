@@ -1,0 +1,320 @@
+//! What a thread does when it enters and leaves a region: nothing that waits, and no system call.
+//!
+//! Each thread has a ring of its own, which it alone fills and one drainer empties. A ring that is full drops the
+//! region and counts it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::clock::ticks;
+use crate::names::NameId;
+use crate::{boundary, drainer, fork};
+
+/// Regions that a thread can leave before the drainer comes by; 24 bytes each.
+const RING_SLOTS: usize = 1 << 14;
+
+/// Threads that can record at once. Together with the slots, this is the memory that the recorder may take.
+const MAX_RINGS: usize = 120;
+
+/// Regions that may be open at once on a thread or task; what is deeper is not recorded, so that nothing overflows.
+const MAX_OPEN: usize = u16::MAX as usize - 1;
+
+/// Whether regions are recorded.
+static IS_ON: AtomicBool = AtomicBool::new(true);
+
+/// Regions of threads that have no ring.
+pub(crate) static WITHOUT_RING: AtomicU64 = AtomicU64::new(0);
+
+/// Rings that the drainer has not seen yet, and how many there are in all.
+pub(crate) static NEW_RINGS: Mutex<Vec<Ring>> = Mutex::new(Vec::new());
+pub(crate) static RING_COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// A region that was left, or something else that a thread has to say (`name` tells which).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub start: u64,
+    pub dur: u64,
+    pub name: NameId,
+    /// 0 for the thread itself, else the asynchronous task.
+    pub task: u16,
+    /// Regions that are open around it.
+    pub depth: u16,
+}
+
+/// `dur` holds the samples of the region that was left just before.
+pub(crate) const SAMPLES: NameId = NameId(u32::MAX);
+/// `dur` holds the resident memory of the process in bytes.
+pub(crate) const RESIDENT: NameId = NameId(u32::MAX - 1);
+/// `dur` holds the largest resident memory of the process so far in bytes.
+pub(crate) const PEAK_RESIDENT: NameId = NameId(u32::MAX - 2);
+/// `dur` holds the processor time of the process in nanoseconds.
+pub(crate) const CPU_TIME: NameId = NameId(u32::MAX - 3);
+
+/// The drainer's end of a ring.
+pub(crate) struct Ring {
+    pub events: Consumer<Event>,
+    pub lost: Arc<AtomicU64>,
+    pub thread_id: u64,
+    pub thread_name: Arc<Mutex<String>>,
+}
+
+struct Thread {
+    events: Producer<Event>,
+    lost: Arc<AtomicU64>,
+    name: Arc<Mutex<String>>,
+    /// Regions open on the thread itself, of any kind.
+    depth: u16,
+    open: Vec<Open>,
+    tasks: HashMap<usize, Task>,
+}
+
+/// A region that has been entered.
+#[derive(Clone, Copy)]
+struct Open {
+    name: NameId,
+    start: u64,
+}
+
+#[derive(Default)]
+struct Task {
+    number: u16,
+    open: Vec<Open>,
+}
+
+thread_local! {
+    /// The thread's own; null before its first region. Not the owner, so that looking at it costs nothing.
+    static CURRENT: Cell<*mut Thread> = const { Cell::new(ptr::null_mut()) };
+    static OWNER: RefCell<Option<Owner>> = const { RefCell::new(None) };
+}
+
+/// Frees what a thread has when the thread ends.
+struct Owner(*mut Thread);
+
+impl Drop for Owner {
+    #[expect(unsafe_code, reason = "the thread's own record is a raw pointer, so that reading it costs nothing")]
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null_mut());
+        // SAFETY: made by `Box::into_raw` in `register`, which gave it to this owner alone.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// Whether regions are recorded at all.
+#[inline]
+#[must_use]
+pub fn is_on() -> bool {
+    IS_ON.load(Ordering::Relaxed)
+}
+
+/// Switches the recording of regions off or on, for the whole process.
+pub fn switch(on: bool) {
+    IS_ON.store(on, Ordering::Relaxed);
+}
+
+/// Enters a region whose start its caller keeps.
+#[inline]
+pub(crate) fn enter() -> u64 {
+    with_thread(|thread| thread.depth = thread.depth.saturating_add(1));
+    ticks()
+}
+
+/// Leaves a region that was entered at `start`.
+#[inline]
+pub(crate) fn leave(name: NameId, start: u64) {
+    let end = ticks();
+    with_thread(|thread| {
+        thread.depth = thread.depth.saturating_sub(1);
+        let depth = thread.depth;
+        thread.push(Event { start, dur: end.saturating_sub(start), name, task: 0, depth });
+    });
+}
+
+/// Enters a region on the thread, or on the asynchronous task `task` if that is not 0. The start is kept here, so one
+/// region can be entered again before it is left.
+#[inline]
+pub fn enter_named(name: NameId, task: usize) {
+    if !is_on() {
+        return;
+    }
+    with_thread(|thread| {
+        if task != 0 {
+            thread.task(task).open.push(Open { name, start: ticks() });
+            return;
+        }
+        if thread.open.len() >= MAX_OPEN {
+            thread.lose(1);
+            return;
+        }
+        if thread.depth == 0 {
+            thread.read_boundary();
+        }
+        thread.depth += 1;
+        thread.open.push(Open { name, start: ticks() });
+    });
+}
+
+/// Leaves a region that `enter_named` entered; `samples` is how many the program worked on in it.
+#[inline]
+pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
+    let end = ticks();
+    with_thread(|thread| {
+        let number = if task == 0 { 0 } else { thread.task(task).number };
+        let open = if task == 0 { &mut thread.open } else { &mut thread.task(task).open };
+        // Almost always the last one; generators may be left out of order.
+        let Some(at) = open.iter().rposition(|open| open.name == name) else { return };
+        let start = open.remove(at).start;
+        let depth = if task == 0 {
+            thread.depth = thread.depth.saturating_sub(1);
+            thread.depth.saturating_sub((thread.open.len() - at) as u16)
+        } else {
+            at as u16
+        };
+        let is_task_done = task != 0 && open_is_empty(thread, task);
+        thread.push(Event { start, dur: end.saturating_sub(start), name, task: number, depth });
+        if let Some(samples) = samples {
+            thread.push(Event { start, dur: samples, name: SAMPLES, task: number, depth });
+        }
+        if is_task_done {
+            thread.tasks.remove(&task);
+        }
+        if depth == 0 {
+            thread.read_boundary();
+        }
+    });
+}
+
+/// Whether the current thread has not recorded anything yet.
+#[inline]
+#[must_use]
+pub fn is_first_of_thread() -> bool {
+    CURRENT.get().is_null()
+}
+
+/// Whether a region of an asynchronous task is open on the current thread.
+#[inline]
+#[must_use]
+pub fn has_open_tasks() -> bool {
+    let mut has = false;
+    if !is_first_of_thread() {
+        with_thread(|thread| has = !thread.tasks.is_empty());
+    }
+    has
+}
+
+/// Says what the current thread is called, for the timeline.
+pub fn name_thread(name: &str) {
+    with_thread(|thread| name.clone_into(&mut thread.name.lock()));
+}
+
+fn open_is_empty(thread: &Thread, task: usize) -> bool {
+    thread.tasks.get(&task).is_none_or(|task| task.open.is_empty())
+}
+
+impl Thread {
+    #[inline]
+    fn push(&mut self, event: Event) {
+        if self.events.push(event).is_err() && event.name.0 < CPU_TIME.0 {
+            self.lose(1);
+        }
+    }
+
+    /// One thread alone writes its count, so no more than a store is needed.
+    fn lose(&self, regions: u64) {
+        self.lost.store(self.lost.load(Ordering::Relaxed) + regions, Ordering::Relaxed);
+    }
+
+    /// A task that is new gets the lowest number that no other one has now: numbers are lanes on the timeline.
+    fn task(&mut self, task: usize) -> &mut Task {
+        if !self.tasks.contains_key(&task) {
+            let is_taken = |number: u16| self.tasks.values().any(|task| task.number == number);
+            let number = (1..u16::MAX).find(|&number| !is_taken(number)).unwrap_or(u16::MAX);
+            self.tasks.insert(task, Task { number, open: Vec::new() });
+        }
+        self.tasks.entry(task).or_default()
+    }
+
+    /// Memory and processor time where outermost regions begin and end, now and then.
+    fn read_boundary(&mut self) {
+        let Some(reading) = boundary::read(ticks()) else { return };
+        let start = reading.ticks;
+        for (name, dur) in [
+            (RESIDENT, reading.resident_bytes),
+            (PEAK_RESIDENT, reading.peak_resident_bytes),
+            (CPU_TIME, reading.cpu_time_ns),
+        ] {
+            self.push(Event { start, dur, name, task: 0, depth: 0 });
+        }
+    }
+}
+
+#[inline]
+#[expect(unsafe_code, reason = "the thread's own record is a raw pointer, so that reading it costs nothing")]
+fn with_thread(act: impl FnOnce(&mut Thread)) {
+    let mut thread = CURRENT.get();
+    if thread.is_null() {
+        thread = register();
+        if thread.is_null() {
+            WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+    }
+    // SAFETY: only this thread has the pointer, `act` never comes back here, and the owner clears it when it frees.
+    act(unsafe { &mut *thread });
+}
+
+/// Makes the ring of a thread; null when there are too many, or the thread is ending.
+#[cold]
+fn register() -> *mut Thread {
+    if RING_COUNT.fetch_add(1, Ordering::Relaxed) >= MAX_RINGS as u64 {
+        RING_COUNT.fetch_sub(1, Ordering::Relaxed);
+        return ptr::null_mut();
+    }
+    fork::prepare_once();
+    let (producer, events) = RingBuffer::new(RING_SLOTS);
+    let lost = Arc::new(AtomicU64::new(0));
+    let name = Arc::new(Mutex::new(std::thread::current().name().unwrap_or_default().to_owned()));
+    let thread = Box::into_raw(Box::new(Thread {
+        events: producer,
+        lost: Arc::clone(&lost),
+        name: Arc::clone(&name),
+        depth: 0,
+        open: Vec::with_capacity(64),
+        tasks: HashMap::new(),
+    }));
+    let owner = Owner(thread);
+    if OWNER.try_with(|place| *place.borrow_mut() = Some(owner)).is_err() {
+        return ptr::null_mut();
+    }
+    NEW_RINGS.lock().push(Ring { events, lost, thread_id: thread_id(), thread_name: name });
+    CURRENT.set(thread);
+    drainer::ensure();
+    thread
+}
+
+/// In a process that was just forked: the ring belongs to the parent's drainer, so this thread forgets it.
+pub(crate) fn forget_after_fork() {
+    let thread = CURRENT.replace(ptr::null_mut());
+    if !thread.is_null() {
+        // What was open stays open in the parent alone.
+        OWNER.with(|place| std::mem::forget(place.borrow_mut().take()));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the number of a thread comes from the operating system")]
+fn thread_id() -> u64 {
+    // SAFETY: takes nothing and always succeeds.
+    u64::from(unsafe { libc::gettid() }.cast_unsigned())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn thread_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

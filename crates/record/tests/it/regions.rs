@@ -1,0 +1,127 @@
+//! Sums of regions, as the program itself asks for them.
+
+use std::thread;
+use std::time::Duration;
+
+use stepscope_record::{Scope, Totals, TracingLayer, enter_named, leave_named, span, switch, totals};
+use tracing_subscriber::layer::SubscriberExt as _;
+
+fn of(scope: Scope, name: &str) -> Totals {
+    totals(scope).into_iter().find(|(text, _)| &**text == name).map(|(_, totals)| totals).expect("a region of the name")
+}
+
+#[test]
+fn self_time_leaves_out_what_is_inside() {
+    let scope = Scope::new();
+    let (outer, inner) = (scope.name("outer"), scope.name("inner"));
+    enter_named(outer, 0);
+    for _ in 0..3 {
+        enter_named(inner, 0);
+        thread::sleep(Duration::from_millis(5));
+        leave_named(inner, 0, None);
+    }
+    thread::sleep(Duration::from_millis(5));
+    leave_named(outer, 0, None);
+    let (outer, inner) = (of(scope, "outer"), of(scope, "inner"));
+    assert_eq!((outer.count, inner.count), (1, 3));
+    assert_eq!(outer.self_ns, outer.total_ns - inner.total_ns);
+    assert_eq!(inner.self_ns, inner.total_ns);
+    assert!(outer.last_is_outermost && !inner.last_is_outermost);
+    assert!(inner.total_ns >= 15_000_000 && outer.self_ns >= 5_000_000, "{outer:?} {inner:?}");
+    assert!(inner.shortest_ns <= inner.longest_ns && inner.longest_ns < inner.total_ns);
+    assert_eq!(stepscope_record::last_outermost(scope).as_deref(), Some("outer"));
+}
+
+#[test]
+fn a_region_can_be_entered_again_before_it_is_left() {
+    let scope = Scope::new();
+    let name = scope.name("recursive");
+    (0..10).for_each(|_| enter_named(name, 0));
+    (0..10).for_each(|_| leave_named(name, 0, None));
+    // One that was never entered changes nothing.
+    leave_named(name, 0, None);
+    let sums = of(scope, "recursive");
+    assert_eq!(sums.count, 10);
+    assert_eq!(sums.self_ns, sums.longest_ns, "the outermost one covers all others");
+}
+
+#[test]
+fn tasks_nest_for_themselves() {
+    let scope = Scope::new();
+    let (one, other) = (scope.name("one"), scope.name("other"));
+    // Two tasks of one thread take turns: neither lies in the other.
+    enter_named(one, 0x1000);
+    enter_named(other, 0x2000);
+    thread::sleep(Duration::from_millis(2));
+    leave_named(one, 0x1000, None);
+    leave_named(other, 0x2000, None);
+    for name in ["one", "other"] {
+        let sums = of(scope, name);
+        assert_eq!(sums.self_ns, sums.total_ns, "{name}");
+        assert!(sums.last_is_outermost, "{name}");
+    }
+}
+
+#[test]
+fn regions_may_be_left_out_of_order() {
+    let scope = Scope::new();
+    let (one, other) = (scope.name("one"), scope.name("other"));
+    enter_named(one, 0);
+    enter_named(other, 0);
+    leave_named(one, 0, None);
+    leave_named(other, 0, None);
+    assert_eq!((of(scope, "one").count, of(scope, "other").count), (1, 1));
+}
+
+#[test]
+fn every_thread_counts() {
+    let scope = Scope::new();
+    let name = scope.name("work");
+    thread::scope(|threads| {
+        for _ in 0..8 {
+            threads.spawn(|| {
+                for _ in 0..1000 {
+                    enter_named(name, 0);
+                    leave_named(name, 0, Some(2));
+                }
+            });
+        }
+    });
+    let sums = of(scope, "work");
+    assert_eq!((sums.count, sums.samples, sums.samples_ns), (8000, Some(16_000), sums.total_ns));
+    let percentile = sums.durations.percentile(50).expect("some durations");
+    assert!(sums.shortest_ns <= percentile + percentile / 64 + 1 && percentile <= sums.longest_ns + 1);
+}
+
+#[test]
+fn spans_of_rust_and_of_tracing_are_regions() {
+    let subscriber = tracing_subscriber::registry().with(TracingLayer);
+    tracing::subscriber::with_default(subscriber, || {
+        let _span = span!("plain");
+        let _entered = tracing::info_span!("traced").entered();
+    });
+    switch(false);
+    {
+        let _span = span!("switched off");
+    }
+    switch(true);
+    let regions = totals(Scope::RUST).into_iter();
+    let regions: Vec<_> = regions.map(|(name, sums)| (name.to_string(), sums.count, sums.last_is_outermost)).collect();
+    assert_eq!(regions, [("traced".to_owned(), 1, false), ("plain".to_owned(), 1, true)]);
+}
+
+#[test]
+fn a_ring_that_is_full_drops_and_counts() {
+    let scope = Scope::new();
+    let name = scope.name("many");
+    // More than a ring holds, faster than it is emptied.
+    let count = 2_000_000_u64;
+    for _ in 0..count {
+        enter_named(name, 0);
+        leave_named(name, 0, None);
+    }
+    let recorded = of(scope, "many").count;
+    let counts = stepscope_record::recording::counts();
+    assert_eq!(recorded + counts.lost_ring_full, count);
+    assert!(recorded > 0);
+}
