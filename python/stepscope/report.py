@@ -38,7 +38,10 @@ class Report:
     def pick(
         self, columns: Iterable[str] = (), *, sort: str | None = None, limit: int | None = None
     ) -> Report:
-        """The same with these columns, sorted by one (a leading `-` reverses), and so many rows."""
+        """The same with these columns, sorted by one (a leading `-` reverses), and so many rows; 0 is all.
+
+        Without a limit it prints as many rows as the command shows, and its data has all.
+        """
         return Report(self._native.shaped(list(columns), sort, limit))
 
     @property

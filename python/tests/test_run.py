@@ -91,6 +91,19 @@ def test_columns_for_other_libraries(run: ss.Run) -> None:
     assert polars.DataFrame(run.ops()).height == len(run.ops())
 
 
+def test_rows_that_are_not_shown_are_said_in_the_words_of_python(demo: Path) -> None:
+    run = ss.open(demo)
+    usual, all_of_them = run.ops(group_by="input_shape,step"), run.ops(group_by="input_shape,step").pick(limit=0)
+    assert len(usual) == len(all_of_them) > 40
+    assert f"20 of {len(usual)} shown (pick(limit=0) shows all)" in str(usual)
+    assert len(str(all_of_them).splitlines()) > len(usual) and "shown (" not in str(all_of_them)
+    assert f"3 of {len(usual)} shown" in str(usual.pick(limit=3))
+    # As many as the command shows, which of columns is all of them.
+    assert len(str(ss.tables()).splitlines()) > len(ss.tables()) > 40
+    table = run.sql("SELECT * FROM spans")
+    assert "(to_pylist() and to_pandas() have all)" in repr(table) and "--" not in repr(table).splitlines()[-1]
+
+
 def test_pictures(run: ss.Run, tmp_path: Path) -> None:
     picture = run.timeline(step=1)
     assert "<svg" in picture._repr_html_() and "<script" not in picture._repr_html_()

@@ -21,14 +21,18 @@ class Heard:
 
     def __init__(self, unit: str) -> None:
         self.found = 0
-        self.ended = 0
+        self.samples: list[int | None] = []
         self.counter = Counter(unit, self._count_found, self._count_ended)
 
     def _count_found(self) -> None:
         self.found += 1
 
-    def _count_ended(self) -> None:
-        self.ended += 1
+    def _count_ended(self, samples: int | None) -> None:
+        self.samples.append(samples)
+
+    @property
+    def ended(self) -> int:
+        return len(self.samples)
 
 
 @pytest.fixture
@@ -117,6 +121,25 @@ def test_calls_of_step_win_over_the_optimizer(optimizer_first: bool, steps: Hear
         if not optimizer_first:
             sgd.step()
     assert steps.ended == 3
+
+
+@pytest.mark.parametrize("optimizer_first", [True, False])
+def test_a_step_has_the_samples_of_its_call(optimizer_first: bool, steps: Heard) -> None:
+    sgd = optimizer()
+    for samples in (8, 16, None, 4):
+        if optimizer_first:
+            sgd.step()
+        steps.counter.step_called(samples)
+    # The optimizer has ended the first step before its samples were told.
+    assert steps.samples == [None if optimizer_first else 8, 16, None, 4]
+
+
+def test_an_epoch_has_the_samples_of_its_steps_if_all_are_known(epochs: Heard) -> None:
+    for told in [(8, 16, 4), (8, None, 4), (0, 0, 1)]:
+        for samples, _batch in zip(told, loader()):
+            epochs.counter.step_called(samples)
+    list(loader())
+    assert epochs.samples == [28, None, 1]
 
 
 def test_an_epoch_is_one_exhaustion_of_the_outermost_loader(epochs: Heard) -> None:

@@ -173,6 +173,116 @@ def test_the_calls_of_a_script_are_its_steps(tmp_path: Path) -> None:
     assert ended.steps() == ["ProfilerStep#2"]
 
 
+def test_the_samples_of_a_step_are_in_the_trace(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "script.py",
+        "import stepscope, torch\nfor size in (8, 16, 4):\n    torch.ones(size) + 1\n    stepscope.step(samples=size)\n",
+    )
+    ended = start(tmp_path, "--profiling.unit=steps", "--profiling.active=1", "script.py")
+    (trace,) = ended.traces()
+    assert json.loads(trace.read_text())["stepscope_samples_per_step"] == {"2": 4}
+
+
+BUSY = """
+import time, torch
+torch.set_num_threads(1)
+x, end = torch.ones(4), time.monotonic() + 2
+while time.monotonic() < end:
+    for _ in range(1000):
+        x.sin()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--profiling.wait=0", "--profiling.warmup=0"]])
+def test_a_script_without_steps_is_recorded_up_to_the_cap(options: list[str], tmp_path: Path) -> None:
+    write(tmp_path, "infer.py", BUSY + "torch.ones(2).cos()\nprint('done')\n")
+    ended = start(tmp_path, *options, "--profiling.max_bytes=2MB", "infer.py")
+    assert (ended.code, ended.out) == (0, "done\n")
+    stopped, recorded = ended.notes
+    assert re.search(r"stopped recording after 0\.\d s without a step or an epoch.*--profiling\.max_bytes", stopped)
+    assert re.search(r"recorded the first 0\.\d s of the script as one step.*; for more, raise --profiling", recorded)
+    assert ended.steps() == ["ProfilerStep#0"]
+    names = {event["name"] for event in ended.events()}
+    assert "aten::sin" in names and "aten::cos" not in names
+
+
+def test_a_script_without_steps_that_records_little_is_recorded_whole(tmp_path: Path) -> None:
+    write(tmp_path, "infer.py", "import time, torch\ntorch.ones(2).sin()\ntime.sleep(1)\ntorch.ones(2).cos()\n")
+    ended = start(tmp_path, "--profiling.max_bytes=20MB", "infer.py")
+    assert any(event["name"] == "aten::cos" for event in ended.events())
+    assert len(ended.notes) == 1 and "recorded the whole script" in ended.notes[0]
+
+
+def test_steps_that_come_after_the_cap_are_recorded_instead(tmp_path: Path) -> None:
+    write(tmp_path, "train.py", BUSY + TRAINING)
+    ended = start(tmp_path, "--profiling.max_bytes=2MB", "train.py")
+    assert ended.steps() == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
+    assert "stopped recording" in ended.notes[0] and "recorded 3 epochs;" in ended.notes[1]
+
+
+def test_a_backward_pass_is_not_cut_in_the_middle(tmp_path: Path) -> None:
+    # Torch restores what was switched on before a backward pass behind it, the profiler too.
+    backward = """
+class Slow(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+    @staticmethod
+    def backward(ctx, gradient):
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            for _ in range(1000):
+                gradient.sin()
+        return gradient
+Slow.apply(torch.ones(2, requires_grad=True)).sum().backward()
+torch.ones(2).cos()
+with torch.profiler.profile() as own:
+    torch.ones(2).tan()
+print(sorted({row.key for row in own.key_averages()} & {"aten::sin", "aten::tan"}))
+"""
+    write(tmp_path, "infer.py", "import time, torch\n" + backward)
+    ended = start(tmp_path, "--profiling.max_bytes=2MB", "infer.py")
+    assert (ended.code, ended.out) == (0, "['aten::tan']\n"), ended.err
+
+
+def test_a_module_runs_as_python_runs_it(tmp_path: Path) -> None:
+    write(tmp_path, "package/__init__.py", "")
+    write(tmp_path, "package/train.py", TRAINING + "print(__spec__.name, sys.argv[0], sys.path[0] == '')\n")
+    ended = start(tmp_path, "--profiling.active=1", "-m", "package.train", "-m", "--lr", "0.1", "--profiling.wait=2")
+    assert (ended.code, ended.out.splitlines()) == (
+        0,
+        [
+            f"['-m', '--lr', '0.1'] __main__ {tmp_path}",
+            f"package.train {tmp_path / 'package' / 'train.py'} False",
+        ],
+    )
+    assert ended.steps() == ["ProfilerStep#3"]
+    assert ended.traces()[0].relative_to(tmp_path / "runs").parts[0].startswith("train_")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["-m"], "-m has no module"), (["-m", "not.there"], "no such module\n  --> not.there")]
+)
+def test_a_module_that_is_not_there(words: list[str], said: str, tmp_path: Path) -> None:
+    ended = start(tmp_path, *words)
+    assert (ended.code, ended.out, ended.traces()) == (2, "", [])
+    assert said in ended.err
+
+
+def test_the_ranks_of_a_job_write_to_one_folder(tmp_path: Path) -> None:
+    write(tmp_path, "train.py", TRAINING)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
+    command = [*launcher, sys.executable, "-c", RUN, "--profiling.active=1", "train.py"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), "OMP_NUM_THREADS": "1"}
+    for jobs in (1, 2):
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, timeout=120)
+        folders = list((tmp_path / "runs").glob("*/*/profiler_traces"))
+        assert len(folders) == jobs, "the next job has a folder of its own"
+    for folder in folders:
+        assert sorted(path.name.split(".")[0] for path in folder.iterdir()) == ["rank0", "rank1"]
+
+
 @pytest.mark.parametrize("options", [[], ["--profiling.wait=0", "--profiling.warmup=0"]])
 def test_a_script_without_steps_is_one_step(options: list[str], tmp_path: Path) -> None:
     write(tmp_path, "infer.py", "import torch\ntorch.set_num_threads(1)\ntorch.ones(2).sin()\n")

@@ -17,6 +17,7 @@ torch = pytest.importorskip("torch")
 import torch.profiler  # noqa: E402
 from torch_loops import mlp_step  # noqa: E402
 
+import stepscope  # noqa: E402
 import stepscope.torch as ss_torch  # noqa: E402
 from stepscope.torch import CaptureWarning, ProfilerActivity, profile, schedule, trace_handler  # noqa: E402
 from stepscope.torch.stacks import write_stacks  # noqa: E402
@@ -61,6 +62,30 @@ def test_handler_names_files_as_torch_does(profile_class: Any, use_gzip: bool, t
     assert read_trace(next(ours.iterdir()))["traceEvents"]
     named = names(trace_handler(str(tmp_path / "named"), "rank3", use_gzip), tmp_path / "named")
     assert named[0].startswith("rank3.TIME.")
+
+
+def test_a_trace_is_in_the_cache_at_once_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, runs = tmp_path / "cache", tmp_path / "runs"
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(cache))
+    for ingest in (False, True):
+        with profile(activities=CPU, on_trace_ready=trace_handler(str(runs / str(ingest)), ingest=ingest)):
+            mlp_step()()
+        assert cache.exists() is ingest
+    before = sorted(cache.rglob("*.parquet"))
+    assert len(stepscope.open(runs / "True").steps()) == 1
+    assert sorted(cache.rglob("*.parquet")) == before != []
+
+
+def test_a_failed_ingest_is_said_and_harms_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "file" / "cache"))
+    with profile(activities=CPU, on_trace_ready=trace_handler(str(tmp_path), ingest=True)) as prof:
+        mlp_step()()
+    assert prof.key_averages()
+    assert len(list(tmp_path.glob("*.pt.trace.json"))) == 1
+    assert f"{tmp_path} is written, but could not be ingested: cannot use the cache" in capsys.readouterr().err
 
 
 def test_nobody_sees_half_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ mod ingest;
 mod metrics;
 mod open;
 mod report;
+mod run;
 pub(crate) mod schema;
 pub(crate) mod sql;
 mod tracks;
@@ -34,11 +35,12 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 13] = [
+static COMMANDS: [&Command; 14] = [
     &open::COMMAND,
     &report::COMMAND,
     &ingest::COMMAND,
     &trim::COMMAND,
+    &run::COMMAND,
     &sql::COMMAND,
     &metrics::COMMAND,
     &health::COMMAND,

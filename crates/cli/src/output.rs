@@ -97,6 +97,7 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
                 color: if has_color { color::mode() } else { ColorMode::None },
                 pictures: to_terminal,
                 ascii: to_terminal && color::is_ascii(),
+                ..TextOptions::default()
             };
             text::render(&report, options)
         }

@@ -1,5 +1,7 @@
 //! What the header of a trace says about the recording as a whole.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 use stepscope_formats::Value;
 use stepscope_model::Device;
@@ -12,6 +14,8 @@ pub(crate) struct Header {
     pub rank: Json,
     pub world_size: Json,
     pub devices: Option<Vec<Device>>,
+    /// Samples of steps, by the number in the name of their mark.
+    pub samples: BTreeMap<u64, i64>,
 }
 
 impl Header {
@@ -33,6 +37,13 @@ impl Header {
                     .as_array()
                     .map(|list| list.iter().filter(|item| item.is_object()).map(device).collect());
             }
+            // Written by `step(samples=n)` of the Python package.
+            "stepscope_samples_per_step" => {
+                let samples = json(value).as_object().map(|steps| steps.iter().map(samples_of_step).collect());
+                let is_usable = matches!(samples, Some(Some(_)));
+                self.samples = samples.flatten().unwrap_or_default();
+                return is_usable;
+            }
             _ => {}
         }
         true
@@ -43,6 +54,10 @@ impl Header {
         // Ranks are a column of 32 signed bits.
         self.rank.as_i64().and_then(|rank| i32::try_from(rank).ok()).and_then(|rank| u32::try_from(rank).ok())
     }
+}
+
+fn samples_of_step((step, samples): (&String, &Json)) -> Option<(u64, i64)> {
+    Some((step.parse().ok()?, samples.as_i64().filter(|samples| *samples >= 0)?))
 }
 
 fn device(item: &Json) -> Device {

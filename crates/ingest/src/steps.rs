@@ -1,5 +1,7 @@
 //! The steps of a recording (metrics, section 5).
 
+use std::collections::BTreeMap;
+
 use stepscope_model::Kind;
 
 use crate::error::IngestError;
@@ -7,6 +9,9 @@ use crate::link::LinkRow;
 use crate::names::NameFacts;
 use crate::sorter::Sorted;
 use crate::stream::Span;
+
+/// Steps that torch's profiler marks.
+const PROFILER_STEP: &str = "profiler_step";
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +23,7 @@ pub(crate) struct Step {
     pub host_end: i64,
     pub device_events: u64,
     pub is_complete: bool,
+    pub samples: Option<i64>,
 }
 
 /// The steps and where they come from.
@@ -71,8 +77,8 @@ impl StepInputs {
         }
     }
 
-    /// The steps.
-    pub(crate) fn find(mut self, links: &Sorted<LinkRow>) -> Result<Steps, IngestError> {
+    /// The steps. `samples` has those of marks that the profiler made, by their number.
+    pub(crate) fn find(mut self, links: &Sorted<LinkRow>, samples: &BTreeMap<u64, i64>) -> Result<Steps, IngestError> {
         self.annotations.sort_unstable_by_key(|(_, position, _)| *position);
         let (source, mut marks) = self.marks();
         if marks.is_empty() {
@@ -85,7 +91,12 @@ impl StepInputs {
             Some(first) => last_end_before(first, &marks, links)?,
             None => None,
         };
-        let list = extend(&marks, &work, before);
+        let mut list = extend(&marks, &work, before);
+        if source == PROFILER_STEP {
+            for step in &mut list {
+                step.samples = number_of(&step.name).and_then(|number| samples.get(&number).copied());
+            }
+        }
         Ok(Steps { source, list, overlapping, marks })
     }
 
@@ -93,7 +104,7 @@ impl StepInputs {
     fn marks(&self) -> (&'static str, Vec<Mark>) {
         let profiler = self.annotations_with(NameFacts::PROFILER_STEP);
         if !profiler.is_empty() {
-            return ("profiler_step", profiler);
+            return (PROFILER_STEP, profiler);
         }
         let serving = self.annotations_with(NameFacts::SERVING_STEP);
         if !serving.is_empty() {
@@ -132,6 +143,7 @@ impl StepInputs {
             host_end: end,
             device_events: self.device_events,
             is_complete: true,
+            samples: None,
         };
         Steps { source: "whole_trace", list: vec![step], ..Steps::default() }
     }
@@ -153,6 +165,11 @@ impl Steps {
             None
         }
     }
+}
+
+/// The number in `ProfilerStep#7`.
+fn number_of(name: &str) -> Option<u64> {
+    name.rsplit_once('#').and_then(|(_, number)| number.parse().ok())
 }
 
 /// The mark that a time lies in, in sorted marks.
@@ -216,6 +233,7 @@ fn extend(marks: &[Mark], work: &[DeviceWork], before: Option<i64>) -> Vec<Step>
             host_end: mark.end,
             device_events: work.events,
             is_complete: true,
+            samples: None,
         });
     }
     if has_device_work {

@@ -249,6 +249,7 @@ impl Tables<'_> {
                 .i64(step.host_end - step.host_start)
                 .i64(step.device_events as i64)
                 .bool(step.is_complete)
+                .i64(step.samples)
                 .end_row()?;
         }
         rows.finish()

@@ -28,6 +28,8 @@ pub const UNKNOWN_DTYPE: &str = "unknown dtype";
 pub const UNKNOWN_DEVICE_PEAK: &str = "unknown device peak";
 /// The profiler was not asked to record shapes.
 pub const SHAPES_NOT_RECORDED: &str = "shapes not recorded";
+/// Nobody told the profiler how many samples a step works on.
+pub const SAMPLES_NOT_RECORDED: &str = "samples not recorded";
 /// The recording has none of the events that the figure is made of.
 pub const UNSUPPORTED_EVENT_KIND: &str = "unsupported event kind";
 /// The tables of sums were left out when the trace was read.
@@ -42,7 +44,7 @@ pub fn argument_not_recorded(argument: &str) -> String {
 }
 
 /// Every reason, and what it means.
-pub static NULL_REASONS: [(&str, &str); 19] = [
+pub static NULL_REASONS: [(&str, &str); 20] = [
     (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
     (NO_COMPLETE_STEP, "every step is cut off, so there is no window to measure in"),
     (NO_COMMUNICATION, "the recording has no communication kernel"),
@@ -58,6 +60,7 @@ pub static NULL_REASONS: [(&str, &str); 19] = [
     (UNKNOWN_DEVICE_PEAK, "the device is not in the table of peaks"),
     ("ranks do not match: <detail>", "the ranks of a process group did not record the same collectives"),
     (SHAPES_NOT_RECORDED, "the profiler was not asked to record shapes"),
+    (SAMPLES_NOT_RECORDED, "nobody told the profiler how many samples the step works on"),
     (UNSUPPORTED_EVENT_KIND, "the recording has none of the events that the figure is made of"),
     (NO_ROLLUPS, "the trace was read without the sums that the figure needs"),
     (FILE_TRUNCATED, "the file broke off before the value"),

@@ -54,5 +54,5 @@ fn analyses() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
 #[pyfunction]
 fn schema(py: Python<'_>) -> PyResult<report::NativeReport> {
     let schema = py.detach(stepscope_analysis::Workspace::schema).map_err(|error| errors::of(py, &error))?;
-    Ok(report::NativeReport::new(schema, serde_json::Value::Null, serde_json::Value::Null))
+    Ok(report::NativeReport::new(schema, None, serde_json::Value::Null, serde_json::Value::Null))
 }

@@ -6,32 +6,38 @@ use serde_json::Value;
 use stepscope_model::Report;
 use stepscope_report::html::notebook;
 use stepscope_report::shape::{self, Shape};
-use stepscope_report::{ColorMode, Document, TextOptions, batch, json, text};
+use stepscope_report::{ColorMode, Document, TextOptions, Ways, batch, json, text};
 
 use crate::errors;
 use crate::table::NativeTable;
 
-/// The rows that people see unless they say otherwise.
-const USUAL_ROWS: usize = 20;
+/// What Python can do about what is not shown.
+const WAYS: Ways = Ways {
+    rows: "pick(limit=0) shows all",
+    columns: "pick([…]) chooses, to_dict() has all",
+    columns_beside: "to_dict() has all",
+};
 
 /// An answer.
 #[pyclass(frozen)]
 pub(crate) struct NativeReport {
     report: Report,
+    /// Rows that people see; all when missing.
+    shown_rows: Option<usize>,
     run: Value,
     health: Value,
 }
 
 impl NativeReport {
-    pub(crate) fn new(report: Report, run: Value, health: Value) -> Self {
-        Self { report, run, health }
+    pub(crate) fn new(report: Report, shown_rows: Option<usize>, run: Value, health: Value) -> Self {
+        Self { report, shown_rows, run, health }
     }
 
     /// What a screen has room for.
     fn for_people(&self) -> Report {
         let mut report = self.report.clone();
         // A limit alone names no column, so it fits every table.
-        let _ = shape::apply(&mut report, &Shape { limit: Some(USUAL_ROWS), is_usual_limit: true, ..Shape::default() });
+        let _ = shape::apply(&mut report, &Shape { limit: self.shown_rows, is_usual_limit: true, ..Shape::default() });
         report
     }
 }
@@ -43,7 +49,7 @@ impl NativeReport {
         &self.report.name
     }
 
-    /// The same with other columns, another order or fewer rows.
+    /// The same with other columns, another order or fewer rows. A limit is also what people see; 0 is all.
     #[pyo3(signature = (columns, sort, limit))]
     fn shaped(
         &self,
@@ -53,15 +59,17 @@ impl NativeReport {
         limit: Option<usize>,
     ) -> PyResult<Self> {
         let mut report = self.report.clone();
+        let shown_rows = if limit.is_none() { self.shown_rows } else { None };
+        let limit = limit.filter(|limit| *limit > 0);
         let shape = Shape { columns, sort, limit, ..Shape::default() };
         shape::apply(&mut report, &shape).map_err(|error| errors::of_shape(py, &error))?;
-        Ok(Self::new(report, self.run.clone(), self.health.clone()))
+        Ok(Self::new(report, shown_rows, self.run.clone(), self.health.clone()))
     }
 
     /// As a terminal shows it.
     fn text(&self, width: usize, has_color: bool) -> String {
         let color = ColorMode::from(has_color);
-        text::render(&self.for_people(), TextOptions { width, color, ..TextOptions::default() })
+        text::render(&self.for_people(), TextOptions { width, color, ways: WAYS, ..TextOptions::default() })
     }
 
     /// As a notebook shows it.

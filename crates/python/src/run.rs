@@ -14,6 +14,9 @@ use crate::report::NativeReport;
 use crate::table::NativeTable;
 use crate::{errors, waiting};
 
+/// Tracks that people see unless they say otherwise.
+const SHOWN_TRACKS: usize = 100;
+
 /// A run.
 #[pyclass(frozen)]
 pub(crate) struct NativeRun {
@@ -106,15 +109,15 @@ impl NativeRun {
             rest_of_command: self.rest_of_command.clone(),
             cancel: cancel.clone(),
         };
-        self.report(py, &cancel, || self.workspace.analyse(analysis, &question))
+        self.report(py, &cancel, analysis.usual_rows, || self.workspace.analyse(analysis, &question))
     }
 
     fn tracks(&self, py: Python<'_>) -> PyResult<NativeReport> {
-        self.report(py, &CancelFlag::default(), || self.workspace.tracks())
+        self.report(py, &CancelFlag::default(), Some(SHOWN_TRACKS), || self.workspace.tracks())
     }
 
     fn health(&self, py: Python<'_>, rank: Option<u32>, window: Option<u32>) -> PyResult<NativeReport> {
-        self.report(py, &CancelFlag::default(), || self.workspace.health(rank, window))
+        self.report(py, &CancelFlag::default(), None, || self.workspace.health(rank, window))
     }
 
     /// Every figure of one recording, as JSON.
@@ -156,10 +159,11 @@ impl NativeRun {
         &self,
         py: Python<'_>,
         cancel: &CancelFlag,
+        shown_rows: Option<usize>,
         answer: impl FnOnce() -> Result<Report, AnalysisError> + Send,
     ) -> PyResult<NativeReport> {
         let report = asked(py, cancel, answer)?;
-        Ok(NativeReport::new(report, self.workspace.run_info(), self.workspace.health_info()))
+        Ok(NativeReport::new(report, shown_rows, self.workspace.run_info(), self.workspace.health_info()))
     }
 }
 

@@ -8,9 +8,16 @@ use pyo3::types::PyCapsule;
 use stepscope_analysis::{QueryResult, Workspace};
 use stepscope_model::Report;
 use stepscope_report::html::notebook;
-use stepscope_report::{Document, TextOptions, json, text};
+use stepscope_report::{Document, TextOptions, Ways, json, text};
 
 use crate::errors;
+
+/// What Python can do about what is not shown.
+const WAYS: Ways = Ways {
+    rows: "to_pylist() and to_pandas() have all",
+    columns: "to_pylist() and to_pandas() have all",
+    columns_beside: "to_pylist() and to_pandas() have all",
+};
 
 /// Rows and columns.
 #[pyclass(frozen)]
@@ -65,7 +72,7 @@ impl NativeTable {
 
     /// The first rows as a terminal shows them.
     fn text(&self, py: Python<'_>, rows: usize, width: usize) -> PyResult<String> {
-        let options = TextOptions { width, ..TextOptions::default() };
+        let options = TextOptions { width, ways: WAYS, ..TextOptions::default() };
         Ok(text::render(&self.head(py, rows)?, options))
     }
 

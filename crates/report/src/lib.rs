@@ -20,4 +20,4 @@ pub mod text;
 pub use batch::batch;
 pub use json::Document;
 pub use shape::{Shape, ShapeError};
-pub use text::{ColorMode, TextOptions};
+pub use text::{ColorMode, TextOptions, Ways};

@@ -34,11 +34,33 @@ pub struct TextOptions {
     pub pictures: bool,
     /// Whether the screen shows nothing but ASCII.
     pub ascii: bool,
+    /// How to see what is not shown.
+    pub ways: Ways,
+}
+
+/// What to do about rows and columns that are not shown, in the words of whoever asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ways {
+    /// To see all rows.
+    pub rows: &'static str,
+    /// To see other columns of the main table.
+    pub columns: &'static str,
+    /// To see other columns of any other table.
+    pub columns_beside: &'static str,
+}
+
+impl Ways {
+    /// The options of the command.
+    pub const OPTIONS: Self = Self {
+        rows: "--limit 0 shows all",
+        columns: "--columns picks, -f csv has all",
+        columns_beside: "-f json has all",
+    };
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { width: 120, raw: false, color: ColorMode::None, pictures: false, ascii: false }
+        Self { width: 120, raw: false, color: ColorMode::None, pictures: false, ascii: false, ways: Ways::OPTIONS }
     }
 }
 

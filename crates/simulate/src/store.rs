@@ -105,6 +105,7 @@ fn write_step(rows: &mut Rows, step: &Step) -> Result<(), SimulateError> {
         Value::Int(step.dur_ns()),
         Value::Int(step.device_events() as i64),
         Value::Bool(true),
+        Value::Null,
     ])
 }
 

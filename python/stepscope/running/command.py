@@ -1,11 +1,13 @@
-"""The command `stepscope run`: profiles a script as it is."""
+"""The command `stepscope run`: profiles a script, or a module as `python -m` takes it, as it is."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import runpy
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
@@ -14,8 +16,8 @@ from stepscope.errors import UsageError
 from stepscope.saying import say
 
 from .configuration import load, take_options
+from .folder import traces_folder
 from .program import begin
-from .recording import traces_folder
 from .settings import KEYS, Settings, nearest
 
 _KEY_LINES = "\n".join(f"  {name:15} {key.meaning} ({getattr(Settings(), name)})" for name, key in KEYS.items())
@@ -25,16 +27,46 @@ keys of --profiling.KEY, and of the section `profiling:` of the config (default)
 {_KEY_LINES.replace(f"({1024**3})", "(1GiB)").replace("(True)", "(true)").replace("(False)", "(false)")}
 
 A step is an optimizer step, or a call of stepscope.step() if the script has any. An epoch is one pass through the
-outermost DataLoader. Without --config, the section is looked for in SCRIPT_default.yaml beside the script; if there
-is no such file, the defaults apply. If the config has no such section, the script runs without profiling.
---profiling.KEY may also stand among the arguments of the script, which does not see it.
+outermost DataLoader. A script without either is recorded from its import of torch until the trace may be as large as
+max_bytes. Without --config, the section is looked for in SCRIPT_default.yaml beside the script; if there is no such
+file, the defaults apply. If the config has no such section, the script runs without profiling. --profiling.KEY may also
+stand among the arguments of the script, which does not see it. The ranks of a job write to one folder.
 
 examples:
   stepscope run train.py --lr 0.1                              with the defaults
   stepscope run --config train.yaml train.py                   as the section `profiling:` says
   stepscope run --profiling.unit steps --profiling.wait 10 train.py
   stepscope run --output /data/runs train.py --profiling.active 1 --profiling.with_stack true
+  stepscope run -m package.train --lr 0.1                      a module, as python -m runs it
+  torchrun --nproc-per-node 4 -m stepscope run train.py        all ranks into one folder
 """
+
+
+@dataclasses.dataclass(frozen=True)
+class _Program:
+    """A script, or a module."""
+
+    name: str
+    arguments: list[str]
+    is_module: bool = False
+
+    @property
+    def short_name(self) -> str:
+        """What the folder of its traces is called after."""
+        if self.is_module:
+            return self.name.removesuffix(".__main__").rpartition(".")[2]
+        return Path(self.name).stem
+
+    def run(self) -> None:
+        """Runs it as Python does."""
+        path = os.path.abspath(self.name)
+        sys.argv = [self.name if self.is_module else path, *self.arguments]
+        if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+            sys.path[0] = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(path))
+        if self.is_module:
+            runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(path, run_name="__main__")
 
 
 def main(arguments: list[str]) -> int:
@@ -48,16 +80,16 @@ def main(arguments: list[str]) -> int:
             meant = f"did you mean `{near}`? " if near else ""
             hint = f"{meant}options of the script stand behind it; see stepscope run --help"
             raise UsageError(f"unknown option `{unknown[0]}`", "stepscope run", hint)
-        script, script_arguments = _split(options.script)
-        config = Path(options.config) if options.config else _default_config(script)
+        program = _program(options.module, options.script)
+        config = Path(options.config) if options.config else _default_config(program)
         settings, why_off = load(config, overrides)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if settings is None:
         say(why_off)
-    folder = traces_folder(options.output, (config or script).stem)
-    return _run(script, script_arguments, settings, folder)
+    folder = traces_folder(options.output, config.stem if config else program.short_name)
+    return _run(program, settings, folder)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -68,7 +100,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="stepscope run",
-        usage="stepscope run [--config FILE] [--output DIR] [--profiling.KEY VALUE ...] SCRIPT [ARGUMENT ...]",
+        usage="stepscope run [--config FILE] [--output DIR] [--profiling.KEY VALUE ...] SCRIPT [ARGUMENT ...]\n"
+        "       stepscope run [...] -m MODULE [ARGUMENT ...]",
         description="Profiles a Python script as it is, and writes traces for the other commands to read.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -76,34 +109,44 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--config", "-c", metavar="FILE", help="YAML file with a section `profiling:` at top level")
     parser.add_argument("--output", "-o", metavar="DIR", default="runs", help="folder for the traces (runs)")
+    module_help = "run a module instead of a script, as python -m does"
+    parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help=module_help)
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="the script and its arguments")
     return parser
 
 
-def _split(words: list[str]) -> tuple[Path, list[str]]:
+def _program(module_words: list[str] | None, words: list[str]) -> _Program:
+    if module_words is not None:
+        return _module(module_words)
     if words[:1] == ["--"]:
         words = words[1:]
     if not words:
         raise UsageError("there is no script to run", "stepscope run", "for example stepscope run train.py --lr 0.1")
     if not os.path.isfile(words[0]):
         raise UsageError("no such script", words[0], "options of stepscope run stand before the script")
-    return Path(words[0]), words[1:]
+    return _Program(words[0], words[1:])
 
 
-def _default_config(script: Path) -> Path | None:
-    path = script.with_name(f"{script.stem}_default.yaml")
-    return path if path.is_file() else None
+def _module(words: list[str]) -> _Program:
+    if not words:
+        raise UsageError("-m has no module", "stepscope run", "for example stepscope run -m package.train --lr 0.1")
+    # Only the package is looked for, as looking for what is in it would import it.
+    package = words[0].partition(".")[0]
+    if PathFinder.find_spec(package, [os.getcwd(), *sys.path]) is None:
+        raise UsageError("no such module", words[0], "it is looked for in this folder and where Python looks")
+    return _Program(words[0], words[1:], is_module=True)
 
 
-def _run(script: Path, arguments: list[str], settings: Settings | None, folder: Path) -> int:
-    path = os.path.abspath(script)
-    sys.argv = [path, *arguments]
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-        sys.path[0] = os.path.dirname(os.path.realpath(path))
+def _default_config(program: _Program) -> Path | None:
+    path = Path(program.name).with_name(f"{program.short_name}_default.yaml")
+    return path if path.is_file() and not program.is_module else None
+
+
+def _run(program: _Program, settings: Settings | None, folder: Path) -> int:
     recording = begin(settings, folder) if settings else None
     is_complete = False
     try:
-        runpy.run_path(path, run_name="__main__")
+        program.run()
         is_complete = True
         return 0
     except SystemExit:

@@ -15,12 +15,16 @@ from typing import Any
 class Counter:
     """Counts steps and epochs; calls `units_found` at the first sign of either, `unit_ended` at the end of each unit.
 
+    `unit_ended` gets the samples of the unit, if the script told those of all its steps.
+
     A step ends when the script calls `stepscope.step()`; if it never does, when the first optimizer that stepped has
     stepped again. An epoch ends when the outermost data loader is exhausted, or begun anew after a `break`. Once the
     script has made a step, a pass without one is a validation and no epoch of its own.
     """
 
-    def __init__(self, unit: str, units_found: Callable[[], None], unit_ended: Callable[[], None]) -> None:
+    def __init__(
+        self, unit: str, units_found: Callable[[], None], unit_ended: Callable[[int | None], None]
+    ) -> None:
         self.unit = unit
         self.units_found = units_found
         self.unit_ended = unit_ended
@@ -28,6 +32,7 @@ class Counter:
         self.epochs = 0
         self.has_units = False
         self._has_step_calls = False
+        self._samples: list[int | None] = []
         # The profiler belongs to the thread that started it, and a forked worker has none.
         self._owner = (os.getpid(), threading.get_ident())
         self._optimizer: weakref.ref[Any] | None = None
@@ -58,14 +63,16 @@ class Counter:
         if is_complete and self._pass and self._pass() is None:
             self._end_pass()
 
-    def step_called(self) -> None:
-        """The script says itself that a step has ended."""
+    def step_called(self, samples: int | None = None) -> None:
+        """The script says itself that a step has ended, and how many samples it worked on."""
         if self._is_elsewhere():
             return
         self._steps_of_any += 1
         # The optimizer of the same step was heard first, and has counted it.
         is_counted = not self._has_step_calls and self.steps > 0
         self._has_step_calls = True
+        if not (is_counted and self.unit == "steps"):
+            self._samples.append(samples)
         if not is_counted:
             self._count_step()
 
@@ -140,7 +147,10 @@ class Counter:
 
     def _ended(self, unit: str) -> None:
         if unit == self.unit:
-            self.unit_ended()
+            told = [samples for samples in self._samples if samples is not None]
+            is_known = bool(told) and len(told) == len(self._samples)
+            self._samples = []
+            self.unit_ended(sum(told) if is_known else None)
 
     def _is_elsewhere(self) -> bool:
         return (os.getpid(), threading.get_ident()) != self._owner

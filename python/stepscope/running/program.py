@@ -10,7 +10,8 @@ from pathlib import Path
 from stepscope.saying import say
 
 from .configuration import load, take_options
-from .recording import Recording, traces_folder
+from .folder import traces_folder
+from .recording import Recording
 from .settings import Entry, Settings
 
 _recording: Recording | None = None
@@ -50,10 +51,13 @@ def configure(
     return rest
 
 
-def step() -> None:
-    """Ends a step, for a program whose steps are not those of an optimizer; does nothing if nothing is recorded."""
+def step(samples: int | None = None) -> None:
+    """Ends a step that worked on so many samples, for a program whose steps are not those of an optimizer.
+
+    Does nothing if nothing is recorded. With samples, `steps` and `summary` show the throughput.
+    """
     if _recording is not None and _recording.counter is not None:
-        _recording.counter.step_called()
+        _recording.counter.step_called(samples)
 
 
 def begin(settings: Settings, folder: Path) -> Recording:

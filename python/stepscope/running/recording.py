@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import importlib
 import os
-import secrets
 import shlex
-import string
-import uuid
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,9 @@ from stepscope.saying import say
 
 from .after_import import after_import, is_installed
 from .counting import Counter, wrap
+from .folder import worker_name
 from .settings import Settings
+from .watching import Watch
 
 
 @contextlib.contextmanager
@@ -34,18 +33,12 @@ def _quiet() -> Iterator[None]:
             os.environ["STEPSCOPE_QUIET"] = before
 
 
-def traces_folder(output: str | Path, name: str) -> Path:
-    """`runs/<name>_<date>_<id>/<uuid>/profiler_traces`, a new one with every call."""
-    day = datetime.date.today().isoformat()
-    run_id = "".join(secrets.choice(string.ascii_lowercase + string.digits) for _ in range(6))
-    return Path(output) / f"{name}_{day}_{run_id}" / str(uuid.uuid4()) / "profiler_traces"
-
-
 class Recording:
     """The recording of one program, from the import of torch to the end.
 
     Whether a script has steps or epochs shows only later, so the whole script is recorded at first. That recording is
-    thrown away at the first sign of a step or an epoch, and the schedule begins.
+    thrown away at the first sign of a step or an epoch, and the schedule begins. If none comes, it ends with the script
+    or when it may be as large as the settings allow.
     """
 
     def __init__(self, settings: Settings, folder: Path) -> None:
@@ -53,14 +46,18 @@ class Recording:
         self.folder = folder
         self.counter: Counter | None = None
         self._folder_from_root = folder.absolute()  # The program may change its folder.
+        self._worker = worker_name()
         self._process_id = os.getpid()
         self._profiler: Any = None
+        # Stays until the end: torch 2.15 crashes when a profiler goes away while the next one records.
         self._thrown_away: Any = None
         self._is_profiler_ours = False
         self._units_ended = 0
         self._units_recorded = 0
         self._has_recorded_part = False
         self._is_whole_script = False
+        self._watch: Watch | None = None
+        self._cut_after_s: float | None = None
         self._trouble = ""
 
     def start(self) -> None:
@@ -74,6 +71,7 @@ class Recording:
         """Writes what was recorded so far and says where it is; does nothing in a fork of the program."""
         if os.getpid() != self._process_id:
             return
+        self._end_watch()
         if self.counter is not None:
             self.counter.detach(is_complete=is_complete)
             self._has_recorded_part = self._has_recorded_part or self._is_recording_unit()
@@ -91,20 +89,48 @@ class Recording:
         autograd_profiler = importlib.import_module("torch.autograd.profiler")
         if hasattr(autograd_profiler.profile, "_prepare_trace"):  # A private name: some version may not have it.
             wrap(autograd_profiler.profile, "_prepare_trace", self._give_way)
+        if threading.current_thread() is threading.main_thread():
+            self._watch = Watch(self.settings.max_bytes, self._cut)
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+
+    def _cut(self) -> bool:
+        """Ends a recording without steps or epochs that may be full; not possible in the middle of some things."""
+        if self._profiler is None or self._watch is None:
+            return True
+        # Behind a backward pass torch would switch the profiler on again, which it has found on.
+        graph_task = getattr(importlib.import_module("torch")._C, "_current_graph_task_id", lambda: -1)
+        if self._is_profiler_ours or graph_task() != -1:
+            return False
+        self._cut_after_s = self._watch.age_s()
+        self._thrown_away = self._profiler
+        self._stop()
+        say(
+            f"stopped recording after {self._cut_after_s:.1f} s without a step or an epoch, as the trace may have "
+            "reached --profiling.max_bytes; the script goes on, and is recorded again from its first step or epoch on"
+        )
+        return True
 
     def _units_found(self) -> None:
-        if self._is_whole_script:
-            self._is_whole_script = False
-            # Stays until the end: torch 2.15 crashes when a profiler goes away while the next one records.
+        self._end_watch()
+        is_cut = self._cut_after_s is not None
+        if not (self._is_whole_script or is_cut):
+            return
+        self._is_whole_script, self._cut_after_s = False, None
+        if is_cut:
+            self._attempt(self._remove_traces)
+        else:
             self._thrown_away = self._profiler
             self._stop()
-            self._start()
+        self._start()
 
-    def _unit_ended(self) -> None:
+    def _unit_ended(self, samples: int | None) -> None:
         self._units_recorded += self._is_recording_unit()
         self._units_ended += 1
         if self._profiler is not None:
-            self._attempt(self._profiler.step)
+            self._attempt(lambda: self._profiler.step(samples))
 
     def _is_recording_unit(self) -> bool:
         # The profiler may record a unit of the warm-up to learn its size, and may end early to keep to its budget.
@@ -145,7 +171,7 @@ class Recording:
 
         settings = self.settings
         is_whole_script = self._is_whole_script
-        save = trace_handler(str(self._folder_from_root))
+        save = trace_handler(str(self._folder_from_root), self._worker)
         plan = schedule(wait=settings.wait, warmup=settings.warmup, active=settings.active, repeat=settings.repeat)
         profiler = profile(
             schedule=(lambda step: ProfilerAction.RECORD_AND_SAVE) if is_whole_script else plan,
@@ -160,13 +186,26 @@ class Recording:
         profiler.start()
         return profiler
 
+    def _traces(self) -> list[Path]:
+        """What this program has written; the other ranks of a job write to the same folder."""
+        folder = self._folder_from_root
+        traces = folder.iterdir() if folder.is_dir() else []
+        return [trace for trace in traces if trace.name.startswith(f"{self._worker}.")]
+
+    def _remove_traces(self) -> None:
+        for trace in self._traces():
+            trace.unlink()
+
     def _summary(self, counter: Counter) -> str:
-        if not any(self._folder_from_root.glob("*.json*")):
+        if not self._traces():
             return f"nothing recorded: {self._trouble or self._why_nothing(counter)}"
         look = f"look at it with: stepscope open {shlex.quote(str(self.folder))}"
         if not counter.has_units and not self._trouble:
+            cut = self._cut_after_s
+            part = "the whole script" if cut is None else f"the first {cut:.1f} s of the script"
             why = "its main thread made no optimizer step and read no DataLoader"
-            return f"recorded the whole script as one step, as {why}; {look}"
+            more = "" if cut is None else "; for more, raise --profiling.max_bytes or call stepscope.step()"
+            return f"recorded {part} as one step, as {why}{more}; {look}"
         recorded = self._number(self._units_recorded)
         part = " and a part of one" if self._has_recorded_part else ""
         problem = self._trouble or ("" if self._units_ended else self._why_nothing(counter))

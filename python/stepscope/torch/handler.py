@@ -9,12 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stepscope.saying import say
 from stepscope.torch.capture import profile
 from stepscope.torch.trace_file import write_whole
 
 
-def trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
+def trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, *, ingest: bool = False
+) -> Callable[[Any], None]:
     """Writes each trace to `dir_name` under the name that TensorBoard looks for, whole or not at all.
+
+    `ingest=True` reads the folder with the new trace into the cache at once, so that the first look at it is immediate;
+    the program waits for that. What goes wrong there is said on standard error, and the program goes on.
 
     It also works with torch's own `profile`:
 
@@ -29,5 +35,17 @@ def trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool 
             prof.export_chrome_trace(str(path))
         else:
             write_whole(path, lambda partial: prof.export_chrome_trace(str(partial)))
+        if ingest:
+            _ingest(path.parent)
 
     return write_trace
+
+
+def _ingest(folder: Path) -> None:
+    # People look at the folder, and the cache knows an answer by all its files.
+    try:
+        from stepscope.opening import open as open_run
+
+        open_run(folder)
+    except Exception as error:
+        say(f"{folder} is written, but could not be ingested: {error}")

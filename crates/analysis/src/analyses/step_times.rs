@@ -18,6 +18,8 @@ pub(super) struct StepTime {
     pub host_dur_ns: i64,
     pub device_events: i64,
     pub is_complete: bool,
+    /// Samples that it worked on, if they were recorded.
+    pub samples: Option<i64>,
     /// Missing when sums were left out at ingest.
     pub shares: Option<Shares>,
 }
@@ -48,7 +50,7 @@ impl Shares {
 
 const STEPS: &str = "
     SELECT step.rank, step.\"window\", step.step, name, start_ns, dur_ns, host_dur_ns, device_events, is_complete,
-      kernel_ns, memcpy_ns, memset_ns, communication_ns, runtime_ns, dataloader_ns, cpu_exec_ns, other_ns,
+      samples, kernel_ns, memcpy_ns, memset_ns, communication_ns, runtime_ns, dataloader_ns, cpu_exec_ns, other_ns,
       all_communication_ns, overlap_ns, kernel_busy_ns, device_busy_ns
     FROM (SELECT * FROM steps WHERE {events}) AS step
     LEFT JOIN (SELECT * FROM step_breakdown WHERE {steps} AND step IS NOT NULL) AS shares
@@ -63,6 +65,7 @@ pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, AnalysisError> 
         let (ranks, windows, numbers) = (required("rank")?, required("window")?, required("step")?);
         let (starts, durations, host) = (required("start_ns")?, required("dur_ns")?, required("host_dur_ns")?);
         let (device_events, complete) = (required("device_events")?, frame.bool("is_complete")?);
+        let samples = frame.i64("samples")?;
         let classes = Class::ALL.iter().map(|class| frame.i64(&format!("{}_ns", class.as_text())));
         let classes = classes.collect::<Result<Vec<_>, _>>()?;
         let (communication, overlap) = (frame.i64("all_communication_ns")?, frame.i64("overlap_ns")?);
@@ -85,6 +88,7 @@ pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, AnalysisError> 
                 host_dur_ns: host[row],
                 device_events: device_events[row],
                 is_complete: complete[row] == Some(true),
+                samples: samples[row],
                 shares,
             });
         }
@@ -123,6 +127,31 @@ pub(super) fn table(name: &str, asking: &Asking<'_>, times: &Distribution, compl
         Cell::Int(times.max()),
     ];
     ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named(name, columns, vec![row]) }
+}
+
+/// How many samples a second steps work on, and what must be said of that figure.
+pub(super) struct Throughput {
+    pub samples_per_s: f64,
+    pub notes: Vec<String>,
+}
+
+/// The throughput, with the samples that are asked with or else those that were recorded; none without any.
+pub(super) fn throughput(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> Option<Throughput> {
+    if let Some(samples) = asking.question.samples_per_step {
+        return Some(Throughput { samples_per_s: samples / times.mean() * 1e9, notes: Vec::new() });
+    }
+    let told: Vec<(i64, i64)> = complete.iter().filter_map(|step| Some((step.samples?, step.dur_ns))).collect();
+    let samples: i64 = told.iter().map(|(samples, _)| samples).sum();
+    let dur_ns: i64 = told.iter().map(|(_, dur_ns)| dur_ns).sum();
+    // Ranks may share a batch or split it, so their samples are not added up.
+    let of_a_rank = (asking.ranks().len() > 1).then(|| "samples/s are those of one rank, on average".to_owned());
+    let left_out = complete.len() - told.len();
+    let left_out = (left_out > 0)
+        .then(|| format!("samples/s without {} whose samples are not known", words::counted(left_out, "step")));
+    (dur_ns > 0).then(|| Throughput {
+        samples_per_s: samples as f64 / dur_ns as f64 * 1e9,
+        notes: of_a_rank.into_iter().chain(left_out).collect(),
+    })
 }
 
 /// The condition on what belongs to a complete step, as averages over steps need it.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS};
+use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_RECORDED};
 use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
-use super::step_times::{self, Distribution, Shares, StepTime};
+use super::asking::missing_in;
+use super::step_times::{self, Distribution, Shares, StepTime, Throughput};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::words;
@@ -15,7 +16,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     about: "Steps: how long each takes, and what its time goes to",
     examples: &[
         ("stepscope steps trace.json.gz", "every step, with percentiles"),
-        ("stepscope steps trace.json.gz --samples-per-step 32", "with throughput"),
+        (
+            "stepscope steps trace.json.gz --samples-per-step 32",
+            "with throughput, where the trace does not tell the samples",
+        ),
         ("stepscope steps runs/ --group-by rank", "ranks side by side"),
         ("stepscope steps trace.json.gz -f json", "every class in nanoseconds"),
     ],
@@ -31,15 +35,23 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let steps = step_times::read(asking)?;
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
+    let throughput = times.as_ref().and_then(|times| step_times::throughput(asking, times, &complete));
     let mut parts = Vec::new();
     if let Some(times) = &times {
         let shares = step_times::sum(&complete);
         parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
         parts.push(Part::Table(step_times::table("percentiles", asking, times, &complete)));
-        parts.extend(throughput(asking, times));
     }
-    parts.push(Part::Table(rows(asking, &steps)));
+    let mut rows = rows(asking, &steps);
+    if let Some(Throughput { samples_per_s, notes }) = throughput {
+        let (name, value) = ("samples_per_s".to_owned(), Cell::Float(samples_per_s));
+        parts.push(Part::Metric(Metric { name, value, unit: Unit::Plain, reason: None, is_for_programs: false }));
+        rows.notes.extend(notes);
+    }
+    let no_samples = missing_in(&rows, "samples", SAMPLES_NOT_RECORDED);
+    parts.push(Part::Table(rows));
     let mut report = Report::new("steps", parts);
+    report.missing.extend(no_samples);
     let mut missing = |path: &str, label: &str, reason: &str| {
         report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason: reason.to_owned() });
     };
@@ -54,12 +66,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         }
     }
     Ok(report)
-}
-
-fn throughput(asking: &Asking<'_>, times: &Distribution) -> Option<Part> {
-    let samples = asking.question.samples_per_step? / times.mean() * 1e9;
-    let (name, value) = ("samples_per_s".to_owned(), Cell::Float(samples));
-    Some(Part::Metric(Metric { name, value, unit: Unit::Plain, reason: None, is_for_programs: false }))
 }
 
 /// One row a step of one recording; over several recordings a row a step, or as asked.
@@ -78,9 +84,10 @@ fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
         by_step,
         is_each: groups.values().all(|members| members.len() == 1),
         has_devices: steps.iter().any(|step| step.device_events > 0),
+        has_samples: steps.iter().any(|step| step.samples.is_some()),
     };
-    let mut table =
-        ReportTable::rows(columns(asking, &scope), groups.iter().map(|(key, members)| row(*key, members)).collect());
+    let rows = groups.iter().map(|(key, members)| row(*key, members, &scope)).collect();
+    let mut table = ReportTable::rows(columns(asking, &scope), rows);
     let incomplete = steps.iter().filter(|step| !step.is_complete).count();
     if incomplete > 0 {
         let words = words::counted(incomplete, "incomplete step");
@@ -105,10 +112,11 @@ struct Scope {
     /// A row is one step of one recording.
     is_each: bool,
     has_devices: bool,
+    has_samples: bool,
 }
 
 fn columns(asking: &Asking<'_>, scope: &Scope) -> Vec<ReportColumn> {
-    let Scope { by_rank, by_step, is_each, has_devices } = *scope;
+    let Scope { by_rank, by_step, is_each, has_devices, has_samples } = *scope;
     let is_one = asking.sources.len() == 1;
     let named = ReportColumn::named;
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
@@ -137,10 +145,13 @@ fn columns(asking: &Asking<'_>, scope: &Scope) -> Vec<ReportColumn> {
     columns.push(named("all_communication_ns").look(Look::Hidden));
     columns.push(named("overlap_ns").look(Look::Hidden));
     columns.push(named("shares").label("where it goes").look(Look::Stack).from_width(120));
+    if has_samples {
+        columns.push(named("samples").from_width(100));
+    }
     columns
 }
 
-fn row((rank, window, number): Key, members: &[&StepTime]) -> Vec<Cell> {
+fn row((rank, window, number): Key, members: &[&StepTime], scope: &Scope) -> Vec<Cell> {
     let int = |value: Option<i64>| value.map_or(Cell::Null, Cell::Int);
     let count = members.len() as i64;
     let mean = |total: i64| if count == 1 { Cell::Int(total) } else { Cell::Float(total as f64 / count as f64) };
@@ -175,5 +186,9 @@ fn row((rank, window, number): Key, members: &[&StepTime]) -> Vec<Cell> {
     row.push(shares.as_ref().map_or(Cell::Null, |shares| {
         Cell::Numbers(shares.by_class.iter().map(|ns| *ns as f64 / count as f64).collect())
     }));
+    if scope.has_samples {
+        let samples: Option<i64> = members.iter().map(|step| step.samples).sum();
+        row.push(samples.map_or(Cell::Null, mean));
+    }
     row
 }

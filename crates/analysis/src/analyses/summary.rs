@@ -159,9 +159,12 @@ fn device_words(asking: &Asking<'_>) -> Result<Option<String>, AnalysisError> {
 
 fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
     let mut table = step_times::table("step_time", asking, times, complete);
-    if let Some(samples) = asking.question.samples_per_step {
+    if let Some(throughput) = step_times::throughput(asking, times, complete) {
+        // A narrow screen has room for one of the two.
+        table.columns.iter_mut().filter(|column| column.name == "p90_ns").for_each(|column| column.from_width = 100);
         table.columns.push(ReportColumn::named("samples_per_s").label("samples/s"));
-        table.rows[0].push(Cell::Float(samples / times.mean() * 1e9));
+        table.rows[0].push(Cell::Float(throughput.samples_per_s));
+        table.notes.extend(throughput.notes);
     }
     table
 }

@@ -1,4 +1,4 @@
-//! The device waits for the data loader.
+//! The step waits for the data loader.
 
 use stepscope_model::{Class, Severity};
 
@@ -11,9 +11,9 @@ const HIGH_SHARE: f64 = 0.15;
 
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
-    title: "The GPU waits for the DataLoader",
-    what: "More than 5 % of the step time passes inside `enumerate(DataLoader)` while nothing runs on the device.",
-    why: "The next batch is not ready when the step needs it, so the device idles until the host has built it.",
+    title: "The step waits for the DataLoader",
+    what: "More than 5 % of the step time passes inside `enumerate(DataLoader)` while nothing runs on a device.",
+    why: "The next batch is not ready when the step needs it, so it idles until the host has built it.",
     fix: "DataLoader(dataset, batch_size=…, num_workers=4,\n           pin_memory=True, persistent_workers=True)",
     not_this: "if the data already lies in memory, or loading is what you measure",
     show: "stepscope steps",

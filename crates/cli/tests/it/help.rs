@@ -28,6 +28,7 @@ fn the_first_screen() {
       report       Writes one HTML file to send to somebody: overview, findings, timeline, tables
       ingest       Read traces into a store, once, to ask often
       trim         Cuts a smaller trace by step, time or rank, that chrome://tracing and Perfetto open
+      run          Records a Python script as it is (in the Python package: pip install stepscope)
       sql          Ask with SQL: one statement, or a shell without one
       metrics      Every figure of one source
       health       What could be read, what could not, and what was linked

@@ -33,6 +33,19 @@ fn a_misspelt_command() {
 }
 
 #[test]
+fn what_only_the_python_package_can_do() {
+    for arguments in [&["run"][..], &["run", "train.py"], &["run", "--profiling.wait", "1", "train.py", "-x"]] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(check(arguments, 2, &[]), @r"
+            error: run records a Python script, which takes the Python package
+            hint: pip install stepscope, then: stepscope run train.py, with no option before run
+            ");
+        }
+    }
+    assert!(Place::new().stdout(&["run", "--help"]).contains("pip install stepscope"));
+}
+
+#[test]
 fn options_that_make_no_sense() {
     check(&["tracks"], 2, &["<PATH>"]);
     check(&["ingest", "trace.json"], 2, &["--store <DIR>"]);

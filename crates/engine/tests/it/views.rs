@@ -36,7 +36,7 @@ fn types_are_named_as_in_the_schema() {
     let want = "rank int32, window int32, name text, class text, calls int64, total_ns int64, min_ns int64, \
                 max_ns int64, mean_ns float64";
     assert_eq!(columns.join(", "), want);
-    assert_eq!(engine.columns_of("steps").unwrap().last().unwrap(), &("is_complete".to_owned(), "bool".to_owned()));
+    assert_eq!(engine.columns_of("steps").unwrap().last().unwrap(), &("samples".to_owned(), "int64".to_owned()));
     assert!(engine.columns_of("nothing").unwrap_err().to_string().contains("nothing"));
 }
 

@@ -12,7 +12,7 @@ pub static STEPS: Table = Table {
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 10] = [
+static COLUMNS: [Column; 11] = [
     Column::required("step", I32, "Place of the step in the recording, from 0."),
     Column::required("name", Text, "Name of the mark."),
     Column::required(
@@ -31,4 +31,5 @@ static COLUMNS: [Column; 10] = [
         Bool,
         "Whether its device work was recorded to the end; averages leave out the others.",
     ),
+    Column::optional("samples", I64, "Samples that it worked on, as prof.step(samples=n) of stepscope.torch told."),
 ];

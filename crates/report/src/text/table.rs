@@ -3,11 +3,11 @@
 use stepscope_model::{LeftOut, Look, ReportTable};
 use unicode_width::UnicodeWidthStr;
 
-use super::TextOptions;
 use super::column::{self, Kind, Shown};
 use super::fit::{self, Fitted, Wishes};
 use super::line::{Line, Style};
 use super::name::{Cut, shorten, wrap};
+use super::{TextOptions, Ways};
 use crate::number::grouped;
 use crate::safe_text;
 
@@ -30,7 +30,7 @@ pub(super) fn lines(table: &ReportTable, options: TextOptions) -> Vec<Line> {
         lines.push(Line::new(heading, Style::Bold));
     }
     lines.extend(body(table, &columns, &details, &fitted, options.width, options));
-    let notes = notes(table, &columns, &fitted.left_out);
+    let notes = notes(table, &columns, &fitted.left_out, options.ways);
     lines.extend(note_lines(&notes, options.width, options));
     lines
 }
@@ -57,7 +57,7 @@ pub(super) fn lines_beside(left: &ReportTable, right: &ReportTable, options: Tex
     let mut blocks = columns.iter_mut().zip(tables).zip(rooms).map(|((columns, table), room)| {
         let fitted = fit::fit(columns, room, wishes(table, options));
         let mut lines = body(table, columns, &[], &fitted, room, options);
-        lines.extend(note_lines(&notes(table, columns, &[]), room, options));
+        lines.extend(note_lines(&notes(table, columns, &[], options.ways), room, options));
         lines
     });
     let (left, right) = (blocks.next()?, blocks.next()?);
@@ -258,16 +258,17 @@ impl Painter<'_> {
 }
 
 /// What stands below a table: lines of pieces.
-fn notes(table: &ReportTable, columns: &[Shown], left_out: &[String]) -> Vec<Vec<String>> {
+fn notes(table: &ReportTable, columns: &[Shown], left_out: &[String], ways: Ways) -> Vec<Vec<String>> {
     let mut pieces = Vec::new();
+    let all_rows = ways.rows;
     let rows = table.rows.len() as u64;
     let shown = grouped(i128::from(rows), 0);
     match table.left_out {
-        LeftOut::Uncounted => pieces.push(format!("the first {shown} rows; there are more (--limit 0 shows all)")),
+        LeftOut::Uncounted => pieces.push(format!("the first {shown} rows; there are more ({all_rows})")),
         LeftOut::Rows(more) => {
             let all = grouped(i128::from(rows + more), 0);
             let what = if is_designed(table) { "" } else { " rows" };
-            pieces.push(format!("{shown} of {all}{what} shown (--limit 0 shows all)"));
+            pieces.push(format!("{shown} of {all}{what} shown ({all_rows})"));
         }
         LeftOut::Nothing if rows == 0 && !columns.is_empty() => pieces.push("no rows".to_owned()),
         LeftOut::Nothing => {}
@@ -280,7 +281,7 @@ fn notes(table: &ReportTable, columns: &[Shown], left_out: &[String]) -> Vec<Vec
         let some = left_out.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = if count > 6 { ", …" } else { "" };
         // Options pick from the main table alone.
-        let way = if table.name == "rows" { "--columns picks, -f csv has all" } else { "-f json has all" };
+        let way = if table.name == "rows" { ways.columns } else { ways.columns_beside };
         lines.push(vec![format!("{count} column{plural} did not fit: {some}{more} ({way})")]);
     }
     lines

@@ -95,6 +95,7 @@ fn screens() -> impl Strategy<Value = TextOptions> {
         color: ColorMode::None,
         pictures,
         ascii,
+        ..TextOptions::default()
     })
 }
 

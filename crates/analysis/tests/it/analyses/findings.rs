@@ -62,6 +62,20 @@ fn a_busy_device_has_no_findings() {
 }
 
 #[test]
+fn a_recording_without_devices_is_not_told_about_them() {
+    let mut trace = TraceBuilder::new();
+    for step in 0..3_i64 {
+        let start = step * 1000;
+        trace = trace
+            .annotation(&format!("ProfilerStep#{step}"), 1, &start.to_string(), "1000")
+            .annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, &start.to_string(), "400")
+            .op("aten::mm", 1, &(start + 400).to_string(), "600");
+    }
+    let report = ask(&open_text(&trace.finish()), "diagnose", &Question::default());
+    assert_eq!(cells(table(&report, "rows"), "rule title"), "data_loading The step waits for the DataLoader");
+}
+
+#[test]
 fn an_incomplete_step_is_left_out_of_what_a_step_takes() {
     let mut trace = TraceBuilder::new();
     // Two steps with five copies each, and one that was cut off behind its first.

@@ -1,7 +1,7 @@
 //! Steps: their times, what they go to, percentiles and throughput.
 
 use stepscope_analysis::Question;
-use stepscope_model::{Cell, Part};
+use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
 
 use super::{ask, between, by, cells, in_step, table};
@@ -50,12 +50,62 @@ fn parts_are_asked_for() {
 fn throughput_follows_from_samples() {
     let workspace = open_text(&three_steps().finish());
     let question = Question { samples_per_step: Some(32.0), ..Question::default() };
-    let report = ask(&workspace, "steps", &question);
-    let value = report.parts.iter().find_map(|part| match part {
+    assert_eq!(samples_per_s(&ask(&workspace, "steps", &question)), Some(Cell::Float(320_000.0)));
+    assert_eq!(samples_per_s(&ask(&workspace, "steps", &Question::default())), None);
+}
+
+fn samples_per_s(report: &Report) -> Option<Cell> {
+    report.parts.iter().find_map(|part| match part {
         Part::Metric(metric) if metric.name == "samples_per_s" => Some(metric.value.clone()),
         _ => None,
-    });
-    assert_eq!(value, Some(Cell::Float(320_000.0)));
+    })
+}
+
+#[test]
+fn throughput_follows_from_recorded_samples() {
+    let recorded = |samples: &str| open_text(&three_steps().header("stepscope_samples_per_step", samples).finish());
+    // 8 + 16 + 12 samples in 300 µs.
+    let workspace = recorded(r#"{"5": 8, "6": 16, "7": 12, "8": 99}"#);
+    let report = ask(&workspace, "steps", &Question::default());
+    assert_eq!(samples_per_s(&report), Some(Cell::Float(120_000.0)));
+    assert_eq!(cells(table(&report, "rows"), "step samples"), "0 8\n1 16\n2 12");
+    assert!(report.missing.is_empty());
+    let summary = ask(&workspace, "summary", &Question::default());
+    assert_eq!(cells(table(&summary, "step_time"), "samples_per_s"), "120000");
+    // Whoever says a number means it.
+    let asked = Question { samples_per_step: Some(32.0), ..Question::default() };
+    assert_eq!(samples_per_s(&ask(&workspace, "steps", &asked)), Some(Cell::Float(320_000.0)));
+    // A part of the run.
+    assert_eq!(samples_per_s(&ask(&workspace, "steps", &in_step(1))), Some(Cell::Float(160_000.0)));
+}
+
+#[test]
+fn steps_without_samples_are_left_out_of_the_throughput_and_that_is_said() {
+    let trace = three_steps().header("stepscope_samples_per_step", r#"{"5": 8, "7": 12}"#);
+    let report = ask(&open_text(&trace.finish()), "steps", &Question::default());
+    assert_eq!(samples_per_s(&report), Some(Cell::Float(100_000.0)));
+    let rows = table(&report, "rows");
+    assert_eq!(cells(rows, "step samples"), "0 8\n1 -\n2 12");
+    assert!(
+        rows.notes.contains(&"samples/s without 1 step whose samples are not known".to_owned()),
+        "{:?}",
+        rows.notes
+    );
+    assert_eq!(
+        (&report.missing[0].path[..], &report.missing[0].reason[..]),
+        ("rows[].samples", "samples not recorded")
+    );
+}
+
+#[test]
+fn samples_that_are_none_are_not_taken_over() {
+    for broken in ["[8, 8, 8]", r#"{"5": -1}"#, r#"{"five": 8}"#, r#"{"5": 8, "6": "many"}"#] {
+        let trace = three_steps().header("stepscope_samples_per_step", broken);
+        let workspace = open_text(&trace.finish());
+        assert_eq!(samples_per_s(&ask(&workspace, "steps", &Question::default())), None, "{broken}");
+        let warnings = crate::harness::answer(&workspace, "SELECT code FROM ingest_warnings");
+        assert_eq!(warnings, "header_broken", "{broken}");
+    }
 }
 
 #[test]
@@ -76,6 +126,26 @@ fn ranks_are_compared_step_by_step() {
         "- 0 3 120000 100000 140000 1"
     );
     assert_eq!(rows(&by(&["rank"]), "rank dur_ns"), "0 100000\n1 140000\n2 120000");
+}
+
+#[test]
+fn samples_of_ranks_are_not_added_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let rank = |number: u32, dur: &str| {
+        let trace = TraceBuilder::new()
+            .header("distributedInfo", &format!("{{\"rank\": {number}}}"))
+            .header("stepscope_samples_per_step", r#"{"1": 6}"#)
+            .annotation("ProfilerStep#1", 1, "0", dur)
+            .op("f", 1, "0", "10")
+            .finish();
+        write(folder.path(), &format!("rank{number}.json"), &trace)
+    };
+    let workspace = open(&[rank(0, "100"), rank(1, "140")]).unwrap();
+    let report = ask(&workspace, "summary", &Question::default());
+    let times = table(&report, "step_time");
+    // 12 samples in 240 µs.
+    assert_eq!(cells(times, "samples_per_s"), "50000");
+    assert_eq!(times.notes, ["samples/s are those of one rank, on average"]);
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! `stepscope run`: lists the command of the Python package, and says where it is. The package's own `stepscope` takes
+//! the command itself and never asks here.
+
+use clap::{Arg, ArgMatches};
+use stepscope_model::Exit;
+
+use super::Command;
+use crate::Context;
+use crate::failure::Failure;
+
+pub(super) static COMMAND: Command = Command {
+    name: "run",
+    options: |command| {
+        command
+            .about("Records a Python script as it is (in the Python package: pip install stepscope)")
+            .arg(
+                Arg::new("script")
+                    .value_name("SCRIPT")
+                    .num_args(0..)
+                    .trailing_var_arg(true)
+                    .allow_hyphen_values(true)
+                    .help("The script and its arguments"),
+            )
+            .after_help(
+                "\
+Examples:
+  pip install stepscope
+  stepscope run train.py --lr 0.1
+  stepscope run --help               all options, once the package is installed",
+            )
+    },
+    run,
+};
+
+fn run(_matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
+    Err(Failure::usage("run records a Python script, which takes the Python package")
+        .with_hint("pip install stepscope, then: stepscope run train.py, with no option before run"))
+}
