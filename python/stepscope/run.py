@@ -104,6 +104,10 @@ class Run:
         """Runtime calls, and how long work waits for the device."""
         return self._analyse("launches", part)
 
+    def functions(self, **part: Unpack[Part]) -> Report:
+        """Functions of a profile by cProfile, `group_by="caller"` or `"callee"`; sorts by the keys of `pstats`."""
+        return self._analyse("functions", part)
+
     def tracks(self) -> Report:
         """Threads, streams and lanes."""
         return Report(self._native.tracks())

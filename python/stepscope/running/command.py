@@ -14,6 +14,7 @@ from stepscope.errors import UsageError
 from stepscope.saying import say
 
 from .configuration import load, take_options
+from .function_profile import function_profile
 from .program import begin
 from .recording import traces_folder
 from .settings import KEYS, Settings, nearest
@@ -33,6 +34,7 @@ examples:
   stepscope run train.py --lr 0.1                              with the defaults
   stepscope run --config train.yaml train.py                   as the section `profiling:` says
   stepscope run --profiling.unit steps --profiling.wait 10 train.py
+  stepscope run --cprofile train.py --lr 0.1                   which Python functions take the time
   stepscope run --output /data/runs train.py --profiling.active 1 --profiling.with_stack true
 """
 
@@ -43,20 +45,27 @@ def main(arguments: list[str]) -> int:
         overrides, rest = take_options(arguments)
         options, unknown = _parser().parse_known_args(rest)
         if unknown:
-            near = nearest(unknown[0].partition("=")[0], ["--config", "--output", "--help", "--profiling."])
+            known = ["--config", "--output", "--cprofile", "--help", "--profiling."]
+            near = nearest(unknown[0].partition("=")[0], known)
             near = "--profiling.KEY" if near == "--profiling." else near
             meant = f"did you mean `{near}`? " if near else ""
             hint = f"{meant}options of the script stand behind it; see stepscope run --help"
             raise UsageError(f"unknown option `{unknown[0]}`", "stepscope run", hint)
         script, script_arguments = _split(options.script)
+        if options.cprofile and overrides:
+            hint = "--profiling.KEY is about torch's profiler: leave out one of the two"
+            raise UsageError(f"--cprofile does not go with --profiling.{overrides[0].key}", "stepscope run", hint)
         config = Path(options.config) if options.config else _default_config(script)
         settings, why_off = load(config, overrides)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    folder = traces_folder(options.output, (config or script).stem)
+    if options.cprofile:
+        with function_profile(folder.parent / f"{script.stem}.prof"):
+            return _run(script, script_arguments, None, folder)
     if settings is None:
         say(why_off)
-    folder = traces_folder(options.output, (config or script).stem)
     return _run(script, script_arguments, settings, folder)
 
 
@@ -68,7 +77,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="stepscope run",
-        usage="stepscope run [--config FILE] [--output DIR] [--profiling.KEY VALUE ...] SCRIPT [ARGUMENT ...]",
+        usage="stepscope run [--config FILE] [--output DIR] [--cprofile] [--profiling.KEY VALUE ...] SCRIPT [ARGUMENT ...]",
         description="Profiles a Python script as it is, and writes traces for the other commands to read.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -76,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--config", "-c", metavar="FILE", help="YAML file with a section `profiling:` at top level")
     parser.add_argument("--output", "-o", metavar="DIR", default="runs", help="folder for the traces (runs)")
+    parser.add_argument("--cprofile", action="store_true", help="record Python functions instead of torch's profiler")
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="the script and its arguments")
     return parser
 
