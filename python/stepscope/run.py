@@ -152,8 +152,10 @@ class Run:
     def __repr__(self) -> str:
         sources = self.sources
         ranks = len({source["rank"] for source in sources})
-        events = sum(source["events"] for source in sources)
-        return f"<Run {self.name!r}: {ranks} rank{'' if ranks == 1 else 's'}, {events:,} events>"
+        functions = sum(source["rows"]["functions"] for source in sources)
+        events = sum(source["events"] for source in sources) - functions
+        counts = [f"{events:,} events"] * (events > 0 or not functions) + [f"{functions:,} functions"] * (functions > 0)
+        return f"<Run {self.name!r}: {ranks} rank{'' if ranks == 1 else 's'}, {', '.join(counts)}>"
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()

@@ -247,7 +247,7 @@ impl Hint for AnalysisError {
             Self::Write { .. } => "name a file in a folder that can be written; for several recordings name a folder: `-o parts/`".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
-            Self::NoTimes => "leave out `--step`, `--from` and `--to`".into(),
+            Self::NoTimes => "leave out `--step`, `--from` and `--to`; `stepscope functions` shows all of it".into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),
             Self::Cache { .. } => {
                 "`--no-cache` works without one, `--store DIR` keeps the result where you say, and STEPSCOPE_CACHE names \

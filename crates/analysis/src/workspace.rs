@@ -130,6 +130,9 @@ impl Workspace {
 
     /// Writes a part of the run as traces that any viewer opens.
     pub fn trim(&self, question: &Question, output: &Path) -> Result<Vec<Trimmed>, AnalysisError> {
+        if self.is_profile() {
+            return Err(AnalysisError::NoTimes);
+        }
         crate::trim::trim(&self.asking(question)?, output)
     }
 

@@ -73,7 +73,9 @@ impl Functions {
         let callers: Vec<CallerHead> = callers.collect();
         self.0.push_with(totals.position, |out| {
             head.put(out);
-            callers.into_iter().for_each(|caller| caller.put(out));
+            for caller in callers {
+                caller.put(out);
+            }
             out.extend_from_slice(&behind);
         })
     }

@@ -82,8 +82,12 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
     }
     if let Some(sort) = &shape.sort {
         let order = order(table, sort, report)?;
-        let by = |a: &[Cell], b: &[Cell]| order.iter().map(|&(column, down)| compare(&a[column], &b[column], down));
-        table.rows.sort_by(|a, b| by(a, b).find(|order| order.is_ne()).unwrap_or(Ordering::Equal));
+        table.rows.sort_by(|a, b| {
+            let then = |so_far: Ordering, &(column, down): &(usize, bool)| {
+                so_far.then_with(|| compare(&a[column], &b[column], down))
+            };
+            order.iter().fold(Ordering::Equal, then)
+        });
         let (column, down) = order[0];
         let sign = if down { "-" } else { "" };
         table.sorted_by = Some(format!("{sign}{}", table.columns[column].name));

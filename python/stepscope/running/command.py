@@ -6,6 +6,7 @@ import argparse
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
@@ -14,7 +15,7 @@ from stepscope.errors import UsageError
 from stepscope.saying import say
 
 from .configuration import load, take_options
-from .function_profile import function_profile
+from .function_profile import FunctionProfile
 from .program import begin
 from .recording import traces_folder
 from .settings import KEYS, Settings, nearest
@@ -62,8 +63,8 @@ def main(arguments: list[str]) -> int:
         return 2
     folder = traces_folder(options.output, (config or script).stem)
     if options.cprofile:
-        with function_profile(folder.parent / f"{script.stem}.prof"):
-            return _run(script, script_arguments, None, folder)
+        profile = FunctionProfile(folder.parent / f"{script.stem}.prof")
+        return _run(script, script_arguments, None, folder, profile.run)
     if settings is None:
         say(why_off)
     return _run(script, script_arguments, settings, folder)
@@ -77,7 +78,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="stepscope run",
-        usage="stepscope run [--config FILE] [--output DIR] [--cprofile] [--profiling.KEY VALUE ...] SCRIPT [ARGUMENT ...]",
+        usage="stepscope run [--config FILE] [--output DIR] [--cprofile | --profiling.KEY VALUE ...] "
+        "SCRIPT [ARGUMENT ...]",
         description="Profiles a Python script as it is, and writes traces for the other commands to read.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -105,7 +107,17 @@ def _default_config(script: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def _run(script: Path, arguments: list[str], settings: Settings | None, folder: Path) -> int:
+def _run_path(path: str) -> None:
+    runpy.run_path(path, run_name="__main__")
+
+
+def _run(
+    script: Path,
+    arguments: list[str],
+    settings: Settings | None,
+    folder: Path,
+    run_script: Callable[[str], None] = _run_path,
+) -> int:
     path = os.path.abspath(script)
     sys.argv = [path, *arguments]
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
@@ -113,7 +125,7 @@ def _run(script: Path, arguments: list[str], settings: Settings | None, folder: 
     recording = begin(settings, folder) if settings else None
     is_complete = False
     try:
-        runpy.run_path(path, run_name="__main__")
+        run_script(path)
         is_complete = True
         return 0
     except SystemExit:

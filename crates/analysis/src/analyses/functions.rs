@@ -158,12 +158,15 @@ fn grouped(asking: &Asking<'_>) -> String {
 const PER_CALL: &str = "tottime_ns / nullif(CAST(calls AS DOUBLE), 0) AS tottime_per_call_ns,
     cumtime_ns / nullif(CAST(primitive_calls AS DOUBLE), 0) AS cumtime_per_call_ns";
 
+/// What a function stands beside, if rows are grouped by that.
+fn other_side(asking: &Asking<'_>) -> Option<&'static str> {
+    ["caller", "callee"].into_iter().find(|side| asking.groups_by(side))
+}
+
 fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
     let named = ReportColumn::named;
-    let (is_by_caller, is_by_callee) = (asking.groups_by("caller"), asking.groups_by("callee"));
     let mut columns = vec![named("name").label("function").look(Look::Operator)];
-    if is_by_caller || is_by_callee {
-        let label = if is_by_caller { "caller" } else { "callee" };
+    if let Some(label) = other_side(asking) {
         columns.push(named("other").label(label).look(Look::Operator));
         columns.push(named("other_file").label(&format!("file of {label}")).look(Look::Operator));
         columns.push(named("other_line").unit(Unit::Id).label("line"));
@@ -216,7 +219,7 @@ fn stdname(file: &Cell, line: &Cell, name: &Cell) -> Cell {
 
 /// Why figures are missing.
 fn missing(asking: &Asking<'_>, table: &ReportTable) -> Vec<Missing> {
-    let is_by_edge = asking.groups_by("caller") || asking.groups_by("callee");
+    let is_by_edge = other_side(asking).is_some();
     let not_timed = argument_not_recorded("times of callers");
     let reasons = [
         ("other", NO_CALLER),

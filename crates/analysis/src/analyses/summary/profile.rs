@@ -1,6 +1,6 @@
 //! The summary of a profile of functions: it has no steps and no devices.
 
-use stepscope_model::{LeftOut, Part, Report, Text};
+use stepscope_model::{LeftOut, Part, Report, ReportTable, Text};
 
 use super::{Grades, head_text, health_reason};
 use crate::analyses::{Asking, functions};
@@ -12,12 +12,11 @@ const TOP: usize = 20;
 
 pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let grades = views::health::grades(asking.engine)?;
-    let mut table = functions::table(asking)?;
+    let (name, title) = ("functions".to_owned(), Some("FUNCTIONS".to_owned()));
+    let mut table = ReportTable { name, title, ..functions::table(asking)? };
     let facts = format!("profile of Python functions · {}", words::counted(table.rows.len(), "function"));
     let mut parts = vec![Part::Text(head_text(asking, &grades, &facts))];
     parts.push(Part::Text(Text::strong(functions::sentence(asking)?)));
-    table.name = "functions".to_owned();
-    table.title = Some("FUNCTIONS".to_owned());
     if table.rows.len() > TOP {
         table.left_out = LeftOut::Rows((table.rows.len() - TOP) as u64);
         table.rows.truncate(TOP);
