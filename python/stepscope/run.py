@@ -104,6 +104,10 @@ class Run:
         """Runtime calls, and how long work waits for the device."""
         return self._analyse("launches", part)
 
+    def functions(self, **part: Unpack[Part]) -> Report:
+        """Functions of a profile by cProfile, `group_by="caller"` or `"callee"`; sorts by the keys of `pstats`."""
+        return self._analyse("functions", part)
+
     def tracks(self) -> Report:
         """Threads, streams and lanes."""
         return Report(self._native.tracks())
@@ -148,8 +152,10 @@ class Run:
     def __repr__(self) -> str:
         sources = self.sources
         ranks = len({source["rank"] for source in sources})
-        events = sum(source["events"] for source in sources)
-        return f"<Run {self.name!r}: {ranks} rank{'' if ranks == 1 else 's'}, {events:,} events>"
+        functions = sum(source["rows"]["functions"] for source in sources)
+        events = sum(source["events"] for source in sources) - functions
+        counts = [f"{events:,} events"] * (events > 0 or not functions) + [f"{functions:,} functions"] * (functions > 0)
+        return f"<Run {self.name!r}: {ranks} rank{'' if ranks == 1 else 's'}, {', '.join(counts)}>"
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()

@@ -7,6 +7,7 @@ mod asking;
 mod comms;
 mod diagnose;
 mod flop_count;
+mod functions;
 mod gather;
 mod kernels;
 mod launches;
@@ -49,10 +50,15 @@ impl Analysis {
     pub fn has_rows(&self) -> bool {
         self.name != summary::ANALYSIS.name
     }
+
+    /// Whether it has something to say about a profile of functions, which has neither steps nor events.
+    pub(crate) fn reads_profiles(&self) -> bool {
+        [functions::ANALYSIS.name, summary::ANALYSIS.name].contains(&self.name)
+    }
 }
 
 /// Every analysis, in the order of the help.
-pub static ANALYSES: [&Analysis; 11] = [
+pub static ANALYSES: [&Analysis; 12] = [
     &summary::ANALYSIS,
     &diagnose::ANALYSIS,
     &steps::ANALYSIS,
@@ -64,4 +70,5 @@ pub static ANALYSES: [&Analysis; 11] = [
     &modules::ANALYSIS,
     &regions::ANALYSIS,
     &launches::ANALYSIS,
+    &functions::ANALYSIS,
 ];

@@ -93,6 +93,9 @@ pub enum AnalysisError {
         /// What there is.
         known: Vec<String>,
     },
+    /// A part is asked for by steps or times, of sums that have none.
+    #[error("a profile of functions has no steps and no times to choose by")]
+    NoTimes,
     /// The cache folder cannot be used.
     #[error("cannot use the cache: {source}")]
     Cache {
@@ -183,6 +186,7 @@ impl AnalysisError {
             | Self::NoSuchSource { .. }
             | Self::NoSuchGrouping { .. }
             | Self::NoSuchStep { .. }
+            | Self::NoTimes
             | Self::Write { .. } => Exit::Usage,
         }
     }
@@ -243,6 +247,7 @@ impl Hint for AnalysisError {
             Self::Write { .. } => "name a file in a folder that can be written; for several recordings name a folder: `-o parts/`".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
+            Self::NoTimes => "leave out `--step`, `--from` and `--to`; `stepscope functions` shows all of it".into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),
             Self::Cache { .. } => {
                 "`--no-cache` works without one, `--store DIR` keeps the result where you say, and STEPSCOPE_CACHE names \

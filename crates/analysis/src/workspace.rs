@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions, QueryResult};
 use stepscope_ingest::{Ingested, Options, Progress};
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Report, SourceId, SourceRecord, SourceSummary};
+use stepscope_model::{Part, Report, SourceId, SourceRecord, SourceSummary};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
@@ -117,11 +117,22 @@ impl Workspace {
             let known = analysis.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
             return Err(AnalysisError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
         }
-        (analysis.answer)(&self.asking(question)?)
+        let asking = self.asking(question)?;
+        let mut report = (analysis.answer)(&asking)?;
+        if !analysis.reads_profiles() && asking.sources.iter().all(|source| source.is_profile()) {
+            let command = question.in_command("stepscope functions");
+            let text =
+                format!("This is a profile of Python functions, which has no {}: see `{command}`.", analysis.name);
+            report.parts.insert(0, Part::Text(text.into()));
+        }
+        Ok(report)
     }
 
     /// Writes a part of the run as traces that any viewer opens.
     pub fn trim(&self, question: &Question, output: &Path) -> Result<Vec<Trimmed>, AnalysisError> {
+        if self.is_profile() {
+            return Err(AnalysisError::NoTimes);
+        }
         crate::trim::trim(&self.asking(question)?, output)
     }
 
@@ -188,12 +199,23 @@ impl Workspace {
 
     /// Threads, streams and lanes.
     pub fn tracks(&self) -> Result<Report, AnalysisError> {
-        views::tracks::report(&self.engine)
+        let mut report = views::tracks::report(&self.engine)?;
+        if self.is_profile() {
+            let text = "A profile of Python functions has sums and no times of day, so there are no tracks.";
+            report.parts.insert(0, Part::Text(text.into()));
+        }
+        Ok(report)
     }
 
     /// Trace health of these recordings.
     pub fn health(&self, rank: Option<u32>, window: Option<u32>) -> Result<Report, AnalysisError> {
         views::health::report(&self.engine, &self.sources_of(rank, window)?)
+    }
+
+    /// Whether it is nothing but profiles of functions, without events, steps and tracks.
+    #[must_use]
+    pub fn is_profile(&self) -> bool {
+        self.sources.iter().all(SourceRecord::is_profile)
     }
 
     /// Every figure of one source, as JSON.

@@ -6,16 +6,21 @@ use std::fmt;
 use stepscope_model::warning::WarningCode;
 
 use crate::chrome::ScannedArgs;
+use crate::function::FunctionTotals;
 
 /// Takes what a reader finds, in the order of the file.
 ///
-/// Every element of the event list arrives exactly once: as an `event`, or as a `warning` whose code is a loss.
+/// Every element of the event list arrives exactly once: as an `event`, or as a `warning` whose code is a loss. A profile
+/// of functions has a list of these instead, whose elements arrive as a `function` or as a loss.
 pub trait TraceSink {
     /// An entry of the header, before or after the events; a later one of the same key replaces the earlier.
     fn header(&mut self, key: &str, value: &Value<'_>);
 
     /// One event.
     fn event(&mut self, event: &Event<'_>);
+
+    /// One function of a profile that adds up calls.
+    fn function(&mut self, _function: &FunctionTotals) {}
 
     /// Something that was not right. A code that is a loss stands for one element of the event list.
     fn warning(&mut self, warning: &Warning<'_>);

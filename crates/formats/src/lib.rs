@@ -1,13 +1,15 @@
-//! Readers of trace formats: bytes in, events out. And one writer: events in, a Chrome trace out.
+//! Readers of trace formats: bytes in, events or totals of functions out. And one writer: events in, a Chrome trace out.
 //!
 //! A format is one file with an `impl Format` and one line in `FORMATS`. Formats are recognised by content, never by
 //! file name. Readers stream: they hold a bounded piece of the input, whatever its size.
 
 mod chrome;
 mod chrome_writer;
+mod cprofile;
 mod eight_bytes;
 mod error;
 mod event;
+mod function;
 mod inflate;
 mod looks_like;
 mod number;
@@ -18,6 +20,7 @@ mod registry;
 pub use chrome_writer::{ChromeEvent, ChromeWriter, JsonValue};
 pub use error::FormatError;
 pub use event::{Args, Event, TraceSink, Value, Warning};
+pub use function::{CallerTotals, Function, FunctionTotals};
 pub use looks_like::LooksLike;
 pub use number::microseconds_to_ns;
 pub use registry::{Confidence, FORMATS, Format, Limits, ReadSummary, read_trace};

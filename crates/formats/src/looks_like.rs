@@ -19,8 +19,8 @@ pub enum LooksLike {
     Json,
     /// A Python pickle, such as a memory snapshot of PyTorch.
     Pickle,
-    /// Statistics of Python's `cProfile`.
-    CProfile,
+    /// Data of Python's `marshal` that is no profile, or a profile of Python 2.
+    Marshal,
     /// A tar archive.
     Tar,
     /// A zip archive.
@@ -50,7 +50,7 @@ impl LooksLike {
             }
             _ if head.starts_with(b"SQLite format 3\0") => return Self::Sqlite,
             _ if head.get(257..262) == Some(b"ustar") => return Self::Tar,
-            [b'{' | 0xfb, b'(' | 0xa8 | 0xa9 | b')', ..] if is_binary => return Self::CProfile,
+            [b'{' | 0xfb, b'(' | 0xa8 | 0xa9 | b')', ..] if is_binary => return Self::Marshal,
             _ if is_binary => return Self::Binary,
             _ => {}
         }
@@ -82,7 +82,7 @@ impl LooksLike {
                 "a Chrome trace is an object with a list `traceEvents`, or a list of events with `ph` and `ts`"
             }
             Self::Pickle => "a memory snapshot is not a trace; `prof.export_chrome_trace(path)` writes one",
-            Self::CProfile => "record with PyTorch's profiler; `prof.export_chrome_trace(path)` writes a trace",
+            Self::Marshal => "`python -m cProfile -o script.prof script.py` of Python 3 writes a profile that is read",
             Self::Tar | Self::Zip => "unpack it and open the traces inside",
             Self::OtherCompression => "unpack it first; Stepscope reads plain and gzip files",
             Self::Sqlite => "record with PyTorch's profiler; databases of Nsight Systems are not read",
@@ -103,7 +103,7 @@ impl fmt::Display for LooksLike {
             Self::JsonList => "a JSON list of something else than events",
             Self::Json => "JSON of another kind",
             Self::Pickle => "a Python pickle",
-            Self::CProfile => "statistics of Python's cProfile",
+            Self::Marshal => "marshal data of Python that is no profile of Python 3",
             Self::Tar => "a tar archive",
             Self::Zip => "a zip archive",
             Self::OtherCompression => "data compressed with something else than gzip",
@@ -130,7 +130,7 @@ mod tests {
         check(b"\x28\xb5\x2f\xfd\0", LooksLike::OtherCompression);
         check(b"SQLite format 3\0", LooksLike::Sqlite);
         check(b"\x0a\x12\x08\x01\x12\x0c/host:CPU", LooksLike::Binary);
-        check(b"{\xa9\x03\xda\x01~\0", LooksLike::CProfile);
+        check(b"{\xa9\x03\xda\x01~\0", LooksLike::Marshal);
         check(b" {\"schema\": \"1.0.1\", \"pid\": 1, \"nodes\": [", LooksLike::ExecutionTrace);
         check(b"{\"rocprofiler-sdk-tool\": [{", LooksLike::Rocprof);
         check(b"{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\"", LooksLike::Speedscope);

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 use crate::chrome::ChromeTrace;
+use crate::cprofile::CProfile;
 use crate::error::FormatError;
 use crate::event::TraceSink;
 use crate::inflate::Inflate;
@@ -73,12 +74,12 @@ pub struct ReadSummary {
     /// Plain bytes.
     pub bytes_plain: u64,
     /// Notes: `gzip_truncated`, `gzip_corrupt`, `gzip_expansion_capped`, `invalid_utf8`, `json_truncated`, `bare_array`,
-    /// `recording_truncated`, `recording_damaged`, `not_recorded`.
+    /// `recording_truncated`, `recording_damaged`, `not_recorded`, `marshal_truncated`, `marshal_broken`, in this order.
     pub notes: Vec<&'static str>,
 }
 
 /// Every format.
-pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Recording];
+pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Recording, &CProfile];
 
 /// Plain bytes that formats get to recognise a trace.
 const HEAD_BYTES: u64 = 64 << 10;

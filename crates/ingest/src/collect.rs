@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepscope_formats::{Event, TraceSink, Value, Warning, microseconds_to_ns};
+use stepscope_formats::{Event, FunctionTotals, TraceSink, Value, Warning, microseconds_to_ns};
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
@@ -10,6 +10,7 @@ use stepscope_model::{Kind, Phase};
 use crate::args::{ArgSplitter, rest_json};
 use crate::counts::{Counts, Place, plain};
 use crate::error::IngestError;
+use crate::functions::Functions;
 use crate::header::Header;
 use crate::identity::{canonical, integer};
 use crate::names::{NameFacts, Names};
@@ -39,6 +40,7 @@ pub(crate) struct Records {
     pub flows: Sorter<MomentKey>,
     pub counters: Sorter<MomentKey>,
     pub memory: Sorter<MomentKey>,
+    pub functions: Functions,
     /// Start of the first and end of the last complete event.
     pub time_range: Option<(i64, i64)>,
     /// The first and the last time of all.
@@ -105,6 +107,7 @@ impl<'a> Collector<'a> {
             flows: Sorter::new(scratch),
             counters: Sorter::new(scratch),
             memory: Sorter::new(scratch),
+            functions: Functions::new(scratch),
             time_range: None,
             times: None,
         };
@@ -348,6 +351,13 @@ impl TraceSink for Collector<'_> {
     fn event(&mut self, event: &Event<'_>) {
         if self.error.is_none() {
             self.error = self.take(event).err();
+        }
+    }
+
+    fn function(&mut self, function: &FunctionTotals) {
+        if self.error.is_none() {
+            self.records.counts.events_in += 1;
+            self.error = self.records.functions.push(function, &mut self.records.strings).err();
         }
     }
 

@@ -115,7 +115,7 @@ fn file_run_name(path: &Path) -> String {
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut stem = name.as_str();
-    for suffix in [".gz", ".json", ".trace", ".pt", ".stepscope"] {
+    for suffix in [".gz", ".json", ".trace", ".pt", ".stepscope", ".prof", ".pstats"] {
         stem = stem.strip_suffix(suffix).unwrap_or(stem);
     }
     if stem.is_empty() { name } else { stem.to_owned() }
@@ -146,6 +146,7 @@ mod tests {
         for (name, want) in [
             ("a/host_12.17.pt.trace.json.gz", "host_12.17"),
             ("trace.json", "trace"),
+            ("train.prof", "train"),
             ("-", "stdin"),
             (".json", ".json"),
         ] {

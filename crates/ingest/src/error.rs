@@ -47,8 +47,10 @@ pub enum IngestError {
     Damaged {
         /// What is broken.
         damage: String,
-        /// Events that are whole all the same.
+        /// Elements that are whole all the same.
         kept: u64,
+        /// What they are called.
+        element: &'static str,
         /// The file and where in it.
         location: String,
     },
@@ -117,8 +119,8 @@ impl Hint for IngestError {
             Self::SameRankTwice { .. } => {
                 "they are probably different runs: give one folder a run, or use `--separate-runs`".into()
             }
-            Self::Damaged { kept, .. } => format!(
-                "{kept} events are complete and are kept without `--strict`; the job was probably killed while writing"
+            Self::Damaged { kept, element, .. } => format!(
+                "{kept} {element}s are complete and are kept without `--strict`; the job was probably killed while writing"
             )
             .into(),
             Self::Spill { .. } => {

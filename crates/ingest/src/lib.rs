@@ -8,7 +8,7 @@
 //! turns events into records that a `sorter` brings into order, `pair` joins beginnings and ends. `derive` walks over
 //! the spans once (`nest`, `points`) and joins what belongs together (`link`, `graph`, `forward`, `steps`, `health`);
 //! `write` walks over them a second time, puts everything into tables and adds up what is asked for most (`rollups`,
-//! `tiles`).
+//! `tiles`). A profile of functions has no times to derive from: `functions` takes it straight to its tables.
 //!
 //! Memory is bounded by a limit, not by the trace: whatever grows with the trace is in a `sorter`, a `late` column or
 //! the bounded table of `strings`, and moves to files beside the store past the limit.
@@ -24,6 +24,7 @@ mod device_use;
 mod discover;
 mod error;
 mod forward;
+mod functions;
 mod graph;
 mod groups;
 mod header;

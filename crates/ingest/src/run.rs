@@ -140,8 +140,8 @@ impl<'a> RunJob<'a> {
             result => result?,
         };
         if let (true, Some(damage)) = (self.options.strict, recording.damage()) {
-            let (kept, location) = (recording.kept_events(), recording.location());
-            return Err(IngestError::Damaged { damage, kept, location });
+            let (kept, element, location) = (recording.kept_events(), recording.element(), recording.location());
+            return Err(IngestError::Damaged { damage, kept, element, location });
         }
         let record = match self.sources.iter().find(|source| source.digest == recording.digest()) {
             Some(same) => {
@@ -194,12 +194,16 @@ impl<'a> RunJob<'a> {
         if let Some(rank) = rank_in_name(recording.path()) {
             return (rank, RankFrom::FileName);
         }
+        // It tells of a whole program, so it is another recording of the same rank rather than another rank.
+        if recording.is_profile() {
+            return (0, RankFrom::Order);
+        }
         let worker = worker_in_name(recording.path());
         let known = self
             .sources
             .iter()
             .find(|source| source.rank_from == RankFrom::Order && worker_in_name(Path::new(&source.path)) == worker);
-        let is_taken = |rank: &u32| self.sources.iter().any(|source| source.id.rank == *rank);
+        let is_taken = |rank: &u32| self.sources.iter().any(|source| source.id.rank == *rank && !source.is_profile());
         let free = || (0..=u32::MAX).find(|rank| !is_taken(rank)).unwrap_or(0);
         let rank = known.map_or_else(free, |source| source.id.rank);
         (rank, RankFrom::Order)

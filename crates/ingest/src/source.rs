@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_formats::{FormatError, Limits, read_trace};
+use stepscope_model::source::element_of;
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
 use stepscope_model::warning::damage;
-use stepscope_model::{RankFrom, SourceId, SourceRecord};
+use stepscope_model::{CPROFILE, RankFrom, SourceId, SourceRecord};
 use stepscope_store::{SourceWriter, Store};
 use twox_hash::XxHash3_128;
 
@@ -53,6 +54,7 @@ pub(crate) struct Recording {
     pub flows: Sorted<MomentKey>,
     pub counters: Sorted<MomentKey>,
     pub memory: Sorted<MomentKey>,
+    functions: Sorted<u64>,
     time_range: Option<(i64, i64)>,
     pub scratch: Arc<Scratch>,
 }
@@ -87,7 +89,8 @@ pub(crate) fn read(
         return Err(IngestError::TooManyEvents { limit: SpanId::MAX_SPANS, path: path.to_owned() });
     }
     let hashing = input.into_inner();
-    let Records { strings, tracks, header, counts, spans, flows, counters, memory, time_range, .. } = records;
+    let Records { strings, tracks, header, counts, spans, flows, counters, memory, functions, time_range, .. } =
+        records;
     let span_count = spans.count();
     let moments = || Ok::<_, IngestError>((flows.finish()?, counters.finish()?, memory.finish()?));
     let (moments, spans) = both(moments, || spans.finish());
@@ -108,6 +111,7 @@ pub(crate) fn read(
         flows,
         counters,
         memory,
+        functions: functions.finish()?,
         time_range,
         scratch,
     })
@@ -139,10 +143,22 @@ impl Recording {
         self.time_range.map(|(first, last)| (first + base, last + base))
     }
 
+    /// Whether it is a profile of functions, without times of day.
+    #[must_use]
+    pub(crate) fn is_profile(&self) -> bool {
+        self.format == CPROFILE
+    }
+
+    /// What an element of the file is called.
+    #[must_use]
+    pub(crate) fn element(&self) -> &'static str {
+        element_of(self.format)
+    }
+
     /// What is broken or lost, in words; `None` when the trace is whole.
     #[must_use]
     pub(crate) fn damage(&self) -> Option<String> {
-        damage(&self.notes, self.counts.lost())
+        damage(&self.notes, self.counts.lost(), self.element())
     }
 
     /// Events that have a row or belong to one.
@@ -180,6 +196,7 @@ impl Recording {
         let tiles = || Tiles::new(&self.scratch, tables.writer, id, &self.strings, &self.tracks);
         let tiles = extras.tiles.then(tiles).transpose()?;
         tables.spans(stream, &self.strings, &derivation, rollups, tiles, &mut watch)?;
+        tables.functions(&self.functions, &self.strings)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::args::SPAN_ARG_COLUMNS;
-use stepscope_model::tables::{COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS};
+use stepscope_model::tables::{
+    COUNTERS, FLOWS, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS,
+};
 use stepscope_model::{SourceId, Table};
 use stepscope_store::SourceWriter;
 
 use crate::counts::Counts;
 use crate::derive::Derivation;
 use crate::error::IngestError;
+use crate::functions;
 use crate::health::Figure;
 use crate::link::OperatorTime;
 use crate::nest::Nest;
@@ -19,7 +22,7 @@ use crate::rollups::{Derived, Rollups};
 use crate::row::Field;
 use crate::rows::Rows;
 use crate::rules::{CommRule, ForwardRule};
-use crate::sorter::Reader;
+use crate::sorter::{Reader, Sorted};
 use crate::steps::Steps;
 use crate::stream::SpanStream;
 use crate::strings::Strings;
@@ -234,6 +237,10 @@ impl Tables<'_> {
             .text(flow.id_text, texts)
             .i64(id(span))
             .end_row()
+    }
+
+    pub(crate) fn functions(&mut self, functions: &Sorted<u64>, strings: &Strings) -> Result<(), IngestError> {
+        functions::write(functions, self.rows(&FUNCTIONS, strings)?, self.rows(&FUNCTION_CALLS, strings)?)
     }
 
     pub(crate) fn steps(&mut self, steps: &Steps, strings: &Strings) -> Result<(), IngestError> {

@@ -36,7 +36,7 @@ pub use report::{
 };
 pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
-pub use source::{Device, RankFrom, SourceId, SourceRecord};
+pub use source::{CPROFILE, Device, RankFrom, SourceId, SourceRecord};
 pub use timeline::{
     SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep,
     TimelineTrack,

@@ -34,6 +34,10 @@ pub const SAMPLES_NOT_RECORDED: &str = "samples not recorded";
 pub const UNSUPPORTED_EVENT_KIND: &str = "unsupported event kind";
 /// The tables of sums were left out when the trace was read.
 pub const NO_ROLLUPS: &str = "sums were left out at ingest";
+/// The profiler saw a function that was never called.
+pub const NEVER_CALLED: &str = "never called";
+/// Nothing that was recorded calls the function, or is called by it.
+pub const NO_CALLER: &str = "no call recorded";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 
@@ -44,7 +48,7 @@ pub fn argument_not_recorded(argument: &str) -> String {
 }
 
 /// Every reason, and what it means.
-pub static NULL_REASONS: [(&str, &str); 20] = [
+pub static NULL_REASONS: [(&str, &str); 22] = [
     (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
     (NO_COMPLETE_STEP, "every step is cut off, so there is no window to measure in"),
     (NO_COMMUNICATION, "the recording has no communication kernel"),
@@ -63,6 +67,8 @@ pub static NULL_REASONS: [(&str, &str); 20] = [
     (SAMPLES_NOT_RECORDED, "nobody told the profiler how many samples the step works on"),
     (UNSUPPORTED_EVENT_KIND, "the recording has none of the events that the figure is made of"),
     (NO_ROLLUPS, "the trace was read without the sums that the figure needs"),
+    (NEVER_CALLED, "the profiler saw the function, but no call of it"),
+    (NO_CALLER, "nothing that was recorded calls the function, or is called by it"),
     (FILE_TRUNCATED, "the file broke off before the value"),
     ("argument not recorded: <name>", "the profiler did not record an argument that the figure needs"),
 ];

@@ -149,6 +149,9 @@ pub struct Table {
     pub total: Option<Vec<Cell>>,
     /// The column that the rows are sorted by, for the arrow in its header; a leading `-` says from the largest.
     pub sorted_by: Option<String>,
+    /// Names that `--sort` takes besides those of columns, and the columns behind them, separated by commas.
+    #[serde(skip)]
+    pub sort_keys: &'static [(&'static str, &'static str)],
     /// Rows that a limit left out.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub left_out: LeftOut,

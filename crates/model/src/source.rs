@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// The format of a profile that adds up the calls of functions, and has no times of day.
+pub const CPROFILE: &str = "cprofile";
+
 /// Which recording a row came from, inside a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceId {
@@ -126,9 +129,21 @@ impl SourceRecord {
     #[must_use]
     pub fn damage_notice(&self) -> Option<String> {
         let lost = self.lost_events();
-        let damage = crate::warning::damage(&self.notes, lost)?;
-        let kept = self.events_in - lost;
-        Some(format!("{}: {damage}; {kept} complete events were kept (--strict refuses)", self.path))
+        let damage = crate::warning::damage(&self.notes, lost, self.element())?;
+        let (kept, element) = (self.events_in - lost, self.element());
+        Some(format!("{}: {damage}; {kept} complete {element}s were kept (--strict refuses)", self.path))
+    }
+
+    /// Whether it is a profile of functions: sums without times of day.
+    #[must_use]
+    pub fn is_profile(&self) -> bool {
+        self.format == CPROFILE
+    }
+
+    /// What an element of the input is called.
+    #[must_use]
+    pub fn element(&self) -> &'static str {
+        element_of(&self.format)
     }
 
     /// Whether it has steps to add up, but was read without the sums (`--without rollups`).
@@ -143,4 +158,10 @@ impl SourceRecord {
     pub fn event_rows(&self) -> u64 {
         crate::tables::EVENT_TABLES.iter().filter_map(|table| self.rows.get(table.name)).sum()
     }
+}
+
+/// What an element of an input of that format is called.
+#[must_use]
+pub fn element_of(format: &str) -> &'static str {
+    if format == CPROFILE { "function" } else { "event" }
 }

@@ -3,6 +3,8 @@
 mod collectives;
 mod counters;
 mod flows;
+mod function_calls;
+mod functions;
 mod health;
 mod ingest_warnings;
 mod kernel_rollup;
@@ -19,6 +21,8 @@ mod tracks;
 pub use collectives::COLLECTIVES;
 pub use counters::COUNTERS;
 pub use flows::FLOWS;
+pub use function_calls::FUNCTION_CALLS;
+pub use functions::FUNCTIONS;
 pub use health::HEALTH;
 pub use ingest_warnings::INGEST_WARNINGS;
 pub use kernel_rollup::KERNEL_ROLLUP;
@@ -35,7 +39,7 @@ pub use tracks::TRACKS;
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 15] = [
+pub static TABLES: [&Table; 17] = [
     &SPANS,
     &TRACKS,
     &COUNTERS,
@@ -49,12 +53,14 @@ pub static TABLES: [&Table; 15] = [
     &LAUNCHES,
     &COLLECTIVES,
     &TILES,
+    &FUNCTIONS,
+    &FUNCTION_CALLS,
     &INGEST_WARNINGS,
     &HEALTH,
 ];
 
 /// The tables whose rows stand for elements of the input: `events_in` = their rows + what was dropped.
-pub static EVENT_TABLES: [&Table; 4] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS];
+pub static EVENT_TABLES: [&Table; 5] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS, &FUNCTIONS];
 
 /// The tables that ingest adds up from the others, and leaves out with `--without rollups`.
 pub static ROLLUPS: [&Table; 6] = [&STEP_BREAKDOWN, &STEP_DEVICES, &OP_ROLLUP, &KERNEL_ROLLUP, &LAUNCHES, &COLLECTIVES];

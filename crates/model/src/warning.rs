@@ -24,7 +24,7 @@ macro_rules! warning_codes {
 }
 
 warning_codes! {
-    BROKEN_EVENT, "broken_event", true, "The event is not valid JSON; reading went on at the next one.";
+    BROKEN_EVENT, "broken_event", true, "The event is not valid; JSON is read on from the next one.";
     CUT_EVENT, "cut_event", true, "The file ends inside the event.";
     EVENT_TOO_LONG, "event_too_long", true, "The event, or a text in it, is longer than the limit.";
     EVENT_TOO_DEEP, "event_too_deep", true, "The event nests deeper than the limit.";
@@ -44,14 +44,15 @@ warning_codes! {
     OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
 }
 
-/// What is broken about a trace, in words: by its notes and the number of events it lost. `None` when it is whole.
+/// What is broken about a trace, in words: by its notes and the number of events it lost, or of what its elements are
+/// called. `None` when it is whole.
 #[must_use]
-pub fn damage(notes: &[String], lost_events: u64) -> Option<String> {
+pub fn damage(notes: &[String], lost_events: u64, element: &str) -> Option<String> {
     let mut words: Vec<String> = notes.iter().filter_map(|note| note_words(note)).map(str::to_owned).collect();
     match lost_events {
         0 => {}
-        1 => words.push("1 event is lost".to_owned()),
-        lost => words.push(format!("{lost} events are lost")),
+        1 => words.push(format!("1 {element} is lost")),
+        lost => words.push(format!("{lost} {element}s are lost")),
     }
     (!words.is_empty()).then(|| words.join(", "))
 }
@@ -65,6 +66,8 @@ fn note_words(note: &str) -> Option<&'static str> {
         "recording_truncated" => Some("the recording ends early"),
         "recording_damaged" => Some("a part of the recording is damaged"),
         "not_recorded" => Some("the recorder had no room for some regions"),
+        "marshal_truncated" => Some("profile ends early"),
+        "marshal_broken" => Some("profile is damaged, and what follows cannot be read"),
         _ => None,
     }
 }

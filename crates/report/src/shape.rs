@@ -34,6 +34,8 @@ pub struct ShapeError {
     pub report: String,
     /// The columns that exist.
     pub columns: Vec<String>,
+    /// Other names that the option takes.
+    pub sort_keys: Vec<&'static str>,
 }
 
 impl fmt::Display for ShapeError {
@@ -49,7 +51,8 @@ impl Hint for ShapeError {
         let nearest = self.columns.iter().map(|column| (distance(&self.name, column), column)).min();
         let guess = nearest.filter(|(distance, _)| *distance <= 2 + self.name.len() / 5);
         let guess = guess.map_or(String::new(), |(_, column)| format!("did you mean {column}?\n"));
-        Some(format!("{guess}columns: {}", self.columns.join(", ")).into())
+        let keys = if self.sort_keys.is_empty() { "" } else { "\norders: " };
+        Some(format!("{guess}columns: {}{keys}{}", self.columns.join(", "), self.sort_keys.join(", ")).into())
     }
 }
 
@@ -78,10 +81,15 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
         table.total = None;
     }
     if let Some(sort) = &shape.sort {
-        let (name, reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |name| (name, true));
-        let column = find(table, name, "--sort", report)?;
-        table.rows.sort_by(|a, b| compare(&a[column], &b[column], reverse));
-        let sign = if reverse { "-" } else { "" };
+        let order = order(table, sort, report)?;
+        table.rows.sort_by(|a, b| {
+            let then = |so_far: Ordering, &(column, down): &(usize, bool)| {
+                so_far.then_with(|| compare(&a[column], &b[column], down))
+            };
+            order.iter().fold(Ordering::Equal, then)
+        });
+        let (column, down) = order[0];
+        let sign = if down { "-" } else { "" };
         table.sorted_by = Some(format!("{sign}{}", table.columns[column].name));
         move_bar(table, column);
     }
@@ -109,6 +117,21 @@ fn apply_to_table(table: &mut ReportTable, shape: &Shape, report: &str) -> Resul
         };
     }
     Ok(())
+}
+
+/// The columns that a name stands for, and whether the largest of each comes first. A leading `-` asks for that, which
+/// some of the names of a table do by themselves.
+fn order(table: &ReportTable, sort: &str, report: &str) -> Result<Vec<(usize, bool)>, ShapeError> {
+    let signed = |name: &str| name.strip_prefix('-').map_or((name.to_owned(), false), |name| (name.to_owned(), true));
+    let (name, down) = signed(sort);
+    let columns = match table.sort_keys.iter().find(|(key, _)| *key == name) {
+        Some((_, columns)) => {
+            let is_turned = down && !columns.starts_with('-');
+            columns.split(',').map(signed).map(|(name, down)| (name, down != is_turned)).collect()
+        }
+        None => vec![(name, down)],
+    };
+    columns.into_iter().map(|(name, down)| Ok((find(table, &name, "--sort", report)?, down))).collect()
 }
 
 /// The bar belongs to the column that rows are sorted by, if that holds amounts that are shown.
@@ -167,6 +190,7 @@ fn find(table: &ReportTable, name: &str, option: &'static str, report: &str) -> 
         option,
         report: report.to_owned(),
         columns: table.columns.iter().map(|column| column.name.clone()).collect(),
+        sort_keys: if option == "--sort" { table.sort_keys.iter().map(|(key, _)| *key).collect() } else { Vec::new() },
     })
 }
 

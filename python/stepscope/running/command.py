@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import io
 import os
 import runpy
 import sys
+import types
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stepscope.errors import UsageError
 from stepscope.saying import say
 
 from .configuration import load, take_options
 from .folder import traces_folder
+from .function_profile import FunctionProfile
 from .program import begin
 from .settings import KEYS, Settings, nearest
 
@@ -36,10 +41,14 @@ examples:
   stepscope run train.py --lr 0.1                              with the defaults
   stepscope run --config train.yaml train.py                   as the section `profiling:` says
   stepscope run --profiling.unit steps --profiling.wait 10 train.py
+  stepscope run --cprofile train.py --lr 0.1                   which Python functions take the time
   stepscope run --output /data/runs train.py --profiling.active 1 --profiling.with_stack true
   stepscope run -m package.train --lr 0.1                      a module, as python -m runs it
   torchrun --nproc-per-node 4 -m stepscope run train.py        all ranks into one folder
 """
+
+#: What is switched on just before the program and off just after it.
+Around = Callable[[], AbstractContextManager[Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,16 +66,30 @@ class _Program:
             return self.name.removesuffix(".__main__").rpartition(".")[2]
         return Path(self.name).stem
 
-    def run(self) -> None:
-        """Runs it as Python does."""
+    def run(self, around: Around) -> None:
+        """Runs it as Python does, with something around it."""
         path = os.path.abspath(self.name)
         sys.argv = [self.name if self.is_module else path, *self.arguments]
         if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
             sys.path[0] = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(path))
         if self.is_module:
-            runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+            with around():
+                runpy.run_module(self.name, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(path, run_name="__main__")
+            _run_script(path, around)
+
+
+def _run_script(path: str, around: Around) -> None:
+    with io.open_code(path) as source:
+        code = compile(source.read(), path, "exec")
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=path, __builtins__=__builtins__)
+    before, sys.modules["__main__"] = sys.modules["__main__"], main
+    try:
+        with around():
+            exec(code, main.__dict__)
+    finally:
+        sys.modules["__main__"] = before
 
 
 def main(arguments: list[str]) -> int:
@@ -75,20 +98,27 @@ def main(arguments: list[str]) -> int:
         overrides, rest = take_options(arguments)
         options, unknown = _parser().parse_known_args(rest)
         if unknown:
-            near = nearest(unknown[0].partition("=")[0], ["--config", "--output", "--help", "--profiling."])
+            known = ["--config", "--output", "--cprofile", "--help", "--profiling."]
+            near = nearest(unknown[0].partition("=")[0], known)
             near = "--profiling.KEY" if near == "--profiling." else near
             meant = f"did you mean `{near}`? " if near else ""
             hint = f"{meant}options of the script stand behind it; see stepscope run --help"
             raise UsageError(f"unknown option `{unknown[0]}`", "stepscope run", hint)
         program = _program(options.module, options.script)
+        if options.cprofile and overrides:
+            hint = "--profiling.KEY is about torch's profiler: leave out one of the two"
+            raise UsageError(f"--cprofile does not go with --profiling.{overrides[0].key}", "stepscope run", hint)
         config = Path(options.config) if options.config else _default_config(program)
         settings, why_off = load(config, overrides)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    folder = traces_folder(options.output, config.stem if config else program.short_name)
+    if options.cprofile:
+        profile = FunctionProfile(folder.parent / f"{program.short_name}.prof")
+        return _run(program, None, folder, profile.around)
     if settings is None:
         say(why_off)
-    folder = traces_folder(options.output, config.stem if config else program.short_name)
     return _run(program, settings, folder)
 
 
@@ -100,7 +130,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="stepscope run",
-        usage="stepscope run [--config FILE] [--output DIR] [--profiling.KEY VALUE ...] SCRIPT [ARGUMENT ...]\n"
+        usage="stepscope run [--config FILE] [--output DIR] [--cprofile | --profiling.KEY VALUE ...] "
+        "SCRIPT [ARGUMENT ...]\n"
         "       stepscope run [...] -m MODULE [ARGUMENT ...]",
         description="Profiles a Python script as it is, and writes traces for the other commands to read.",
         epilog=_EPILOG,
@@ -111,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", "-o", metavar="DIR", default="runs", help="folder for the traces (runs)")
     module_help = "run a module instead of a script, as python -m does"
     parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help=module_help)
+    parser.add_argument("--cprofile", action="store_true", help="record Python functions instead of torch's profiler")
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="the script and its arguments")
     return parser
 
@@ -142,11 +174,11 @@ def _default_config(program: _Program) -> Path | None:
     return path if path.is_file() and not program.is_module else None
 
 
-def _run(program: _Program, settings: Settings | None, folder: Path) -> int:
+def _run(program: _Program, settings: Settings | None, folder: Path, around: Around = nullcontext) -> int:
     recording = begin(settings, folder) if settings else None
     is_complete = False
     try:
-        program.run()
+        program.run(around)
         is_complete = True
         return 0
     except SystemExit:

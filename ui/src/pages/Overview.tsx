@@ -3,7 +3,7 @@ import { createMemo, For, Show, type JSX } from "solid-js";
 import { figure, figureText, numberOf } from "../format/number";
 import { shortKernelName } from "../format/kernel_name";
 import { analysis } from "../server/questions";
-import type { Cell, Report, TablePart } from "../server/types";
+import type { Cell, Missing, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { rowCount } from "../shell/counts";
@@ -12,7 +12,7 @@ import { healthFigures, lossDoubt, operatorDoubt } from "../state/health";
 import { pageAddress, type Page } from "../state/route";
 import { chosenSteps, run, scope, source, sourceKey } from "../state/session";
 import { Bar, Doubt, Ends, Null } from "../report/cells";
-import { Lede, Stat } from "../report/parts";
+import { Lede, SmallTable, Stat } from "../report/parts";
 import { cellNamed, sentence, tableNamed, texts } from "../report/table";
 import { Findings } from "./Findings";
 import { StepPanel } from "./StepPanel";
@@ -33,30 +33,57 @@ export function Overview(): JSX.Element {
               facts={headFacts(summary())}
               doubt={lossDoubt()}
             />
-            <Figures report={summary()} />
-            <div class="cols overview-grid">
-              <StepPanel summary={summary()} />
-              <Findings />
-              <TopRows
-                title="Top operators"
-                what={topUnit(tableNamed(summary(), "operators"))}
-                page="operators"
-                table={tableNamed(summary(), "operators")}
-                doubt={operatorDoubt()}
-              />
-              <TopRows
-                title="Top kernels"
-                what="total"
-                page="kernels"
-                table={tableNamed(summary(), "kernels")}
-                doubt={lossDoubt()}
-              />
-              <HealthPanel note={texts(summary()).find((text) => text.label === "health")?.text} />
-            </div>
+            <Show when={tableNamed(summary(), "functions")} fallback={<StepsAndDevices summary={summary()} />}>
+              {(functions) => <FunctionsPanel table={functions()} missing={summary().missing} />}
+            </Show>
           </>
         )}
       </Answer>
     </div>
+  );
+}
+
+/** What a trace of events is made of. */
+function StepsAndDevices(props: { summary: Report }): JSX.Element {
+  return (
+    <>
+      <Figures report={props.summary} />
+      <div class="cols overview-grid">
+        <StepPanel summary={props.summary} />
+        <Findings />
+        <TopRows
+          title="Top operators"
+          what={topUnit(tableNamed(props.summary, "operators"))}
+          page="operators"
+          table={tableNamed(props.summary, "operators")}
+          doubt={operatorDoubt()}
+        />
+        <TopRows
+          title="Top kernels"
+          what="total"
+          page="kernels"
+          table={tableNamed(props.summary, "kernels")}
+          doubt={lossDoubt()}
+        />
+        <HealthPanel note={texts(props.summary).find((text) => text.label === "health")?.text} />
+      </div>
+    </>
+  );
+}
+
+/** What a profile of functions is made of: it has neither steps nor devices. */
+function FunctionsPanel(props: { table: TablePart; missing: Missing[] }): JSX.Element {
+  return (
+    <section class="panel">
+      <header>
+        <h2>Functions</h2>
+        <span class="what">those with the most time in all they call</span>
+        <a class="more plain-link" href={pageAddress("functions")}>
+          all
+        </a>
+      </header>
+      <SmallTable table={props.table} missing={props.missing} />
+    </section>
   );
 }
 

@@ -112,6 +112,21 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
     empty: { title: "No launches in this recording", why: "Launches are recorded with the activity of the device." },
     statement: "SELECT * FROM launches\nLIMIT 100",
   },
+  functions: {
+    analysis: "functions",
+    noun: "functions",
+    groups: [
+      ["caller", "+ caller"],
+      ["callee", "+ callee"],
+    ],
+    hasValues: false,
+    empty: {
+      title: "No profile of functions in this recording",
+      why: "Functions are recorded by Python's own profiler, which adds up calls.",
+      code: "stepscope run --cprofile train.py",
+    },
+    statement: "SELECT * FROM functions\nORDER BY cumtime_ns DESC",
+  },
   regions: {
     analysis: "regions",
     noun: "regions",

@@ -22,6 +22,8 @@ export function rowCount(page: Page): number | undefined {
       return source()?.rows.collectives;
     case "memory":
       return source()?.rows.memory_events;
+    case "functions":
+      return source()?.rows.functions;
     case "distributed":
       return ranks().length > 1 ? ranks().length : 0;
     default:

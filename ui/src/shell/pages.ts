@@ -22,6 +22,7 @@ export const RAIL: PageGroup[] = [
       { page: "transfers", label: "Transfers", icon: "transfers", key: "x" },
       { page: "communication", label: "Communication", icon: "communication", key: "c" },
       { page: "memory", label: "Memory", icon: "memory", key: "y" },
+      { page: "functions", label: "Functions", icon: "functions", key: "f" },
     ],
   },
   {
@@ -48,4 +49,5 @@ export const PAGE_OF_COMMAND: Record<string, Page> = {
   memory: "memory",
   launches: "launches",
   regions: "regions",
+  functions: "functions",
 };

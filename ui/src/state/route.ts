@@ -15,6 +15,7 @@ export const PAGES = [
   "steps",
   "launches",
   "regions",
+  "functions",
   "distributed",
   "compare",
   "sql",

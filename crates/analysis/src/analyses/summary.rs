@@ -1,6 +1,7 @@
 //! The answer on one screen: devices, steps, where their time goes, top operators and kernels, findings, health.
 
 mod compute;
+mod profile;
 
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{
@@ -40,6 +41,9 @@ const SHOWN_DEVICES: usize = 8;
 const DRAWN_STEPS: usize = 8;
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    if asking.sources.iter().all(|source| source.is_profile()) {
+        return profile::answer(asking);
+    }
     let (steps, facts) = steps_and_facts(asking)?;
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
@@ -92,14 +96,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 type Grades = std::collections::BTreeMap<stepscope_model::SourceId, Standing>;
 
 fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<Text, AnalysisError> {
-    let asked = || asking.sources.iter().filter_map(|source| grades.get(&source.id));
-    let right = match &asking.sources[..] {
-        [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |known| &known.grade)),
-        sources => {
-            let good = asked().filter(|known| known.grade == "good").count();
-            format!("trace health: good in {good} of {}", sources.len())
-        }
-    };
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let length = |source: &&SourceRecord| Some(source.last_event_ns? - source.first_event_ns?);
     let longest = asking.sources.iter().filter_map(length).max().unwrap_or(0);
@@ -110,7 +106,20 @@ fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<T
         Some(format!("{} events", words::count(events as i64))),
     ];
     let second = second.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    Ok(Text { text: format!("{}\n{second}", name_of(asking)), right: Some(right), ..Text::default() })
+    Ok(head_text(asking, grades, &second))
+}
+
+/// The name of the run with facts below it, and its health at the right end.
+fn head_text(asking: &Asking<'_>, grades: &Grades, facts: &str) -> Text {
+    let right = match &asking.sources[..] {
+        [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |known| &known.grade)),
+        sources => {
+            let asked = sources.iter().filter_map(|source| grades.get(&source.id));
+            let good = asked.filter(|known| known.grade == "good").count();
+            format!("trace health: good in {good} of {}", sources.len())
+        }
+    };
+    Text { text: format!("{}\n{facts}", name_of(asking)), right: Some(right), ..Text::default() }
 }
 
 /// The run, and which of its recordings.
@@ -344,7 +353,7 @@ fn health_reason(asking: &Asking<'_>, grades: &Grades) -> Option<String> {
     let Standing { grade, unexplained_ratio, .. } = grades.get(&source.id)?;
     let unexplained = unexplained_ratio.filter(|ratio| *ratio > 0.0);
     let lacks = || unexplained.map(|ratio| format!("{} of device time has no operator or graph", words::ratio(ratio)));
-    let reason = damage(&source.notes, source.lost_events()).or_else(lacks)?;
+    let reason = damage(&source.notes, source.lost_events(), source.element()).or_else(lacks)?;
     Some(format!("{grade}: {reason}"))
 }
 

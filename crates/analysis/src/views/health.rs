@@ -34,9 +34,20 @@ pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Repor
     let mut by_source = read(engine)?;
     by_source.retain(|id, _| sources.iter().any(|source| source.id == *id));
     let columns = ["rank", "window", "figure", "value", "reason", "meaning"].map(ReportColumn::named).to_vec();
+    for source in sources.iter().filter(|source| source.is_profile()) {
+        if let Some(figures) = by_source.get_mut(&source.id) {
+            figures.retain(|name, _| is_of_profile(name));
+        }
+    }
     let rows = by_source.iter().flat_map(|(id, figures)| rows(*id, figures)).collect();
     let table = ReportTable::rows(columns, rows);
     Ok(Report::new("health", vec![Part::Text(summary(&by_source, sources).into()), Part::Table(table)]))
+}
+
+/// Whether a figure means something for a profile of functions, which has no devices, steps or times of day.
+fn is_of_profile(name: &str) -> bool {
+    ["grade", "lost_events", "dropped_bad_time"].contains(&name)
+        || ["lost.", "warnings."].iter().any(|group| name.starts_with(group))
 }
 
 /// The grade of each recording, and the figures that a line shows.
@@ -119,15 +130,17 @@ fn sentence(source: &SourceRecord, figures: &Figures) -> String {
         lost => format!("{} lost", words::count(lost)),
     };
     let (device, unlinked) = (count("device_events"), count("unlinked_device_events"));
-    let linked = if device == 0 {
-        "no device events".to_owned()
+    let linked = if source.is_profile() {
+        String::new()
+    } else if device == 0 {
+        "; no device events".to_owned()
     } else {
         let (device, linked) = (words::count(device), words::count(device - unlinked));
-        format!("{linked} of {device} device events have their launch")
+        format!("; {linked} of {device} device events have their launch")
     };
     let grade = word(figures, "grade");
-    let (id, events) = (source.id, words::count(source.events_in as i64));
-    format!("Rank {}, window {}: health is {grade}. {events} events, {lost}; {linked}.", id.rank, id.window)
+    let (id, elements) = (source.id, words::counted(source.events_in as usize, source.element()));
+    format!("Rank {}, window {}: health is {grade}. {elements}, {lost}{linked}.", id.rank, id.window)
 }
 
 fn word<'a>(figures: &'a Figures, name: &str) -> &'a str {

@@ -2,6 +2,7 @@
 
 mod comms;
 mod findings;
+mod functions;
 mod kernels;
 mod launches;
 mod memory;

@@ -72,7 +72,8 @@ enum Format {
 const MOST_ROWS: usize = 50;
 
 /// The analyses that follow the overview, with their headings.
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 9] = [
+    ("functions", "Functions"),
     ("ops", "Operators"),
     ("kernels", "Kernels"),
     ("modules", "Modules"),
@@ -123,7 +124,9 @@ struct Answers {
 impl Answers {
     fn of(workspace: &Workspace, question: &Question) -> Result<Self, Failure> {
         let mut sections = Vec::new();
-        for (name, title) in SECTIONS {
+        // A profile of functions has nothing for the others, and a trace has no functions.
+        let is_asked = |name: &str| (name == "functions") == workspace.is_profile();
+        for (name, title) in SECTIONS.into_iter().filter(|(name, _)| is_asked(name)) {
             let (mut report, about) = answer(workspace, name, question)?;
             shape::apply(&mut report, &Shape { limit: Some(MOST_ROWS), is_usual_limit: true, ..Shape::default() })?;
             let about = about.split_once(": ").map_or("", |(_, about)| about);

@@ -6,6 +6,7 @@ mod cache;
 mod command;
 mod help;
 mod open;
+mod profile;
 mod reference;
 mod report;
 mod screens;

@@ -15,11 +15,10 @@ use crate::json::Seen;
 const COMPARED_BYTES: u64 = 3 << 20;
 
 /// Files that are no traces.
-const REFUSED: [&str; 9] = [
+const REFUSED: [&str; 8] = [
     "execution_details.json",
     "_et.json.gz",
     "rocprof",
-    ".pstats",
     ".xplane.pb",
     "memory_timeline",
     "execution_trace_named_like_kineto",

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value as Json;
-use stepscope_formats::{Event, FORMATS, Limits, TraceSink, Value, Warning, read_trace};
+use stepscope_formats::{Event, FORMATS, FunctionTotals, Limits, TraceSink, Value, Warning, read_trace};
 
 /// Small, so that small inputs meet them.
 const LIMITS: Limits = Limits {
@@ -140,6 +140,13 @@ impl TraceSink for Seen {
             write!(line, " {key:?}={}", show(&value)).unwrap();
         }
         self.lines.push(line);
+    }
+
+    fn function(&mut self, function: &FunctionTotals) {
+        self.element(Some(function.position));
+        let before = self.last_offset_bytes.replace(function.offset_bytes);
+        assert!(before < Some(function.offset_bytes), "function {} is before the one before", function.position);
+        self.lines.push(format!("{function:?}"));
     }
 
     fn warning(&mut self, warning: &Warning<'_>) {

@@ -1,9 +1,10 @@
-//! Tests of the readers, from bytes to events.
+//! Tests of the readers, from bytes to events and functions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
 mod blocks;
 mod broken;
 mod corpus;
+mod cprofile;
 mod dump;
 mod gzip;
 mod hostile;

@@ -10,7 +10,9 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use stepscope_formats::FormatError;
 use stepscope_ingest::{IngestError, Ingested, Options, Progress, ingest};
-use stepscope_model::tables::{COUNTERS, FLOWS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TABLES, TRACKS};
+use stepscope_model::tables::{
+    COUNTERS, FLOWS, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TABLES, TRACKS,
+};
 use stepscope_model::warning::is_loss;
 use stepscope_model::{SourceRecord, Table};
 use stepscope_store::Store;
@@ -114,6 +116,7 @@ impl Checked {
         self.spans();
         self.links();
         self.other_events();
+        self.functions();
         self.tracks();
         self.steps();
         self.warnings();
@@ -277,6 +280,18 @@ impl Checked {
                 assert!(is_around, "{column} {id} of {} {row}", table.name);
                 assert!(column == "span_id" || span.kind == "op", "operator {id} is {}", span.kind);
             }
+        }
+    }
+
+    fn functions(&mut self) {
+        let functions = self.rows(&FUNCTIONS).required("position");
+        assert!(functions.is_sorted(), "functions are in the order of the file");
+        for position in self.rows(&FUNCTION_CALLS).required("position") {
+            assert!(functions.binary_search(&position).is_ok(), "a call of function {position}, which has no row");
+        }
+        for position in functions {
+            assert!((0..self.record.events_in as i64).contains(&position), "position {position}");
+            assert!(self.positions.insert(position), "position {position} has two rows");
         }
     }
 

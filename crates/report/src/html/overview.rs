@@ -88,8 +88,16 @@ fn icon_markup(path: &str) -> String {
     )
 }
 
+/// Whether it tells of functions, which have neither steps nor devices.
+pub(super) fn is_profile(summary: &Report) -> bool {
+    table_named(summary, "functions").is_some()
+}
+
 /// Six figures: step time, and how well the device is used; without exactly one device, how steps spread.
 pub(super) fn strip(summary: &Report) -> String {
+    if is_profile(summary) {
+        return String::new();
+    }
     let nothing = ReportTable::default();
     let times = table_named(summary, "step_time").unwrap_or(&nothing);
     let time = |name: &str| cell(times, 0, name);

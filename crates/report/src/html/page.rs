@@ -78,7 +78,9 @@ pub fn render(page: &Page<'_>) -> String {
     if let Some(devices) = overview::devices(page.summary) {
         blocks.push(("devices", "Devices", devices));
     }
-    blocks.push(("findings", "What to change", overview::findings(page.findings)));
+    if !overview::is_profile(page.summary) {
+        blocks.push(("findings", "What to change", overview::findings(page.findings)));
+    }
     let pictures: String = page.pictures.iter().map(picture).collect();
     if !pictures.is_empty() {
         blocks.push(("timeline", "Timeline", pictures));

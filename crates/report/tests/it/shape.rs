@@ -24,6 +24,36 @@ fn sorting_puts_missing_values_last() {
 }
 
 #[test]
+fn a_table_may_have_orders_of_its_own() {
+    #[track_caller]
+    fn check(sort: &str, want: &str) {
+        let row = |name: &str, calls: i64, position: i64| {
+            vec![Cell::Text(name.to_owned()), Cell::Int(calls), Cell::Int(position)]
+        };
+        let rows = vec![row("b", 2, 2), row("c", 9, 0), row("a", 2, 1)];
+        let mut table = table(&["name", "calls", "position"], rows);
+        table.sort_keys = &[("calls", "-calls,position"), ("word", "name")];
+        let mut sorted = report(table);
+        shape::apply(&mut sorted, &Shape { sort: Some(sort.into()), ..Shape::default() }).unwrap();
+        let Part::Table(table) = &sorted.parts[0] else { panic!("not a table") };
+        let names = table.rows.iter().map(|row| if let Cell::Text(name) = &row[0] { name.as_str() } else { "" });
+        let sorted_by = table.sorted_by.as_deref().unwrap_or_default();
+        assert_eq!(format!("{} {sorted_by}", names.collect::<String>()), want, "{sort}");
+    }
+    check("calls", "cab -calls");
+    // The largest comes first already.
+    check("-calls", "cab -calls");
+    check("word", "abc name");
+    check("-word", "cba -name");
+    check("position", "cab position");
+    let mut table = operators();
+    let Part::Table(rows) = &mut table.parts[0] else { panic!("not a table") };
+    rows.sort_keys = &[("nfl", "name")];
+    let error = shape::apply(&mut table, &Shape { sort: Some("nlf".into()), ..Shape::default() }).unwrap_err();
+    assert!(error.hint().unwrap().ends_with("\norders: nfl"), "{error:?}");
+}
+
+#[test]
 fn columns_and_limit() {
     let mut report = operators();
     let shape = Shape {

@@ -1,0 +1,248 @@
+//! Functions of a profile such as that of cProfile, with the figures, names and orders of `pstats`.
+
+use stepscope_model::null_reason::{NEVER_CALLED, NO_CALLER, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
+use stepscope_model::tables::FUNCTIONS;
+use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+
+use super::asking::{missing_in, sum_of};
+use super::{Analysis, Asking};
+use crate::error::AnalysisError;
+use crate::words;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "functions",
+    about: "Functions of a Python profile: how often they were called, how long they took, who called them",
+    examples: &[
+        ("stepscope functions train.prof", "those with the most time, with all they call, first"),
+        ("stepscope functions train.prof --sort tottime", "by their own time; any order of pstats has its name"),
+        ("stepscope functions train.prof --group-by caller", "with each of their callers"),
+        ("stepscope functions train.prof --group-by callee", "with each function that they call"),
+        ("stepscope functions train.prof -f csv -o functions.csv", "all of them, for a table"),
+    ],
+    groupings: &["caller", "callee", "rank"],
+    usual_rows: Some(20),
+    answer,
+};
+
+/// The orders of `pstats`. Rows that are equal in one stand as in the file.
+static SORT_KEYS: [(&str, &str); 14] = [
+    ("ncalls", "-calls,position"),
+    ("calls", "-calls,position"),
+    ("pcalls", "-primitive_calls,position"),
+    ("tottime", "-tottime_ns,position"),
+    ("time", "-tottime_ns,position"),
+    ("cumtime", "-cumtime_ns,position"),
+    ("cumulative", "-cumtime_ns,position"),
+    ("filename", "file,position"),
+    ("file", "file,position"),
+    ("module", "file,position"),
+    ("name", "name,position"),
+    ("line", "line,position"),
+    ("nfl", "name,file,line,position"),
+    ("stdname", "stdname,position"),
+];
+
+fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let question = asking.question;
+    if question.has_time_range() || question.steps.is_some() {
+        return Err(AnalysisError::NoTimes);
+    }
+    if !asking.sources.iter().any(|source| source.is_profile()) {
+        return Ok(without_profile());
+    }
+    let table = table(asking)?;
+    let mut report = Report::new(ANALYSIS.name, vec![Part::Text(Text::strong(sentence(asking)?))]);
+    report.missing = missing(asking, &table);
+    report.parts.push(Part::Table(table));
+    Ok(report)
+}
+
+/// All calls in one sentence, as the head of a table of `pstats` has them.
+pub(super) fn sentence(asking: &Asking<'_>) -> Result<String, AnalysisError> {
+    let sums = asking.query(
+        "SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(primitive_calls), 0) AS primitive_calls,
+           coalesce(sum(tottime_ns), 0) AS tottime_ns
+         FROM functions WHERE {source}",
+    )?;
+    let sum = |name: &str| Ok::<_, AnalysisError>(sums.required_i64(name)?[0]);
+    let (calls, primitive) = (sum("calls")?, sum("primitive_calls")?);
+    let of_them = if calls == primitive { String::new() } else { format!(" ({} primitive)", words::count(primitive)) };
+    let plural = if calls == 1 { "" } else { "s" };
+    Ok(format!("{} function call{plural}{of_them} in {}.", words::count(calls), words::ns(sum("tottime_ns")? as f64)))
+}
+
+/// The functions, those with the most cumulative time first.
+pub(super) fn table(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+    let statement = match (asking.groups_by("caller"), asking.groups_by("callee")) {
+        (false, false) => by_function(asking),
+        (true, false) => by_edge(asking, CALLERS),
+        (false, true) => by_edge(asking, CALLEES),
+        (true, true) => {
+            let known = ANALYSIS.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
+            let grouping = "caller and callee at once".to_owned();
+            return Err(AnalysisError::NoSuchGrouping { grouping, analysis: ANALYSIS.name, known });
+        }
+    };
+    let mut table = asking.table(&statement, columns(asking))?;
+    let (calls, primitive_calls) = (sum_of(&table, "calls"), sum_of(&table, "primitive_calls"));
+    add_texts(&mut table);
+    let tottime_ns = sum_of(&table, "tottime_ns");
+    let total_of = |column: &ReportColumn| match column.name.as_str() {
+        "name" => asking.counted_rows(table.rows.len(), "function"),
+        "ncalls" => ncalls(&Cell::Int(calls), &Cell::Int(primitive_calls)),
+        "calls" => Cell::Int(calls),
+        "primitive_calls" => Cell::Int(primitive_calls),
+        "tottime_ns" => Cell::Int(tottime_ns),
+        _ => Cell::Text(String::new()),
+    };
+    table.total = Some(table.columns.iter().map(total_of).collect());
+    table.sorted_by = Some("-cumtime_ns".to_owned());
+    table.sort_keys = &SORT_KEYS;
+    table.notes = vec![asking.scope()];
+    Ok(table)
+}
+
+/// Functions, added up over the recordings. Their position is that of the first recording that has them.
+fn by_function(asking: &Asking<'_>) -> String {
+    format!("{} SELECT *, {PER_CALL} FROM grouped ORDER BY cumtime_ns DESC, position", grouped(asking))
+}
+
+/// What a function is joined with: the calls of it, or its calls of others.
+const CALLERS: &str = "SELECT called.rank, called.\"window\", called.file, called.line, called.name,
+    calls.caller AS other, calls.caller_file AS other_file, calls.caller_line AS other_line,
+    calls.calls, calls.primitive_calls, calls.tottime_ns, calls.cumtime_ns
+  FROM function_calls AS calls JOIN functions AS called
+    ON called.rank = calls.rank AND called.\"window\" = calls.\"window\" AND called.position = calls.position";
+const CALLEES: &str = "SELECT called.rank, called.\"window\", calls.caller_file AS file, calls.caller_line AS line,
+    calls.caller AS name, called.name AS other, called.file AS other_file, called.line AS other_line,
+    calls.calls, calls.primitive_calls, calls.tottime_ns, calls.cumtime_ns
+  FROM function_calls AS calls JOIN functions AS called
+    ON called.rank = calls.rank AND called.\"window\" = calls.\"window\" AND called.position = calls.position";
+
+/// Functions with each of their callers or callees, which stand in the order of their names; one without any has one row.
+fn by_edge(asking: &Asking<'_>, edges: &str) -> String {
+    let rank = asking.key("rank", "rank", "BIGINT");
+    let same_rank = if asking.groups_by("rank") { "AND edges.rank = grouped.rank" } else { "" };
+    format!(
+        "{grouped}, edges AS (
+           SELECT {rank}, file, line, name, other, other_file, other_line, sum(calls) AS calls,
+             sum(primitive_calls) AS primitive_calls, sum(tottime_ns) AS tottime_ns, sum(cumtime_ns) AS cumtime_ns
+           FROM ({edges}) WHERE {{source}} GROUP BY ALL
+         ), joined AS (
+           SELECT grouped.rank, grouped.file, grouped.line, grouped.name, other, other_file, other_line, edges.calls,
+             edges.primitive_calls, edges.tottime_ns, edges.cumtime_ns, grouped.cumtime_ns AS order_ns,
+             row_number() OVER (ORDER BY grouped.position, other_file, other_line, other) AS position
+           FROM grouped LEFT JOIN edges ON edges.file = grouped.file AND edges.line = grouped.line
+             AND edges.name = grouped.name {same_rank}
+         )
+         SELECT *, {PER_CALL} FROM joined ORDER BY order_ns DESC, position",
+        grouped = grouped(asking)
+    )
+}
+
+/// The functions of the recordings that are asked about, as `pstats` adds profiles up.
+fn grouped(asking: &Asking<'_>) -> String {
+    format!(
+        "WITH placed AS (
+           SELECT *, row_number() OVER (ORDER BY rank, \"window\", position) AS place FROM functions WHERE {{source}}
+         ), grouped AS (
+           SELECT {}, file, line, name, sum(calls) AS calls, sum(primitive_calls) AS primitive_calls,
+             sum(tottime_ns) AS tottime_ns, sum(cumtime_ns) AS cumtime_ns, min(place) - 1 AS position
+           FROM placed GROUP BY ALL
+         )",
+        asking.key("rank", "rank", "BIGINT")
+    )
+}
+
+/// Own time is that of all calls, cumulative time that of primitive ones.
+const PER_CALL: &str = "tottime_ns / nullif(CAST(calls AS DOUBLE), 0) AS tottime_per_call_ns,
+    cumtime_ns / nullif(CAST(primitive_calls AS DOUBLE), 0) AS cumtime_per_call_ns";
+
+/// What a function stands beside, if rows are grouped by that.
+fn other_side(asking: &Asking<'_>) -> Option<&'static str> {
+    ["caller", "callee"].into_iter().find(|side| asking.groups_by(side))
+}
+
+fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
+    let named = ReportColumn::named;
+    let mut columns = vec![named("name").label("function").look(Look::Operator)];
+    if let Some(label) = other_side(asking) {
+        columns.push(named("other").label(label).look(Look::Operator));
+        columns.push(named("other_file").label(&format!("file of {label}")).look(Look::Operator));
+        columns.push(named("other_line").unit(Unit::Id).label("line"));
+    }
+    columns.extend([
+        asking.key_column("rank", "rank", Look::Value),
+        named("calls").look(Look::Hidden),
+        named("primitive_calls").look(Look::Hidden),
+        named("tottime_ns"),
+        named("tottime_per_call_ns").label("a call"),
+        named("cumtime_ns").look(Look::Bar(Some(Class::CpuExec))),
+        named("cumtime_per_call_ns").label("a call"),
+        named("file").look(Look::Operator),
+        named("line"),
+        named("position").look(Look::Hidden),
+    ]);
+    columns
+}
+
+/// Adds the texts that `pstats` prints: the calls, with the primitive ones behind a stroke, and the standard name.
+fn add_texts(table: &mut ReportTable) {
+    let place = |name: &str| table.columns.iter().position(|column| column.name == name).unwrap_or_default();
+    let [calls, primitive_calls, file, line, name] = ["calls", "primitive_calls", "file", "line", "name"].map(place);
+    for row in &mut table.rows {
+        row.push(stdname(&row[file], &row[line], &row[name]));
+        row.insert(calls, ncalls(&row[calls], &row[primitive_calls]));
+    }
+    table.columns.push(ReportColumn::named("stdname").look(Look::Hidden));
+    table.columns.insert(calls, ReportColumn::named("ncalls").look(Look::Figure));
+}
+
+fn ncalls(calls: &Cell, primitive_calls: &Cell) -> Cell {
+    match (calls, primitive_calls) {
+        (Cell::Int(calls), Cell::Int(primitive)) if calls != primitive => {
+            Cell::Text(format!("{}/{}", words::count(*calls), words::count(*primitive)))
+        }
+        (Cell::Int(calls), _) => Cell::Text(words::count(*calls)),
+        _ => Cell::Null,
+    }
+}
+
+fn stdname(file: &Cell, line: &Cell, name: &Cell) -> Cell {
+    let (Cell::Text(file), Cell::Int(line), Cell::Text(name)) = (file, line, name) else { return Cell::Null };
+    if (file.as_str(), *line) != ("~", 0) {
+        return Cell::Text(format!("{file}:{line}({name})"));
+    }
+    let inner = name.strip_prefix('<').and_then(|name| name.strip_suffix('>'));
+    Cell::Text(inner.map_or_else(|| name.clone(), |inner| format!("{{{inner}}}")))
+}
+
+/// Why figures are missing.
+fn missing(asking: &Asking<'_>, table: &ReportTable) -> Vec<Missing> {
+    let is_by_edge = other_side(asking).is_some();
+    let not_timed = argument_not_recorded("times of callers");
+    let reasons = [
+        ("other", NO_CALLER),
+        ("other_file", NO_CALLER),
+        ("other_line", NO_CALLER),
+        ("ncalls", NO_CALLER),
+        ("calls", NO_CALLER),
+        ("primitive_calls", &not_timed),
+        ("tottime_ns", &not_timed),
+        ("cumtime_ns", &not_timed),
+        ("tottime_per_call_ns", if is_by_edge { &not_timed } else { NEVER_CALLED }),
+        ("cumtime_per_call_ns", if is_by_edge { &not_timed } else { NEVER_CALLED }),
+    ];
+    reasons.into_iter().filter_map(|(column, reason)| missing_in(table, column, reason)).collect()
+}
+
+/// What is said of a recording that is a trace.
+fn without_profile() -> Report {
+    let text =
+        "No profile of functions: `stepscope run --cprofile SCRIPT` or `python -m cProfile -o FILE SCRIPT` makes one.";
+    let mut report = Report::new(ANALYSIS.name, vec![Part::Text(text.into())]);
+    report.parts.push(Part::Table(ReportTable::rows(vec![ReportColumn::named("name")], Vec::new())));
+    let (path, label) = ("rows".to_owned(), FUNCTIONS.name.to_owned());
+    report.missing.push(Missing { path, label, reason: UNSUPPORTED_EVENT_KIND.to_owned() });
+    report
+}

@@ -1,0 +1,46 @@
+"""Runs a script under cProfile, for `stepscope run --cprofile`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stepscope.saying import say
+
+
+class FunctionProfile:
+    """The profile of one script: the calls of its functions, added up."""
+
+    def __init__(self, path: Path) -> None:
+        self._shown = path
+        self._path = path.absolute()  # The script may change its folder.
+        self._process_id = os.getpid()
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """Records what is inside, writes its profile and says how to look at it, however it ends."""
+        import cProfile
+
+        profiler = cProfile.Profile()
+        profiler.enable()
+        try:
+            yield
+        finally:
+            profiler.disable()
+            if os.getpid() == self._process_id:  # A fork of the script knows only a part.
+                self._write(profiler)
+
+    def _write(self, profiler: Any) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            profiler.dump_stats(self._path)
+        except OSError as error:
+            # Whatever is wrong with the recording, the script ends as it would without.
+            say(f"the profile is not written: {error.strerror}: {self._shown}")
+            return
+        count = f"{len(profiler.stats):,} function{'' if len(profiler.stats) == 1 else 's'}"
+        say(f"recorded {count}; look at them with: stepscope functions {shlex.quote(str(self._shown))}")
