@@ -2,6 +2,8 @@
 //! `python/stepscope`; everything here is private to it.
 
 mod errors;
+mod line_counts;
+mod lines;
 mod pages;
 mod report;
 mod run;
@@ -14,6 +16,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::lines::LineRecorder;
     #[pymodule_export]
     use super::pages::NativePages;
     #[pymodule_export]
