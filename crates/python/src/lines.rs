@@ -2,10 +2,11 @@
 //! `line_counts` counts, `python/stepscope/lines` says which code is wanted and installs what is here.
 #![expect(unsafe_code, reason = "a C trace function is called with bare pointers, and set through one")]
 
+use std::cell::{RefCell, RefMut};
 use std::ffi::c_int;
 use std::mem;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use hashbrown::HashMap;
@@ -41,10 +42,25 @@ pub(crate) struct LineRecorder {
     disable: Option<Py<PyAny>>,
     is_on: AtomicBool,
     measures_memory: AtomicBool,
-    state: Mutex<State>,
+    state: Held<State>,
 }
 
-/// Never locked while Python code runs: another thread that wants the lock would hold the interpreter.
+/// What is only touched by the thread that holds the interpreter, and never while Python code runs, as that may let
+/// another thread hold it. A lock would cost as much as all the counting.
+#[derive(Default)]
+struct Held<T>(RefCell<T>);
+
+// SAFETY: `get` wants the proof that this thread holds the interpreter, which one thread does at a time: the wheel is
+// not for interpreters without that rule, and Python refuses to load it there. Were it touched while Python code runs,
+// the cell would notice.
+unsafe impl<T: Send> Sync for Held<T> {}
+
+impl<T> Held<T> {
+    fn get(&self, _py: Python<'_>) -> RefMut<'_, T> {
+        self.0.borrow_mut()
+    }
+}
+
 #[derive(Default)]
 struct State {
     /// By address, which no other code gets as long as this one is kept.
@@ -75,7 +91,7 @@ impl LineRecorder {
         let monitoring = py.import("sys")?.getattr_opt("monitoring")?;
         let disable = monitoring.map(|monitoring| monitoring.getattr("DISABLE")).transpose()?.map(Bound::unbind);
         let (is_on, measures_memory) = (AtomicBool::new(true), AtomicBool::new(false));
-        Ok(Self { wants, measure, disable, is_on, measures_memory, state: Mutex::default() })
+        Ok(Self { wants, measure, disable, is_on, measures_memory, state: Held::default() })
     }
 
     /// Measures memory with every line from now on, or no longer.
@@ -84,8 +100,8 @@ impl LineRecorder {
     }
 
     /// Asks again about code that was not wanted.
-    fn reconsider(&self) {
-        let mut state = self.state();
+    fn reconsider(&self, py: Python<'_>) {
+        let mut state = self.state.get(py);
         let (wanted, unwanted) = mem::take(&mut state.known).into_iter().partition(|(_, it)| it.function.is_some());
         state.known = wanted;
         drop(state);
@@ -97,7 +113,7 @@ impl LineRecorder {
     fn snapshot(&self, py: Python<'_>, is_end: bool) -> (Vec<Row>, u64) {
         let thread = THREAD.with(|thread| *thread);
         let now = Moment { time: Instant::now(), memory: self.memory(py) };
-        let mut state = self.state();
+        let mut state = self.state.get(py);
         state.lines.settle(now, is_end.then_some(thread));
         let last = state.lines.current_place(thread).filter(|_| is_end);
         let counts = state.lines.counts().iter().enumerate();
@@ -182,17 +198,15 @@ impl LineRecorder {
         code: &Bound<'_, PyAny>,
         happening: impl FnOnce() -> Happening,
     ) -> Option<Py<PyAny>> {
-        let time = Instant::now();
         let Some((state, function)) = self.find(py, code.as_borrowed()) else {
             return self.disable.as_ref().map(|disable| disable.clone_ref(py));
         };
-        self.count(py, state, time, code.as_ptr() as usize, function, &happening());
+        self.count(py, state, code.as_ptr() as usize, function, &happening());
         None
     }
 
     /// An event of the trace function.
     fn traced(&self, py: Python<'_>, code: Borrowed<'_, '_, PyAny>, frame: *mut ffi::PyFrameObject, what: c_int) {
-        let time = Instant::now();
         let Some((state, function)) = self.find(py, code) else { return };
         let happening = match what {
             CALL => {
@@ -205,30 +219,30 @@ impl LineRecorder {
             },
             _ => Happening::Leave,
         };
-        self.count(py, state, time, frame as usize, function, &happening);
+        self.count(py, state, frame as usize, function, &happening);
     }
 
     fn count<'a>(
         &'a self,
         py: Python<'_>,
-        mut state: MutexGuard<'a, State>,
-        time: Instant,
+        mut state: RefMut<'a, State>,
         key: usize,
         function: u32,
         happening: &Happening,
     ) {
+        let time = Instant::now();
         let mut memory = None;
         if self.measures_memory.load(Relaxed) {
             drop(state);
             memory = self.memory(py);
-            state = self.state();
+            state = self.state.get(py);
         }
         THREAD.with(|thread| state.lines.happen(*thread, key, function, happening, Moment { time, memory }));
     }
 
-    /// The function of some code, if it is wanted, with the state locked.
-    fn find(&self, py: Python<'_>, code: Borrowed<'_, '_, PyAny>) -> Option<(MutexGuard<'_, State>, u32)> {
-        let state = self.state();
+    /// The function of some code, if it is wanted, with the state.
+    fn find(&self, py: Python<'_>, code: Borrowed<'_, '_, PyAny>) -> Option<(RefMut<'_, State>, u32)> {
+        let state = self.state.get(py);
         if let Some(known) = state.known.get(&(code.as_ptr() as usize)) {
             return known.function.map(|function| (state, function));
         }
@@ -238,7 +252,7 @@ impl LineRecorder {
             None
         });
         let (known, address) = (code.to_owned().unbind(), code.as_ptr() as usize);
-        let mut state = self.state();
+        let mut state = self.state.get(py);
         let function = wanted.map(|function| {
             state.functions.push(function);
             state.functions.len() as u32 - 1
@@ -259,10 +273,6 @@ impl LineRecorder {
     fn memory(&self, py: Python<'_>) -> Option<Memory> {
         let is_measured = self.measures_memory.load(Relaxed);
         is_measured.then(|| self.measure.bind(py).call0().and_then(|it| it.extract()).ok()).flatten()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
