@@ -94,14 +94,14 @@ def _columns(function: FunctionLines, profile: LineProfile) -> list[_Column]:
     columns = [
         _Column("line", ["⋯" if line.number is None else str(line.number) for line in lines]),
         _Column("hits", [f"{row.hits:,}" if row else "" for row in rows]),
-        _Column("time", _in_one_unit([row and row.time_ns for row in rows], _TIME_UNITS)),
-        _Column("per hit", _in_one_unit([row and row.per_hit_ns for row in rows], _TIME_UNITS)),
+        _Column("time", _in_one_unit([row.time_ns if row else None for row in rows], _TIME_UNITS)),
+        _Column("per hit", _in_one_unit([row.per_hit_ns if row else None for row in rows], _TIME_UNITS)),
         _Column("share", [f"{row.function_percent:.1f} %" if row else "" for row in rows]),
     ]
     growths = {"process": "memory_growth_bytes", "python": "python_growth_bytes"}
     for title, name in growths.items():
         if name not in profile.missing:
-            values = [row and getattr(row, name) for row in rows]
+            values = [getattr(row, name) if row else None for row in rows]
             columns.append(_Column(f"{title} growth", _in_one_unit(values, _SIZE_UNITS)))
     return columns
 
