@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import line_profiler
 import line_program
 import pytest
 
@@ -47,7 +48,6 @@ def time_of(profile: LineProfile, code: str) -> float:
 
 
 def test_counts_are_those_of_line_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    line_profiler = pytest.importorskip("line_profiler")
     profiler = line_profiler.LineProfiler(*line_program.FUNCTIONS)
     with monkeypatch.context() as patch:
         patch.setattr(line_program, "around", lambda: profiler)
@@ -100,7 +100,6 @@ def clear_costs(turns: int) -> int:
 
 def test_shares_are_those_of_line_profiler() -> None:
     """By the median of many rounds, in turns, each far shorter than a time slice: few of them lose the core midway."""
-    line_profiler = pytest.importorskip("line_profiler")
     theirs: defaultdict[int, list[float]] = defaultdict(list)
     ours: defaultdict[int, list[float]] = defaultdict(list)
     for _ in range(301):

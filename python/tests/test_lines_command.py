@@ -157,8 +157,10 @@ def test_a_module_and_the_files_asked_for(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("")
     (tmp_path / "package" / "used.py").write_text("def use():\n    return 1\n")
-    (tmp_path / "package" / "tool.py").write_text("import sys\nfrom package.used import use\nprint(use(), sys.argv[1:])\n")
-    said = lines(tmp_path, "--files", "package/used.py", "-f", "json", "-o", "out.json", "-m", "package.tool", "-o", "x")
+    tool = "import sys\nfrom package.used import use\nprint(use(), sys.argv[1:])\n"
+    (tmp_path / "package" / "tool.py").write_text(tool)
+    options = ("--files", "package/used.py", "-f", "json", "-o", "out.json")
+    said = lines(tmp_path, *options, "-m", "package.tool", "-o", "x")
     assert said.stdout == "1 ['-o', 'x']\n", said.stderr
     assert hits((tmp_path / "out.json").read_text()) == {("<module>", 1): 1, ("use", 2): 1}
 
@@ -178,6 +180,8 @@ def test_nothing_recorded_is_said(script: Path) -> None:
         (("-m",), "there is no module to run"),
         (("--filse", "a.py", "script.py"), "unknown option `--filse`"),
         (("-f", "xml", "script.py"), "invalid choice: 'xml'"),
+        (("-o", ".", "script.py"), "--output is a folder\n  --> .\nhint: "),
+        (("--limit", "-1", "script.py"), "--limit must be 0 or more"),
         (("-o", "no/such/folder.json", "script.py"), "there is no such folder\n  --> no/such\nhint: "),
     ],
 )
@@ -249,5 +253,6 @@ def test_the_commands_and_code_of_the_document_run(tmp_path: Path) -> None:
         said = subprocess.run(shell, cwd=tmp_path, env=environment(), shell=True, capture_output=True, text=True)
         assert said.returncode == 0 and "nothing recorded" not in said.stderr, f"{line}\n{said.stderr}"
     for code in scripts:
-        said = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+        command = [sys.executable, "-c", code]
+        said = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
         assert said.returncode == 0 and said.stdout, said.stderr

@@ -1,5 +1,5 @@
-//! What the Python package calls: conversions between Python and the façade, and nothing else. The public names are in
-//! `python/stepscope`; everything here is private to it.
+//! What the Python package calls: conversions between Python and the façade, and the recorder of lines, which must be
+//! fast. The public names are in `python/stepscope`; everything here is private to it.
 
 mod errors;
 mod line_counts;

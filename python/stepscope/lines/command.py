@@ -14,6 +14,7 @@ from stepscope.saying import say
 from .profiler import LineProfiler
 from .program import Program
 from .result import LineProfile
+from .table import terminal
 
 _EPILOG = """\
 Every file outside the standard library and the folders of installed packages is recorded, or the files that --files
@@ -42,6 +43,10 @@ def main(arguments: list[str]) -> int:
         output = Path(options.output) if options.output else None
         if output and not output.absolute().parent.is_dir():
             raise UsageError("there is no such folder", str(output.parent), "make it first, or name another --output")
+        if output and output.is_dir():
+            raise UsageError("--output is a folder", str(output), "name a file in it")
+        if options.limit < 0:
+            raise UsageError(f"--limit must be 0 or more, not {options.limit}", "stepscope lines", "0 shows all")
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -85,15 +90,12 @@ def _tell(profile: LineProfile, form: str, output: Path | None, limit: int) -> N
         text = profile.to_json()
     elif form == "csv":
         text = profile.to_csv()
-    elif output or not profile.rows:
-        text = profile.to_text(limit=limit) if profile.rows else ""
+    elif profile.rows:
+        text = profile.to_text(**({} if output else terminal()), limit=limit)
     else:
-        from .table import terminal
-
-        text = profile.to_text(**terminal(), limit=limit)
+        text = ""
     if output:
         output.write_text(text, encoding="utf-8")
         say(f"wrote {os.path.relpath(output)}")
     else:
-        # The script may have left standard output closed or broken.
         print(text, end="", flush=True)

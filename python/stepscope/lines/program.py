@@ -31,7 +31,7 @@ class Program:
                 raise UsageError("there is no module to run", "stepscope lines -m", "for example -m package.module")
             _enter_folder("")
             if not _has_module(module[0]):
-                raise UsageError("no such module", module[0], "it is looked for in this folder and where python -m does")
+                raise UsageError("no such module", module[0], "it is looked for where python -m does")
             return Program(module[0], module[1:], is_module=True)
         words = script[1:] if script[:1] == ["--"] else script
         if not words:

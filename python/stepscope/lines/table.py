@@ -43,13 +43,13 @@ def html(profile: LineProfile) -> str:
     for function in profile.functions:
         columns = _columns(function, profile)
         cells = "".join(f'<th style="text-align:right">{escape(column.title)}</th>' for column in columns)
-        rows = [f"<tr>{cells}<th style='text-align:left'>source</th></tr>"]
+        rows = [f'<tr>{cells}<th style="text-align:left">source</th></tr>']
         for index, line in enumerate(_lines(function)):
             percent = line.row.function_percent if line.row else 0.0
             bar = f"background:linear-gradient(90deg,rgba(220,80,40,.3) {percent:.1f}%,transparent {percent:.1f}%)"
             cells = "".join(f'<td style="text-align:right">{escape(column.cells[index])}</td>' for column in columns)
-            source = f"<td style='text-align:left;{bar}'><code style='white-space:pre'>{escape(line.source)}</code></td>"
-            rows.append(f"<tr>{cells}{source}</tr>")
+            source = f'<code style="white-space:pre">{escape(line.source)}</code>'
+            rows.append(f'<tr>{cells}<td style="text-align:left;{bar}">{source}</td></tr>')
         title = f"<b>{escape(function.name)}</b> {escape(_location(function))} · {_time(function.time_ns)}"
         parts.append(f"<p>{title}</p><table>{''.join(rows)}</table>")
     return f"<div>{''.join(parts)}<p>{escape(_summary(profile, len(profile.functions)))}</p></div>"
