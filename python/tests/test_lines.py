@@ -89,6 +89,12 @@ def test_counts_are_those_of_the_source(function: str, hits: dict[int, int]) -> 
     assert counts(recorded(line_program.everything), function) == hits
 
 
+def test_comprehensions_are_no_functions_of_their_own() -> None:
+    profile = recorded(lambda: line_program.comprehensions(3), files=[line_program.__file__])
+    names = {row.function.rpartition(".")[2] for row in profile}
+    assert names == {"comprehensions", "<lambda>"}
+
+
 def clear_costs(turns: int) -> int:
     total = 0
     for _ in range(turns):
@@ -141,6 +147,7 @@ def test_time_of_a_line_holds_its_calls() -> None:
 def test_suspended_time_does_not_count_and_resumed_time_does() -> None:
     def generator() -> Iterator[None]:
         for _ in range(2):
+            yield spin(0.03)
             spin(0.02 if (yield) is None else 0)
 
     def consumer() -> None:
@@ -148,15 +155,28 @@ def test_suspended_time_does_not_count_and_resumed_time_does() -> None:
             spin(0.2)
 
     profile = recorded(consumer)
+    assert 0.06 <= time_of(profile, "yield spin(0.03)") < 0.2
     # The part behind the `yield` belongs to its line, twice.
     assert 0.04 <= time_of(profile, "spin(0.02 if (yield)") < 0.2
-    assert time_of(profile, "spin(0.2)") >= 0.4
+    assert time_of(profile, "spin(0.2)") >= 0.8
+
+
+def test_every_level_of_a_recursion_has_its_time() -> None:
+    def descend(levels: int) -> None:
+        if levels:
+            descend(levels - 1)
+        else:
+            spin(0.05)
+
+    profile = recorded(lambda: descend(3))
+    assert time_of(profile, "descend(levels - 1)") >= 0.15
+    # The whole is what the clock on the wall shows.
+    assert 0.05 <= profile.total_ns / 1e9 < 0.15
 
 
 def test_a_line_that_an_exception_leaves_has_its_time() -> None:
     def failing() -> None:
-        spin(0.02)
-        int("no number")
+        int("no number" if spin(0.02) is None else "1")
 
     def catching() -> None:
         try:
@@ -165,8 +185,9 @@ def test_a_line_that_an_exception_leaves_has_its_time() -> None:
             pass
 
     profile = recorded(catching)
-    assert time_of(profile, "failing()") >= 0.02
-    assert counts(profile, next(row.function for row in profile if row.code == "failing()")) == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert time_of(profile, "failing()") >= time_of(profile, 'int("no number"') >= 0.02
+    catching_name = next(row.function for row in profile if row.code == "failing()")
+    assert counts(profile, catching_name) == {1: 1, 2: 1, 3: 1, 4: 1}
 
 
 def test_threads_that_run_at_the_end_count_up_to_it() -> None:
@@ -209,6 +230,15 @@ def test_profilers_nest() -> None:
         line_program.loops(1)
     assert counts(inner.result(), "loops")[2] == 9
     assert sys.gettrace() is None
+
+
+def test_a_profiler_inside_another_may_want_other_files() -> None:
+    with stepscope.lines.profile([__file__]) as outer:
+        line_program.loops(1)
+        with stepscope.lines.profile([line_program.__file__]) as inner:
+            line_program.loops(2)
+    assert counts(inner.result(), "loops")[1] == 1
+    assert {row.file for row in outer.result()} == {__file__}
 
 
 def test_stop_without_start_is_harmless() -> None:
