@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope import errors as errors
 
 if TYPE_CHECKING:
+    from stepscope import lines as lines
     from stepscope import torch as torch
     from stepscope.opening import open as open
     from stepscope.opening import tables as tables
@@ -40,7 +41,7 @@ _HOMES = {
     "schedule": "stepscope.torch",
     "trace_handler": "stepscope.torch",
 }
-_MODULES = ("torch",)
+_MODULES = ("lines", "torch")
 
 __all__ = [*_HOMES, *_MODULES, "errors"]
 

@@ -14,6 +14,10 @@ def main() -> int:
         from stepscope.running import main as run
 
         return run(sys.argv[2:])
+    if sys.argv[1:2] == ["lines"]:
+        from stepscope.lines.command import main as lines
+
+        return lines(sys.argv[2:])
     from stepscope._native import command
 
     # The command listens to Ctrl-C itself; Python would only hear of it when the command is done.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[2] / "docs" / "python-reference.md"
-MODULES = ("stepscope", "stepscope.torch", "stepscope.errors")
+MODULES = ("stepscope", "stepscope.lines", "stepscope.torch", "stepscope.errors")
 HEAD = """\
 # Python reference
 

@@ -1,7 +1,9 @@
-//! What the Python package calls: conversions between Python and the façade, and nothing else. The public names are in
-//! `python/stepscope`; everything here is private to it.
+//! What the Python package calls: conversions between Python and the façade, and the recorder of lines, which must be
+//! fast. The public names are in `python/stepscope`; everything here is private to it.
 
 mod errors;
+mod line_counts;
+mod lines;
 mod pages;
 mod regions;
 mod report;
@@ -16,6 +18,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::lines::LineRecorder;
     #[pymodule_export]
     use super::pages::NativePages;
     #[pymodule_export]

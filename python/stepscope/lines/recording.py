@@ -1,0 +1,135 @@
+"""The one recording of this process, which all profilers that are started share: Python hears one trace function."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from inspect import CO_OPTIMIZED
+from types import CodeType
+from typing import NamedTuple
+
+from stepscope._native import LineRecorder
+
+from .files import Files, has_lines_of_its_own
+from .hooks import Hook
+from .memory import MemoryReader
+
+
+class Place(NamedTuple):
+    """A line of a function; modules and the bodies of classes count as functions."""
+
+    file: str
+    first_line: int
+    function: str
+    is_function: bool
+    line: int
+
+
+class Figures(NamedTuple):
+    """What was counted for a line."""
+
+    hits: int = 0
+    time_ns: int = 0
+    memory_growth_bytes: int = 0
+    python_growth_bytes: int = 0
+
+    def combined(self, other: Figures, sign: int = 1) -> Figures:
+        """The sum, or the difference."""
+        return Figures(*(mine + sign * its for mine, its in zip(self, other, strict=True)))
+
+
+@dataclass
+class Counts:
+    """Everything counted up to a moment."""
+
+    figures: defaultdict[Place, Figures] = field(default_factory=lambda: defaultdict(Figures))
+    total_ns: int = 0
+
+    def add(self, other: Counts, sign: int = 1) -> None:
+        """Adds, or takes away."""
+        for place, figures in other.figures.items():
+            self.figures[place] = self.figures[place].combined(figures, sign)
+        self.total_ns += sign * other.total_ns
+
+
+class Wish:
+    """What one profiler wants to be recorded, from `begin` to `end`."""
+
+    def __init__(self, files: Files, has_memory: bool) -> None:
+        self.files = files
+        self.has_memory = has_memory
+
+
+_lock = threading.RLock()
+_wishes: list[Wish] = []
+_recorder: LineRecorder | None = None
+_hook: Hook | None = None
+_memory: MemoryReader | None = None
+
+
+def begin(wish: Wish) -> Counts:
+    """Records what is wished from now on; gives what was counted before."""
+    global _hook, _memory, _recorder
+    with _lock:
+        if wish.has_memory and _memory is None:
+            _memory = MemoryReader()
+        _wishes.append(wish)
+        if _recorder is None or _hook is None:
+            _recorder = LineRecorder(_is_wished, _measure)
+            _recorder.set_memory(_memory is not None)
+            _hook = Hook(_recorder)
+            return Counts()
+        _recorder.set_memory(_memory is not None)
+        _recorder.reconsider()
+        _hook.refresh()
+        return counts(wish, is_end=False)
+
+
+def end(wish: Wish) -> tuple[Counts, str | None]:
+    """Gives what was counted until now, and what has gone wrong; records no longer if nobody else wishes it."""
+    global _hook, _memory, _recorder
+    with _lock:
+        counted = counts(wish, is_end=True)
+        _wishes.remove(wish)
+        problem = None
+        if not _wishes and _hook:
+            problem = _hook.remove()
+            _hook = _recorder = None
+        if _memory and not any(other.has_memory for other in _wishes):
+            if _recorder:
+                _recorder.set_memory(False)
+            _memory.close()
+            _memory = None
+        return counted, problem
+
+
+def counts(wish: Wish, *, is_end: bool) -> Counts:
+    """What was counted of the files of a wish; at an end without the line that ends it."""
+    result = Counts()
+    if _recorder is not None:
+        rows, result.total_ns = _recorder.snapshot(is_end)
+        for code, line, *figures in rows:
+            if wish.files.holds(code.co_filename):
+                place = _place(code, line)
+                result.figures[place] = result.figures[place].combined(Figures(*figures))
+    return result
+
+
+def has_resident_memory() -> bool:
+    """Whether the memory of the process is measured now."""
+    return _memory is not None and _memory.has_resident_memory
+
+
+def _is_wished(code: CodeType) -> bool:
+    return has_lines_of_its_own(code) and any(wish.files.holds(code.co_filename) for wish in _wishes)
+
+
+def _measure() -> tuple[int, int]:
+    return _memory() if _memory else (0, 0)
+
+
+def _place(code: CodeType, line: int) -> Place:
+    # Python 3.10 knows no qualified names.
+    name: str = getattr(code, "co_qualname", code.co_name)
+    return Place(code.co_filename, code.co_firstlineno, name, bool(code.co_flags & CO_OPTIMIZED), line)
