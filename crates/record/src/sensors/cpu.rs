@@ -9,6 +9,7 @@ use super::{NotMeasured, Reading, Sensor, Sources, add, rates};
 type Ticks = [u64; 8];
 const IDLE: usize = 3;
 const IO_WAIT: usize = 4;
+const USED: [usize; 6] = [0, 1, 2, 5, 6, 7];
 
 /// The kernel counts in hundredths of a second, so at ten readings a second on two cores a tick is 5 %.
 pub(super) struct Cpu {
@@ -27,13 +28,14 @@ impl Cpu {
         };
         let before = self.before.replace(now).ok_or_else(rates::second_reading_needed)?;
         // Idle and waiting time are known to go back a little (proc(5)); that is no time that passed.
-        let passed: Vec<u64> = now.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect();
-        let all = passed.iter().sum::<u64>();
-        if all == 0 {
+        let passed: [f64; 8] = std::array::from_fn(|kind| now[kind].saturating_sub(before[kind]) as f64);
+        let unused = passed[IDLE] + passed[IO_WAIT];
+        let used: f64 = USED.iter().map(|kind| passed[*kind]).sum();
+        if used + unused == 0.0 {
             return Err(rates::too_close());
         }
-        let percent = |ticks: u64| 100.0 * ticks as f64 / all as f64;
-        Ok([percent(all - passed[IDLE] - passed[IO_WAIT]), percent(passed[IO_WAIT])])
+        let percent = |ticks: f64| 100.0 * ticks / (used + unused);
+        Ok([percent(used), percent(passed[IO_WAIT])])
     }
 }
 

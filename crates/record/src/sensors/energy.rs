@@ -20,7 +20,7 @@ struct Package {
     /// Where the counter starts again from 0.
     range_uj: u64,
     before: (Instant, u64),
-    total_uj: u64,
+    total_uj: f64,
 }
 
 impl Energy {
@@ -30,7 +30,7 @@ impl Energy {
 
     fn measure(&mut self, now: Instant) -> Result<f64, NotMeasured> {
         let packages = self.packages.as_mut().map_err(|reason| reason.clone())?;
-        let mut total_uj = 0;
+        let mut total_uj = 0.0;
         for package in packages {
             let count_uj = package.counter.number()?;
             total_uj += match package.add(now, count_uj) {
@@ -42,7 +42,7 @@ impl Energy {
                 }
             };
         }
-        Ok(total_uj as f64 / 1e6)
+        Ok(total_uj / 1e6)
     }
 }
 
@@ -57,11 +57,11 @@ impl Package {
         let mut counter = KernelFile::open(folder.join("energy_uj"));
         let before = (Instant::now(), counter.number()?);
         let range_uj = KernelFile::open(folder.join("max_energy_range_uj")).number()?;
-        Ok(Self { counter, range_uj, before, total_uj: 0 })
+        Ok(Self { counter, range_uj, before, total_uj: 0.0 })
     }
 
     /// Energy since the sensor was opened.
-    fn add(&mut self, now: Instant, count_uj: u64) -> Result<u64, NotMeasured> {
+    fn add(&mut self, now: Instant, count_uj: u64) -> Result<f64, NotMeasured> {
         let (then, before_uj) = self.before;
         let safe_seconds = self.range_uj as f64 / 1e6 / MOST_WATTS;
         if now.saturating_duration_since(then).as_secs_f64() > safe_seconds {
@@ -74,11 +74,11 @@ impl Package {
             None => self
                 .range_uj
                 .checked_sub(before_uj)
-                .map(|rest_uj| rest_uj + count_uj)
+                .map(|rest_uj| rest_uj.saturating_add(count_uj))
                 .ok_or_else(|| self.counter.lacks("a number below that of max_energy_range_uj"))?,
         };
         self.before = (now, count_uj);
-        self.total_uj += grown_uj;
+        self.total_uj += grown_uj as f64;
         Ok(self.total_uj)
     }
 }

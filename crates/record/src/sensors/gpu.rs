@@ -116,7 +116,8 @@ impl Driver {
         Ok(since_mj as f64 / 1000.0)
     }
 
-    /// What the compute contexts of this process hold on all GPUs.
+    /// What the compute contexts of this process hold on all GPUs. It is nothing if the driver does not list this
+    /// process, provided that the driver would know it.
     fn process_memory_bytes(&self, devices: &[Result<Device<'_>, NvmlError>]) -> Result<f64, NotMeasured> {
         let mut bytes = None;
         for device in devices {
@@ -126,16 +127,12 @@ impl Driver {
                 let UsedGpuMemory::Used(used) = process.used_gpu_memory else {
                     return Err(NotMeasured::new("the NVIDIA driver does not tell the memory of processes"));
                 };
-                bytes = Some(bytes.unwrap_or(0) + used);
+                bytes = Some(bytes.unwrap_or(0.0) + used as f64);
             }
         }
-        match bytes {
-            Some(bytes) => Ok(bytes as f64),
-            None if self.shares_process_ids => Ok(0.0),
-            None => Err(NotMeasured::new(
-                "this process is in a container, where the NVIDIA driver may know it by another number",
-            )),
-        }
+        bytes.or(self.shares_process_ids.then_some(0.0)).ok_or_else(|| {
+            NotMeasured::new("this process is in a container, where the NVIDIA driver may know it by another number")
+        })
     }
 }
 
@@ -161,4 +158,30 @@ fn not_told(error: &NvmlError) -> NotMeasured {
         NvmlError::FailedToLoadSymbol(error) => format!("the NVIDIA driver is too old to tell it: {error}"),
         error => format!("NVML failed: {error}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use nvml_wrapper::Nvml;
+    use nvml_wrapper::error::NvmlError;
+
+    use super::{no_driver, not_told};
+
+    #[test]
+    fn reasons_say_what_is_missing() {
+        let missing = Path::new("/no/such/library.so");
+        let error = Nvml::builder().lib_path(missing.as_os_str()).init().unwrap_err();
+        assert_eq!(no_driver(None, &error).to_string(), "no NVIDIA driver library on this machine");
+        let reason = no_driver(Some(missing), &error).to_string();
+        assert!(reason.starts_with("the NVML library could not be opened: /no/such/library.so"), "{reason}");
+        let reason = no_driver(None, &NvmlError::DriverNotLoaded).to_string();
+        assert_eq!(reason, "NVML did not start: NVIDIA driver is not loaded");
+        assert_eq!(not_told(&NvmlError::NotSupported).to_string(), "this GPU does not tell it");
+        assert!(not_told(&NvmlError::GpuLost).to_string().starts_with("NVML failed: "));
+        let old = NvmlError::FailedToLoadSymbol("nvmlDeviceGetMemoryInfo_v2".to_owned());
+        let reason = not_told(&old).to_string();
+        assert_eq!(reason, "the NVIDIA driver is too old to tell it: nvmlDeviceGetMemoryInfo_v2");
+    }
 }

@@ -53,11 +53,11 @@ impl<const N: usize> Growth<N> {
 
     /// What one of the counters grew by in a second, in all devices together.
     pub(super) fn per_second(&self, counter: usize) -> Result<f64, NotMeasured> {
-        let mut sum = 0;
+        let mut sum = 0.0;
         for (before, now) in &self.devices {
-            sum += now[counter].checked_sub(before[counter]).ok_or_else(went_backwards)?;
+            sum += now[counter].checked_sub(before[counter]).ok_or_else(went_backwards)? as f64;
         }
-        Ok(sum as f64 / self.elapsed.as_secs_f64())
+        Ok(sum / self.elapsed.as_secs_f64())
     }
 }
 

@@ -1,6 +1,7 @@
 //! GPUs, through a stand-in for NVIDIA's library.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use stepscope_record::sensors::{Group, Sensors, Sources};
 
@@ -25,6 +26,21 @@ fn open(machine: &Machine, nvml: Option<&Path>) -> Sensors {
 #[track_caller]
 fn read(sensors: &mut Sensors) -> Readings {
     Readings::new(Path::new("/nowhere"), sensors.read())
+}
+
+#[test]
+fn the_environment_names_another_library() {
+    let library = "/some/library.so";
+    if std::env::var_os("STEPSCOPE_NVML").is_some_and(|path| path == library) {
+        assert_eq!(Sources::default().nvml, Some(PathBuf::from(library)));
+        return;
+    }
+    // The environment of a running process with threads is not to be changed, so this test runs once more.
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "sensors::gpu::the_environment_names_another_library"]).env("STEPSCOPE_NVML", library);
+    let output = again.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 /// In one test, as the stand-in counts its calls.

@@ -155,6 +155,10 @@ fn cpu_is_what_was_neither_idle_nor_waiting() {
     // All counters started anew, and count from there.
     check("cpu  0 0 0 0 0 0 0 0 0 0\n", Err("the two readings are too close together for a rate"));
     check("cpu  0 0 0 4 0 0 0 0 0 0\n", Ok((0.0, 0.0)));
+    // Numbers that no machine reaches; three fourths of them are time in use.
+    let most = u64::MAX;
+    check(&format!("cpu  {most} {most} {most} {most} 0 0 0 0\n"), Ok((75.0, 0.0)));
+    check("cpu  0 0 0 4 0 0 0 0 0 0\n", Err("the two readings are too close together for a rate"));
     // Nonsense, and then sense again.
     let nonsense = "a first line with the time of all cores was expected in /proc/stat, but is not there";
     check("cpu  1 2 three\n", Err(nonsense));

