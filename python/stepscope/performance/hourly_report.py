@@ -13,14 +13,13 @@ from stepscope.errors import UsageError
 
 from .figure import unmeasured
 
-__all__ = ["HourlyReport", "Latencies"]
+__all__ = ["Counts", "HourlyReport", "Latencies"]
 
 
-class Latencies:
-    """Requests of a while. Everything in it is whole numbers, so the order of adding changes nothing."""
+class Counts:
+    """How many requests, and how long they took. All whole numbers, so the order of adding changes nothing."""
 
     def __init__(self) -> None:
-        self.histogram = LatencyHistogram()
         self.count = 0
         self.total_ns = 0
         self.longest_ns = 0
@@ -30,11 +29,23 @@ class Latencies:
     def add(self, seconds: float, is_violation: bool) -> None:
         """One request."""
         latency_ns = round(seconds * 1e9)
-        self.histogram.add(seconds)
         self.count += 1
         self.total_ns += latency_ns
         self.longest_ns = max(self.longest_ns, latency_ns)
         self.sla_violations += is_violation
+
+
+class Latencies(Counts):
+    """The requests of a while, with their percentiles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.histogram = LatencyHistogram()
+
+    def add(self, seconds: float, is_violation: bool) -> None:
+        """One request."""
+        super().add(seconds, is_violation)
+        self.histogram.add(seconds)
 
     def merge(self, other: Latencies) -> None:
         """All requests of another."""

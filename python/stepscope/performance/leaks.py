@@ -33,13 +33,15 @@ _STACK_DEPTH = 5
 _MOST_POINTS = 24
 # Of each look, the stacks that hold most and those with most blocks are kept.
 _MOST_STACKS = 3000
-_MOST_SUSPECTS = 3
+_MOST_SUSPECTS = 5
 
 _LEAST_PYTHON_BYTES = 100_000
 _LEAST_NATIVE_BYTES = 4_000_000
 _LEAST_NATIVE_SHARE = 0.005
 # The memory of a process is noisier than what Python counts.
 _NATIVE_STEADINESS = 0.5
+# A look copies what is traced and leaves gaps in the memory of the process.
+_GAPS_OF_TRACING = 4
 
 # Looking may take so long at first, and this share of the time in the long run.
 _FREE_SECONDS = 10.0
@@ -102,10 +104,17 @@ class _Look:
     """What was alive after one step."""
 
     step: int
-    native_bytes: float
     rss_bytes: float
+    traced_bytes: int
+    tracing_bytes: int
+    """What the tracing itself takes."""
     stacks: dict[Stack, tuple[int, int]]
     """Bytes and blocks of each stack."""
+
+    @property
+    def native_bytes(self) -> float:
+        """Memory of the process that Python did not allocate."""
+        return self.rss_bytes - self.traced_bytes - self.tracing_bytes
 
 
 @dataclass
@@ -123,24 +132,50 @@ class _Steps:
             self.looks = [look for look in self.looks if look.step % self.stride == 0]
 
 
+class _Tracing:
+    """The tracing of Python's allocations, which a process has once and several profilers may need."""
+
+    def __init__(self) -> None:
+        # A forgotten profiler is closed whenever the collector runs, also while another one begins.
+        self._lock = threading.RLock()
+        self._users = 0
+        self._is_ours = False
+
+    def begin(self) -> None:
+        with self._lock:
+            self._users += 1
+            if not tracemalloc.is_tracing():
+                self._is_ours = True
+                _import_early()
+                tracemalloc.start(_STACK_DEPTH)
+
+    def end(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._is_ours:
+                self._is_ours = False
+                tracemalloc.stop()
+
+
+_tracing = _Tracing()
+
+
 class LeakWatch:
     """Looks at what is alive after the steps of each region."""
 
     def __init__(self) -> None:
-        self._is_our_tracing = not tracemalloc.is_tracing()
-        if self._is_our_tracing:
-            _import_early()
-            tracemalloc.start(_STACK_DEPTH)
+        _tracing.begin()
+        self._is_closed = False
         self._lock = threading.Lock()
         self._regions: dict[str, _Steps] = {}
         self._begun_s = time.perf_counter()
         self._looking_s = 0.0
 
     def close(self) -> None:
-        """Ends the tracing of Python's allocations, if it began it."""
-        if self._is_our_tracing:
-            tracemalloc.stop()
-            self._is_our_tracing = False
+        """Ends the tracing of Python's allocations, if nobody else needs it."""
+        if not self._is_closed:
+            self._is_closed = True
+            _tracing.end()
 
     def note_step(self, region: str) -> None:
         """A step of a region has ended."""
@@ -176,10 +211,10 @@ def _import_early() -> None:
 def _look(step: int) -> _Look:
     # Garbage that is not collected yet looks like a leak.
     gc.collect()
-    traced_bytes = tracemalloc.get_traced_memory()[0] + tracemalloc.get_tracemalloc_memory()
+    traced_bytes, tracing_bytes = tracemalloc.get_traced_memory()[0], tracemalloc.get_tracemalloc_memory()
     rss = _native.system_now(["memory"]).get("process_rss_bytes")
     rss_bytes = rss if isinstance(rss, float) else float("nan")
-    return _Look(step, rss_bytes - traced_bytes, rss_bytes, _stacks())
+    return _Look(step, rss_bytes, traced_bytes, tracing_bytes, _stacks())
 
 
 def _stacks() -> dict[Stack, tuple[int, int]]:
@@ -223,7 +258,8 @@ def _native_leak(region: str, looks: list[_Look]) -> list[Leak]:
     looks = looks[min(len(looks) // 3, len(looks) - LEAST_POINTS) :]
     numbers = [look.step for look in looks]
     length = numbers[-1] - numbers[0]
-    least = max(_LEAST_NATIVE_BYTES, _LEAST_NATIVE_SHARE * looks[-1].rss_bytes)
+    gaps_bytes = _GAPS_OF_TRACING * (looks[-1].tracing_bytes - looks[0].tracing_bytes)
+    least = max(_LEAST_NATIVE_BYTES, _LEAST_NATIVE_SHARE * looks[-1].rss_bytes, gaps_bytes)
     slope = steady_growth(numbers, [look.native_bytes for look in looks], least, _NATIVE_STEADINESS)
     if slope is None:
         return []

@@ -14,7 +14,7 @@ from typing import Any
 from stepscope import _native
 from stepscope.saying import say
 
-from .hourly_report import HourlyReport, Latencies
+from .hourly_report import Counts, HourlyReport, Latencies
 from .profiler import PerformanceProfiler
 from .request_log import RequestLog
 
@@ -48,7 +48,7 @@ class ProductionProfiler:
         self._log = None if log_path is None else RequestLog(log_path, round(log_limit_mb * 1e6))
         self._lock = threading.Lock()
         self._minutes: dict[int, Latencies] = {}
-        self._since_start = Latencies()
+        self._since_start = Counts()
         self._buckets = sorted({*_BUCKETS_S, sla_seconds})
         self._bucket_counts = [0] * (len(self._buckets) + 1)
         self._unlogged: OrderedDict[Any, float] = OrderedDict()
