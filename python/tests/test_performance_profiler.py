@@ -299,3 +299,13 @@ def test_a_recording_goes_to_its_folder(tmp_path: Path) -> None:
             pass
         assert profiler.recording is not None
     assert Path(profiler.recording).is_file() and Path(profiler.recording).parent == tmp_path / "runs"
+
+
+def test_a_recording_that_lost_regions_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_native, "recording_counts", lambda: {"regions": 9, "dropped_past_limit": 1200})
+    profiler = ss.PerformanceProfiler(record=tmp_path)
+    profiler.close()
+    profiler.close()
+    assert capsys.readouterr().err == f"stepscope: 1,200 regions are missing in {profiler.recording}: 1,200 past limit\n"

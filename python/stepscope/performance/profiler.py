@@ -12,6 +12,7 @@ from typing import Any
 
 from stepscope import _native
 from stepscope.errors import RegionError, UsageError
+from stepscope.saying import say
 
 from .comparison import Comparison
 from .figure import unmeasured
@@ -117,10 +118,13 @@ class PerformanceProfiler(_native.RegionRecorder):
 
     def close(self) -> None:
         """Ends the readings and the recording; what was measured can still be asked for. A second time is harmless."""
-        if self._is_enabled and self._last_readings is None:
-            self._last_readings = self._readings_now()
+        if not self._is_enabled or self._last_readings is not None:
+            return
+        self._last_readings = self._readings_now()
         for release in self._release:
             release()
+        if self.recording is not None:
+            _say_what_was_lost(self.recording)
 
     def get_metrics(self, name: str | None = None) -> Metrics:
         """Everything of a region; without a name, of the outermost region that closed last."""
@@ -303,6 +307,14 @@ def _timing(totals: _native.RegionTotals, readings: Readings) -> TimingMetrics:
         p95_s=totals.percentile_ns(95) / 1e9,
         p99_s=totals.percentile_ns(99) / 1e9,
     )
+
+
+def _say_what_was_lost(recording: str) -> None:
+    counts = _native.recording_counts()
+    lost = {name: count for name, count in counts.items() if name.startswith("dropped_") and count}
+    if lost:
+        why = ", ".join(f"{count:,} {name.removeprefix('dropped_').replace('_', ' ')}" for name, count in lost.items())
+        say(f"{sum(lost.values()):,} regions are missing in {recording}: {why}")
 
 
 def _now(group: str, series: str) -> float:
