@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from stepscope import torch as torch
     from stepscope.opening import open as open
     from stepscope.opening import tables as tables
+    from stepscope.performance import PerformanceProfiler as PerformanceProfiler
+    from stepscope.performance import PerformanceRegressionDetector as PerformanceRegressionDetector
+    from stepscope.performance import ProductionProfiler as ProductionProfiler
+    from stepscope.performance import diagnose_performance_issues as diagnose_performance_issues
     from stepscope.report import Report as Report
     from stepscope.run import Run as Run
     from stepscope.running import configure as configure
@@ -37,6 +41,10 @@ _HOMES = {
     "Table": "stepscope.table",
     "configure": "stepscope.running",
     "step": "stepscope.running",
+    "PerformanceProfiler": "stepscope.performance",
+    "PerformanceRegressionDetector": "stepscope.performance",
+    "ProductionProfiler": "stepscope.performance",
+    "diagnose_performance_issues": "stepscope.performance",
     "record_function": "stepscope.torch",
     "schedule": "stepscope.torch",
     "trace_handler": "stepscope.torch",

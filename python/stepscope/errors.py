@@ -5,7 +5,16 @@ Every error says what happened (`message`), where (`location`) and what to do ne
 
 from __future__ import annotations
 
-__all__ = ["BugError", "MissingPackageError", "NotFoundError", "QueryError", "StepscopeError", "TraceError", "UsageError"]
+__all__ = [
+    "BugError",
+    "MissingPackageError",
+    "NotFoundError",
+    "QueryError",
+    "RegionError",
+    "StepscopeError",
+    "TraceError",
+    "UsageError",
+]
 
 
 class StepscopeError(Exception):
@@ -32,6 +41,13 @@ class UsageError(StepscopeError, ValueError):
 
 class QueryError(UsageError):
     """A SQL statement that cannot be answered."""
+
+
+class RegionError(UsageError, KeyError):
+    """A region that has not closed, or never was."""
+
+    # `KeyError` would print its own words.
+    __str__ = StepscopeError.__str__
 
 
 class NotFoundError(StepscopeError, FileNotFoundError):

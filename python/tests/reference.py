@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[2] / "docs" / "python-reference.md"
-MODULES = ("stepscope", "stepscope.lines", "stepscope.torch", "stepscope.errors")
+MODULES = ("stepscope", "stepscope.lines", "stepscope.torch", "stepscope.performance", "stepscope.errors")
 HEAD = """\
 # Python reference
 
@@ -25,8 +25,11 @@ def section(module: Any) -> str:
     lines = [f"## {module.__name__}", "", text(module), ""]
     for name in sorted(module.__all__):
         value = getattr(module, name)
+        home = getattr(value, "__module__", "") or ""
         # What belongs to another library, or has a section of its own.
-        if inspect.ismodule(value) or not (getattr(value, "__module__", "") or "").startswith("stepscope"):
+        if inspect.ismodule(value) or not home.startswith("stepscope"):
+            continue
+        if module.__name__ == "stepscope" and home.startswith("stepscope.performance"):
             continue
         lines += entry("###", f"{module.__name__}.{name}", value)
     return "\n".join(lines)

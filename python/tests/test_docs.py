@@ -16,7 +16,10 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/tutorial.md", "docs/recipes.md"])
+DOCUMENTS = ("README.md", "docs/python.md", "docs/tutorial.md", "docs/recipes.md", "docs/performance-profiler.md")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_blocks_run(name: str, demo: Path, tmp_path: Path) -> None:
     """One after the other, as somebody who reads from the top has them."""
     blocks = BLOCK.findall((ROOT / name).read_text())

@@ -1,0 +1,118 @@
+"""Regions side by side: of one profiler, or of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+from .saved import Row
+
+__all__ = ["Comparison"]
+
+# Figure, heading, format.
+_COLUMNS = (
+    ("calls", "calls", ",.0f"),
+    ("wall_time_s", "time s", ",.4g"),
+    ("p95_s", "p95 s", ",.4g"),
+    ("throughput", "samples/s", ",.1f"),
+    ("peak_ram_mb", "peak RAM MB", ",.1f"),
+    ("growth_mb", "growth MB", "+,.1f"),
+    ("peak_gpu_mb", "peak GPU MB", ",.1f"),
+    ("estimated_flops", "FLOPs", ",.0f"),
+    ("cpu_percent", "CPU %", ".1f"),
+)
+
+
+class Comparison:
+    """Figures of several regions or runs, the first being what the others are compared with.
+
+    It prints as a table, a notebook shows it as one, and `pandas.DataFrame(comparison.to_dict())` takes it as it is.
+    """
+
+    def __init__(self, rows: Mapping[str, Row], bases: Mapping[str, str] | None = None) -> None:
+        """`bases` names the row that each row is compared with; the first one if it is not given."""
+        self._rows = dict(rows)
+        first = next(iter(self._rows), "")
+        self._bases = {label: (bases or {}).get(label, first) for label in self._rows}
+
+    @property
+    def labels(self) -> list[str]:
+        """What is compared, in order."""
+        return list(self._rows)
+
+    @property
+    def fastest(self) -> str:
+        """What has the shortest typical call."""
+        return min(self._rows, key=lambda label: self._rows[label]["wall_time_s"] or float("inf"))
+
+    def ratio(self, label: str, figure: str = "wall_time_s") -> float | None:
+        """A figure as a multiple of what it is compared with; `None` if one of them was not measured."""
+        own, base = self._rows[label].get(figure), self._rows[self._bases[label]].get(figure)
+        return None if own is None or not base else own / base
+
+    def is_within_noise(self, label: str) -> bool | None:
+        """Whether the times of most calls overlap with those that they are compared with.
+
+        `None` if that cannot be told, because one of the two has too few calls.
+        """
+        ranges = []
+        for row in (self._rows[label], self._rows[self._bases[label]]):
+            least, most = row.get("min_s"), row.get("p95_s")
+            if least is None or most is None or (row.get("calls") or 0) < 3:
+                return None
+            ranges.append((least, most))
+        (own_least, own_most), (base_least, base_most) = ranges
+        return own_least <= base_most and base_least <= own_most
+
+    def to_dict(self) -> dict[str, Row]:
+        """Figures by label; `None` for what was not measured."""
+        return {label: dict(row) for label, row in self._rows.items()}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __str__(self) -> str:
+        table = [self._headings(), *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*table)]
+        lines = []
+        for cells in table:
+            numbers = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:]))
+            lines.append("  ".join([cells[0].ljust(widths[0]), *numbers]).rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = _html_row("th", self._headings())
+        return f"<table>{head}{''.join(_html_row('td', cells) for cells in self._cells())}</table>"
+
+    def _shown(self) -> list[tuple[str, str, str]]:
+        """The columns that somebody measured."""
+        return [column for column in _COLUMNS if any(row.get(column[0]) is not None for row in self._rows.values())]
+
+    def _headings(self) -> list[str]:
+        return ["region", *(heading for _, heading, _ in self._shown()), "time", ""]
+
+    def _cells(self) -> list[list[str]]:
+        rows = []
+        for label, row in self._rows.items():
+            figures = [_cell(row.get(figure), form) for figure, _, form in self._shown()]
+            rows.append([label, *figures, *self._change(label)])
+        return rows
+
+    def _change(self, label: str) -> list[str]:
+        ratio = self.ratio(label)
+        if self._bases[label] == label:
+            return ["1.00×", ""]
+        if ratio is None:
+            return ["–", ""]
+        noise = {True: "within noise", False: "", None: "noise unknown"}[self.is_within_noise(label)]
+        return [f"{ratio:.2f}×", noise]
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

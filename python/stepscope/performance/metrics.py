@@ -1,0 +1,227 @@
+"""What was measured of a region, as plain values.
+
+A megabyte (MB) is 1,000,000 bytes, everywhere. What was not measured is `nan` with a `reason`; documents for other
+programs have `null` there, and the reasons under `nulls`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .figure import known, reason_of
+
+if TYPE_CHECKING:
+    from .leaks import Leak
+
+__all__ = ["ComputeMetrics", "MemoryMetrics", "Metrics", "SystemMetrics", "TimingMetrics"]
+
+MB = 1e6
+
+
+@dataclass(frozen=True)
+class MemoryMetrics:
+    """Memory during the call that closed last."""
+
+    peak_ram_mb: float
+    """Most memory that the process held; exact if it was the most so far, else the largest reading."""
+    start_ram_mb: float
+    """Memory of the process at the beginning."""
+    end_ram_mb: float
+    """Memory of the process at the end."""
+    growth_mb: float
+    """End less beginning."""
+    peak_gpu_mb: float
+    """Most memory that the process held on all GPUs, of the readings."""
+    python_peak_mb: float
+    """Most memory that Python's allocator held; with `detailed_memory`."""
+    leaks: tuple[Leak, ...] | None
+    """What grows from step to step, largest first; `None` without `detailed_memory`."""
+
+
+@dataclass(frozen=True)
+class TimingMetrics:
+    """Times in seconds: `wall_time_s` and `cpu_time_s` of the call that closed last, the rest of all calls."""
+
+    wall_time_s: float
+    """The call that closed last."""
+    cpu_time_s: float
+    """Time of all threads of the process on CPUs during that call."""
+    self_time_s: float
+    """All calls, without the regions inside them."""
+    total_time_s: float
+    """All calls."""
+    calls: int
+    """How often the region was closed."""
+    mean_s: float
+    """The average call."""
+    min_s: float
+    """The shortest call."""
+    max_s: float
+    """The longest call."""
+    p50_s: float
+    """Half of the calls took at most so long; percentiles are within 1 %."""
+    p95_s: float
+    """95 % of the calls took at most so long."""
+    p99_s: float
+    """99 % of the calls took at most so long."""
+
+
+@dataclass(frozen=True)
+class ComputeMetrics:
+    """Work of the call that closed last."""
+
+    estimated_flops: int | float
+    """Floating-point operations of torch's operators, two for a multiply-add; with `estimate_flops`."""
+    flops_per_param: float
+    """The same for each element of the parameters that those operators received."""
+    flops_per_second: float
+    """The same for each second of the call, which counting makes longer."""
+    parameters: int | float
+    """Elements of the distinct parameters that torch's operators received."""
+    calls_without_flops: int | float
+    """Calls of operators that have no formula and so contribute nothing; views are not counted."""
+    gpu_utilization_percent: float
+    """Share of the time in which a GPU ran something, averaged over GPUs; with `track_gpu`."""
+
+
+@dataclass(frozen=True)
+class SystemMetrics:
+    """The machine during the call that closed last, or now: averages of the readings."""
+
+    cpu_percent: float
+    """All cores together, 0 to 100."""
+    process_cpu_percent: float
+    """This process; 100 is one core."""
+    memory_percent: float
+    """Memory of the machine in use."""
+    disk_io_percent: float
+    """Share of the time in which the busiest disk was busy."""
+    disk_io_wait_percent: float
+    """Share of CPU time that waited for disks."""
+    disk_read_mb_per_s: float
+    """Read from disks."""
+    disk_written_mb_per_s: float
+    """Written to disks."""
+    network_received_mb_per_s: float
+    """Received; with `track_network`."""
+    network_sent_mb_per_s: float
+    """Sent; with `track_network`."""
+    cpu_temperature_celsius: float
+    """With `track_cpu_temp`."""
+    gpu_temperature_celsius: float
+    """The hottest GPU; with `track_gpu`."""
+    gpu_power_watts: float
+    """All GPUs together; with `track_gpu`."""
+    energy_joules: float
+    """Of what `energy_covers` says; with `track_carbon`."""
+    energy_covers: str
+    """What `energy_joules` is the energy of: the CPU, GPUs, both, or `nothing`."""
+    carbon_g: float
+    """Of that energy, with `track_carbon` and the `carbon_intensity_g_per_kwh` of your grid."""
+
+    def __repr__(self) -> str:
+        return "\n".join(_lines_of("system", self))
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Everything that was measured of one region."""
+
+    name: str
+    """Name of the region."""
+    memory: MemoryMetrics
+    """Memory during the call that closed last."""
+    timing: TimingMetrics
+    """Times of that call and of all calls."""
+    compute: ComputeMetrics
+    """Work of that call."""
+    system: SystemMetrics
+    """The machine during that call."""
+    throughput: float
+    """Samples a second, over the calls that were given `samples`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON: `None` where nothing was measured, with the reasons under `nulls`."""
+        document: dict[str, Any] = {"name": self.name}
+        nulls: dict[str, str] = {}
+        for group, value in self._groups():
+            document[group] = {}
+            for field in fields(value):
+                figure = getattr(value, field.name)
+                if field.name == "leaks":
+                    figure = None if figure is None else [leak.to_dict() for leak in figure]
+                    reason = "detailed_memory is off" if figure is None else None
+                else:
+                    reason = reason_of(figure)
+                document[group][field.name] = figure if reason is None else None
+                if reason is not None:
+                    nulls[f"{group}.{field.name}"] = reason
+        document["throughput"] = self.throughput if known(self.throughput) else None
+        if not known(self.throughput):
+            nulls["throughput"] = str(reason_of(self.throughput))
+        document["nulls"] = nulls
+        return document
+
+    def to_json(self) -> str:
+        """`to_dict()` as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def __repr__(self) -> str:
+        lines = [f"region {self.name}"]
+        for group, value in self._groups():
+            lines += _lines_of(group, value)
+        if known(self.throughput):
+            lines.append(f"{'throughput':<11} {'samples/s':<26} {_number(self.throughput)}")
+        for leak in self.memory.leaks or ():
+            lines.append(f"leak: {leak.summary()}")
+        why = _reasons(self.to_dict()["nulls"])
+        return "\n".join([*lines, *(f"not measured: {', '.join(names)}: {reason}" for reason, names in why.items())])
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for group, value in self._groups():
+            for field in fields(value):
+                figure = getattr(value, field.name)
+                if field.name != "leaks":
+                    shown = _number(figure) if known(figure) else "–"
+                    why = escape(reason_of(figure) or "", quote=True)
+                    rows.append(f'<tr><td>{group}</td><td>{field.name}</td><td title="{why}">{shown}</td></tr>')
+        shown = _number(self.throughput) if known(self.throughput) else "–"
+        rows.append(f"<tr><td></td><td>throughput</td><td>{shown}</td></tr>")
+        leaks = "".join(f"<p>leak: {escape(leak.summary())}</p>" for leak in self.memory.leaks or ())
+        return f"<table><caption>{escape(self.name)}</caption>{''.join(rows)}</table>{leaks}"
+
+    def _groups(self) -> tuple[tuple[str, Any], ...]:
+        return (
+            ("timing", self.timing),
+            ("memory", self.memory),
+            ("compute", self.compute),
+            ("system", self.system),
+        )
+
+
+def _lines_of(group: str, value: Any) -> list[str]:
+    """A line for each figure that was measured."""
+    figures = [(field.name, getattr(value, field.name)) for field in fields(value) if field.name != "leaks"]
+    return [
+        f"{group:<11} {name:<26} {_number(figure)}" for name, figure in figures if known(figure) and figure != "nothing"
+    ]
+
+
+def _reasons(nulls: dict[str, str]) -> dict[str, list[str]]:
+    """What is missing for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in nulls.items():
+        reasons.setdefault(reason, []).append(name.split(".")[-1])
+    return reasons
+
+
+def _number(figure: float | str) -> str:
+    if isinstance(figure, str):
+        return figure
+    if isinstance(figure, int) or abs(figure) >= 1000:
+        return f"{figure:,.0f}"
+    return f"{figure:.3g}" if abs(figure) < 1 else f"{figure:.2f}"

@@ -1,0 +1,212 @@
+"""Watches the requests of a service: latencies, agreed limits, reports that merge, a log and Prometheus."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from stepscope import _native
+from stepscope.saying import say
+
+from .hourly_report import Counts, HourlyReport, Latencies
+from .profiler import PerformanceProfiler
+from .request_log import RequestLog
+
+__all__ = ["ProductionProfiler"]
+
+_MINUTES_IN_REPORT = 60
+# Requests that were measured and never logged are forgotten past this many.
+_MOST_UNLOGGED = 10_000
+_SECONDS_BETWEEN_ALERTS = 60.0
+_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class ProductionProfiler:
+    """Profiles the requests of a service, on all of its threads, in bounded memory.
+
+    Every request is the region `request`; its id goes to the log alone. `log_path` names a file that gets a JSON
+    object for each request and stays below `log_limit_mb`, with its predecessor.
+    """
+
+    def __init__(
+        self,
+        sla_seconds: float = 2.0,
+        log_path: str | os.PathLike[str] | None = None,
+        *,
+        log_limit_mb: float = 200,
+        profiler: PerformanceProfiler | None = None,
+    ) -> None:
+        self.sla_seconds = sla_seconds
+        self.profiler = PerformanceProfiler() if profiler is None else profiler
+        self._region = self.profiler.profile("request")
+        self._log = None if log_path is None else RequestLog(log_path, round(log_limit_mb * 1e6))
+        self._lock = threading.Lock()
+        self._minutes: dict[int, Latencies] = {}
+        self._since_start = Counts()
+        self._buckets = sorted({*_BUCKETS_S, sla_seconds})
+        self._bucket_counts = [0] * (len(self._buckets) + 1)
+        self._unlogged: OrderedDict[Any, float] = OrderedDict()
+        self._machine: tuple[float, float | None, float | None] = (-1.0, None, None)
+        self._next_alert_s = 0.0
+        self._silent_alerts = 0
+
+    def profile_request(self, request_id: object) -> _Request:
+        """Measures a request: `with profiler.profile_request(id):`."""
+        return _Request(self, request_id)
+
+    def log_metrics(self, request_id: object, user_facing_latency: float) -> None:
+        """Counts a request that took so many seconds for the user, and logs it."""
+        is_valid = 0 <= user_facing_latency < float("inf")
+        is_violation = is_valid and user_facing_latency > self.sla_seconds
+        minute = int(self._now_s() // 60)
+        with self._lock:
+            internal_latency = self._unlogged.pop(request_id, None) if self._unlogged else None
+            of_minute = self._minutes.get(minute)
+            if of_minute is None:
+                of_minute = self._begin_minute(minute)
+            for latencies in (of_minute, self._since_start):
+                if is_valid:
+                    latencies.add(user_facing_latency, is_violation)
+                else:
+                    latencies.invalid += 1
+            if is_valid:
+                self._bucket_counts[bisect_left(self._buckets, user_facing_latency)] += 1
+        if self._log is None and not is_violation:
+            return
+        memory_mb, cpu_percent = self._machine_now()
+        entry = {
+            "timestamp": datetime.fromtimestamp(self._now_s()).astimezone().isoformat(),
+            "request_id": request_id,
+            "internal_latency": internal_latency,
+            "user_facing_latency": user_facing_latency if is_valid else None,
+            "memory_mb": memory_mb,
+            "cpu_percent": cpu_percent,
+        }
+        if self._log is not None:
+            self._log.write(entry)
+        if is_violation:
+            self.alert_sla_violation(entry)
+
+    def alert_sla_violation(self, entry: dict[str, Any]) -> None:
+        """What happens when a request took too long: a line on standard error, at most one a minute. Override it."""
+        with self._lock:
+            now_s = time.monotonic()
+            if now_s < self._next_alert_s:
+                self._silent_alerts += 1
+                return
+            self._next_alert_s = now_s + _SECONDS_BETWEEN_ALERTS
+            more, self._silent_alerts = self._silent_alerts, 0
+        since = f" ({more:,} more since the last line)" if more else ""
+        latency = entry["user_facing_latency"]
+        say(f"request {entry['request_id']} took {latency:.3f} s, agreed were {self.sla_seconds:g} s{since}")
+
+    def generate_hourly_report(self) -> HourlyReport:
+        """The requests of the last 60 minutes, the current one included."""
+        last = int(self._now_s() // 60)
+        first = last - _MINUTES_IN_REPORT + 1
+        everything = Latencies()
+        with self._lock:
+            for minute, latencies in self._minutes.items():
+                if first <= minute <= last:
+                    everything.merge(latencies)
+        return HourlyReport(everything, first, last)
+
+    @staticmethod
+    def merge_reports(reports: Iterable[HourlyReport | str]) -> HourlyReport:
+        """One report of many processes, from their reports or the texts of those (`report.to_text()`)."""
+        return HourlyReport.merged(
+            HourlyReport.from_text(report) if isinstance(report, str) else report for report in reports
+        )
+
+    def prometheus_text(self) -> str:
+        """The figures since the start in the text format that Prometheus reads."""
+        memory_mb, cpu_percent = self._machine_now()
+        name = "stepscope_request_latency_seconds"
+        with self._lock:
+            counts = list(self._bucket_counts)
+            requests, total_ns = self._since_start.count, self._since_start.total_ns
+            violations, invalid = self._since_start.sla_violations, self._since_start.invalid
+        lines = [f"# HELP {name} Time that a user waited for a request.", f"# TYPE {name} histogram"]
+        so_far = 0
+        for bound, count in zip([*map(repr, self._buckets), "+Inf"], counts):
+            so_far += count
+            lines.append(f'{name}_bucket{{le="{bound}"}} {so_far}')
+        lines += [f"{name}_sum {total_ns / 1e9!r}", f"{name}_count {requests}"]
+        for figure, kind, value, meaning in (
+            ("stepscope_requests_total", "counter", requests, "Requests that were logged."),
+            ("stepscope_sla_violations_total", "counter", violations, "Requests that took longer than agreed."),
+            ("stepscope_invalid_latencies_total", "counter", invalid, "Requests logged without a usable latency."),
+            ("stepscope_sla_seconds", "gauge", self.sla_seconds, "Latency that is agreed."),
+            ("stepscope_memory_bytes", "gauge", _times(memory_mb, 1e6), "Memory of the process."),
+            ("stepscope_cpu_percent", "gauge", cpu_percent, "Use of all cores together."),
+        ):
+            if value is not None:
+                lines += [f"# HELP {figure} {meaning}", f"# TYPE {figure} {kind}", f"{figure} {value!r}"]
+        return "\n".join(lines) + "\n"
+
+    def close(self) -> None:
+        """Ends the log and the profiler. A second time is harmless."""
+        if self._log is not None:
+            self._log.close()
+        self.profiler.close()
+
+    def _begin_minute(self, minute: int) -> Latencies:
+        """Begins a minute, and forgets those that no report will have."""
+        for old in [past for past in self._minutes if past <= minute - _MINUTES_IN_REPORT]:
+            del self._minutes[old]
+        return self._minutes.setdefault(minute, Latencies())
+
+    def _note_internal_latency(self, request_id: object, seconds: float) -> None:
+        with self._lock:
+            self._unlogged[request_id] = seconds
+            if len(self._unlogged) > _MOST_UNLOGGED:
+                self._unlogged.popitem(last=False)
+
+    def _machine_now(self) -> tuple[float | None, float | None]:
+        """Memory of the process and use of the CPU, read once a second at most; `None` if that cannot be read."""
+        read_s, memory_mb, cpu_percent = self._machine
+        now_s = time.monotonic()
+        if now_s - read_s < 1.0 and read_s >= 0:
+            return memory_mb, cpu_percent
+        now = _native.system_now(["memory", "cpu"])
+        memory_mb = _times(_number(now.get("process_rss_bytes")), 1e-6)
+        cpu_percent = _number(now.get("cpu_percent"))
+        self._machine = (now_s, memory_mb, cpu_percent)
+        return memory_mb, cpu_percent
+
+    @staticmethod
+    def _now_s() -> float:
+        return time.time()
+
+
+class _Request:
+    """The measurement of one request."""
+
+    __slots__ = ("_begun_s", "_profiler", "_request_id")
+
+    def __init__(self, profiler: ProductionProfiler, request_id: object) -> None:
+        self._profiler = profiler
+        self._request_id = request_id
+
+    def __enter__(self) -> _Request:
+        self._begun_s = time.perf_counter()
+        self._profiler._region.__enter__()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._profiler._region.__exit__(*problem)
+        self._profiler._note_internal_latency(self._request_id, time.perf_counter() - self._begun_s)
+
+
+def _number(value: float | str | None) -> float | None:
+    return None if value is None or isinstance(value, str) else value
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

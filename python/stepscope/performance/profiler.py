@@ -1,0 +1,332 @@
+"""Measures regions of a program: time, memory, FLOPs, the machine."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+import weakref
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from stepscope import _native
+from stepscope.errors import RegionError, UsageError
+from stepscope.saying import say
+
+from . import recording
+from .comparison import Comparison
+from .figure import unmeasured
+from .leaks import Leak
+from .metrics import MB, ComputeMetrics, MemoryMetrics, Metrics, SystemMetrics, TimingMetrics
+from .readings import Readings, of_gpus, system_metrics
+from .saved import Row, read_rows, row_of, write_rows
+from .switched_off import RegionThatIsOff, metrics_of_nothing
+from .system_report import SystemReport, system_report
+from .watched import Measured, WatchedRegion, Watchers
+
+__all__ = ["PerformanceProfiler"]
+
+
+class PerformanceProfiler(_native.RegionRecorder):
+    """Measures regions of a program, cheaply enough to be left on.
+
+    >>> profiler = PerformanceProfiler()
+    >>> with profiler.profile("training"):
+    ...     with profiler.profile("loading", samples=32):
+    ...         batch = list(range(1000))
+    >>> profiler.get_metrics().timing.calls
+    1
+    >>> list(profiler.get_timing_breakdown())
+    ['loading', 'training']
+    >>> profiler.close()
+
+    `profile(name, samples=None)` gives a region: a context manager and a decorator, of functions and coroutine
+    functions, to be used again and nested, on any thread and in any task of asyncio.
+
+    Memory is read every `memory_interval` seconds and the machine every `system_interval`, on a thread of its own that
+    does not need the interpreter. `estimate_flops`, `enable_line_profiling` and `detailed_memory` slow down the code
+    that they look at; leave them off where times matter.
+
+    `record` names a folder: what is measured is written there as well, at most `record_limit_mb`, and
+    `stepscope open FOLDER` shows it. `enabled=False` turns everything off and leaves the code as it is.
+    """
+
+    def __init__(
+        self,
+        track_gpu: bool = False,
+        track_carbon: bool = False,
+        detailed_memory: bool = False,
+        memory_interval: float = 0.1,
+        track_cpu_temp: bool = False,
+        track_network: bool = False,
+        enable_line_profiling: bool = False,
+        estimate_flops: bool = False,
+        track_system: bool = True,
+        system_interval: float = 1.0,
+        *,
+        enabled: bool = True,
+        record: str | os.PathLike[str] | None = None,
+        record_limit_mb: float = 1000,
+        carbon_intensity_g_per_kwh: float | None = None,
+    ) -> None:
+        for name, seconds in (("memory_interval", memory_interval), ("system_interval", system_interval)):
+            if not seconds > 0:
+                raise UsageError(f"{name} must be more than 0 seconds, not {seconds}", None, f"{name}=0.1, for example")
+        self._is_enabled = enabled
+        self._carbon_intensity = carbon_intensity_g_per_kwh
+        self._system_interval_ns = round(system_interval * 1e9)
+        self._watchers: Watchers | None = None
+        self._last_readings: tuple[int, dict[str, float | str]] | None = None
+        self._begun_ns = time.time_ns()
+        self.recording: str | None = None
+        """The file that the recording goes to."""
+        switches = {
+            "memory": (enabled, memory_interval),
+            # CPU time is read as often as memory, so that short regions have one.
+            "cpu": (track_system, min(memory_interval, system_interval)),
+            "disk": (track_system, system_interval),
+            "network": (track_network, system_interval),
+            "temperature": (track_cpu_temp, system_interval),
+            "gpu": (track_gpu or track_carbon, memory_interval),
+            "energy": (track_carbon, system_interval),
+        }
+        groups = {group: interval for group, (is_on, interval) in switches.items() if is_on and enabled}
+        self._groups = frozenset(groups)
+        self._release: list[weakref.finalize[Any, Any]] = []
+        if not enabled:
+            vars(self)["profile"] = RegionThatIsOff
+            return
+        self._release.append(weakref.finalize(self, _native.unwatch_system, _native.watch_system(groups)))
+        if record is None:
+            recording.join()
+        else:
+            self.recording = recording.start(record, round(record_limit_mb * MB))
+            self._release.append(weakref.finalize(self, recording.stop))
+        if estimate_flops or enable_line_profiling or detailed_memory:
+            self._watchers = Watchers(
+                estimate_flops=estimate_flops, line_profiling=enable_line_profiling, detailed_memory=detailed_memory
+            )
+            self._release.append(weakref.finalize(self, self._watchers.close))
+            # Only here does a region run Python code of ours; otherwise `profile` is the native method.
+            vars(self)["profile"] = self._watched_region
+
+    def __enter__(self) -> PerformanceProfiler:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the readings and the recording; what was measured can still be asked for. A second time is harmless."""
+        if not self._is_enabled or self._last_readings is not None:
+            return
+        self._last_readings = self._readings_now()
+        for release in self._release:
+            release()
+        if self.recording is not None:
+            _say_what_was_lost(self.recording)
+
+    def get_metrics(self, name: str | None = None) -> Metrics:
+        """Everything of a region; without a name, of the outermost region that closed last."""
+        if not self._is_enabled:
+            return metrics_of_nothing(name or "")
+        totals = self._totals(name)
+        readings = self._readings(totals.last_start_ns, totals.last_end_ns)
+        samples = totals.samples
+        return Metrics(
+            name=totals.name,
+            memory=self._memory(totals.name, readings),
+            timing=_timing(totals, readings),
+            compute=self._compute(totals, readings),
+            system=system_metrics(readings, self._carbon_intensity),
+            throughput=samples / (totals.samples_ns / 1e9)
+            if samples is not None and totals.samples_ns > 0
+            else unmeasured("no samples were given; profile(name, samples=n) counts them"),
+        )
+
+    def get_timing_breakdown(self) -> dict[str, float]:
+        """Seconds of each region without the regions inside it, so that they add up to the time covered."""
+        return {totals.name: totals.self_ns / 1e9 for totals in self.region_totals()} if self._is_enabled else {}
+
+    def get_current_memory(self) -> float:
+        """Memory of the process in MB. With `detailed_memory`, this also marks a step for the search of leaks."""
+        if self._watchers is not None and self._watchers.has_open_region():
+            self._watchers.mark_step()
+        return _now("memory", "process_rss_bytes") / MB
+
+    def get_current_gpu_memory(self) -> float:
+        """Share of its memory that is in use on the fullest GPU, 0 to 1."""
+        now = _native.system_now(["gpu"])
+        shares = []
+        for name, total in now.items():
+            used = now.get(name.replace("_total_", "_used_"))
+            if name.endswith("_memory_total_bytes") and isinstance(total, float) and isinstance(used, float):
+                shares.append(used / total)
+        reason = next((value for value in now.values() if isinstance(value, str)), "no GPU tells its memory")
+        return max(shares) if shares else unmeasured(reason)
+
+    def get_current_system_stats(self) -> SystemMetrics:
+        """The machine now."""
+        now_ns, now = self._readings_now()
+        readings = Readings({}, now_ns, now_ns, self._groups, now_ns, now)
+        return system_metrics(readings, self._carbon_intensity)
+
+    def get_system_report(self) -> SystemReport:
+        """Averages, peaks and least values of everything read since the profiler was made."""
+        end_ns = time.time_ns() if self._last_readings is None else self._last_readings[0]
+        return system_report(self._readings(self._begun_ns, end_ns), self._system_interval_ns)
+
+    def get_line_profile(self) -> Any:
+        """The lines that ran while a region was open, with `line_number`, `time_percent` and more."""
+        if self._watchers is None or self._watchers.lines is None:
+            hint = "PerformanceProfiler(enable_line_profiling=True)"
+            raise UsageError("lines are not timed by this profiler", None, hint)
+        return self._watchers.lines.result()
+
+    def mark_step(self) -> None:
+        """Ends a step of the innermost open region for the search of leaks.
+
+        Without this, every call of a region is a step.
+        """
+        if self._watchers is not None:
+            self._watchers.mark_step()
+
+    def get_leaks(self) -> tuple[Leak, ...]:
+        """Memory that grows from step to step, with the lines that allocate it; largest first."""
+        leaks = None if self._watchers is None else self._watchers.leaks_of(None)
+        if leaks is None and self._is_enabled:
+            raise UsageError("leaks are not looked for", None, "PerformanceProfiler(detailed_memory=True)")
+        return leaks or ()
+
+    def compare(
+        self, *names: str, runs: Mapping[str, PerformanceProfiler | str | os.PathLike[str]] | None = None
+    ) -> Comparison:
+        """Regions side by side; all of them if none is named.
+
+        `runs` adds other runs by a name for each: profilers, or files of `save_metrics`. Then every region is compared
+        with itself in the first of them, and this profiler is the run `this`.
+        """
+        if runs is None:
+            rows = self._rows()
+            return Comparison({name: rows[self._known_name(name)] for name in names or rows})
+        by_run: dict[str, dict[str, Row]] = {}
+        for label, run in [*runs.items(), ("this", self)]:
+            by_run[label] = run._rows() if isinstance(run, PerformanceProfiler) else read_rows(run)
+        wanted = names or tuple(dict.fromkeys(name for rows in by_run.values() for name in rows))
+        found: dict[str, Row] = {}
+        bases: dict[str, str] = {}
+        for name in wanted:
+            labels = [f"{name} ({run})" for run in by_run if name in by_run[run]]
+            if not labels:
+                raise RegionError(f"no run has a region `{name}`", None, _nearest(name, self._rows()))
+            found |= {f"{name} ({run})": rows[name] for run, rows in by_run.items() if name in rows}
+            bases |= dict.fromkeys(labels, labels[0])
+        return Comparison(found, bases)
+
+    def save_metrics(self, path: str | os.PathLike[str]) -> None:
+        """Writes the figures of every region as JSON: a baseline for `PerformanceRegressionDetector`."""
+        write_rows(path, self._rows())
+
+    def _watched_region(self, name: str, samples: int | None = None) -> WatchedRegion:
+        assert self._watchers is not None
+        return WatchedRegion(super().profile(name, samples), self._watchers)
+
+    def _rows(self) -> dict[str, Row]:
+        if not self._is_enabled:
+            return {}
+        return {totals.name: row_of(self.get_metrics(totals.name)) for totals in self.region_totals()}
+
+    def _known_name(self, name: str) -> str:
+        return self._totals(name).name
+
+    def _totals(self, name: str | None) -> _native.RegionTotals:
+        regions = {totals.name: totals for totals in self.region_totals()}
+        wanted = self.last_outermost() if name is None else name
+        if wanted in regions:
+            return regions[wanted]
+        if not regions:
+            hint = 'run `with profiler.profile("name"):` first; a region counts when it has closed'
+            raise RegionError("no region has closed yet", None, hint)
+        raise RegionError(f"no region `{wanted}` has closed", None, _nearest(str(wanted), regions))
+
+    def _readings_now(self) -> tuple[int, dict[str, float | str]]:
+        if self._last_readings is not None:
+            return self._last_readings
+        now = _native.system_now(sorted(self._groups))
+        return time.time_ns(), now
+
+    def _readings(self, start_ns: int, end_ns: int) -> Readings:
+        now_ns, now = self._readings_now()
+        return Readings(_native.system_between(start_ns, end_ns), start_ns, end_ns, self._groups, now_ns, now)
+
+    def _memory(self, name: str, readings: Readings) -> MemoryMetrics:
+        start, end = readings.first("process_rss_bytes") / MB, readings.last("process_rss_bytes") / MB
+        return MemoryMetrics(
+            peak_ram_mb=readings.true_peak_ram_bytes() / MB,
+            start_ram_mb=start,
+            end_ram_mb=end,
+            growth_mb=end - start,
+            peak_gpu_mb=readings.peak("gpu_process_memory_bytes") / MB,
+            python_peak_mb=self._measured(name).python_peak_mb,
+            leaks=None if self._watchers is None else self._watchers.leaks_of(name),
+        )
+
+    def _compute(self, totals: _native.RegionTotals, readings: Readings) -> ComputeMetrics:
+        measured = self._measured(totals.name)
+        wall_time_s = (totals.last_end_ns - totals.last_start_ns) / 1e9
+        flops, parameters = measured.flops, measured.parameters
+        no_parameters = unmeasured("no operator received a parameter")
+        return ComputeMetrics(
+            estimated_flops=flops,
+            flops_per_param=flops / parameters if parameters else no_parameters,
+            flops_per_second=flops / wall_time_s if wall_time_s else unmeasured("the region took no time"),
+            parameters=parameters,
+            calls_without_flops=measured.calls_without_flops,
+            gpu_utilization_percent=of_gpus(readings, "utilization_percent", lambda all: sum(all) / len(all)),
+        )
+
+    def _measured(self, name: str) -> Measured:
+        measured = None if self._watchers is None else self._watchers.measured(name)
+        if measured is not None:
+            return measured
+        off = unmeasured("estimate_flops is off")
+        return Measured(off, off, off, unmeasured("detailed_memory is off"))
+
+
+def _timing(totals: _native.RegionTotals, readings: Readings) -> TimingMetrics:
+    return TimingMetrics(
+        wall_time_s=(totals.last_end_ns - totals.last_start_ns) / 1e9,
+        cpu_time_s=readings.growth("process_cpu_seconds"),
+        self_time_s=totals.self_ns / 1e9,
+        total_time_s=totals.total_ns / 1e9,
+        calls=totals.count,
+        mean_s=totals.total_ns / totals.count / 1e9,
+        min_s=totals.shortest_ns / 1e9,
+        max_s=totals.longest_ns / 1e9,
+        p50_s=totals.percentile_ns(50) / 1e9,
+        p95_s=totals.percentile_ns(95) / 1e9,
+        p99_s=totals.percentile_ns(99) / 1e9,
+    )
+
+
+def _say_what_was_lost(recording: str) -> None:
+    counts = _native.recording_counts()
+    lost = {name: count for name, count in counts.items() if name.startswith("dropped_") and count}
+    if lost:
+        why = ", ".join(f"{count:,} {name.removeprefix('dropped_').replace('_', ' ')}" for name, count in lost.items())
+        say(f"{sum(lost.values()):,} regions are missing in {recording}: {why}")
+
+
+def _now(group: str, series: str) -> float:
+    value = _native.system_now([group]).get(series, "it cannot be read on this machine")
+    return unmeasured(value) if isinstance(value, str) else value
+
+
+def _nearest(name: str, regions: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(name, regions, 1)
+    if near:
+        return f"did you mean `{near[0]}`?"
+    return f"there are {', '.join(f'`{region}`' for region in list(regions)[:10])}"

@@ -1,0 +1,96 @@
+"""What the machine did since the profiler was made: averages, peaks and least values of every series."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from .figure import known, reason_of, unmeasured
+from .metrics import MB
+from .readings import Readings
+
+__all__ = ["SystemReport", "system_report"]
+
+# Counters that only ever grow, and what never changes.
+_NOT_A_LEVEL = ("process_cpu_seconds", "process_peak_rss_bytes", "memory_total_bytes")
+
+#: What is told of even if it could not be measured, so that asking for it gives the reason.
+_ALWAYS_TOLD = (
+    "cpu_percent",
+    "process_cpu_percent",
+    "disk_io_wait_percent",
+    "memory_percent",
+    "process_rss_bytes",
+    "disk_io_percent",
+    "network_received_bytes_per_s",
+    "network_sent_bytes_per_s",
+    "cpu_temperature_celsius",
+    "gpu0_utilization_percent",
+    "gpu0_memory_used_bytes",
+)
+
+
+class SystemReport:
+    """`avg_…`, `peak_…` and `min_…` of everything that was read of the machine.
+
+    For example `avg_cpu_percent`, `peak_memory_percent`, `peak_process_rss_mb`, `min_gpu0_utilization_percent`;
+    `dir()` lists them all. What was not measured is `nan` with a `reason`.
+    """
+
+    def __init__(self, figures: dict[str, float]) -> None:
+        self._figures = figures
+
+    def __getattr__(self, name: str) -> float:
+        try:
+            return self.__dict__["_figures"][name]  # type: ignore[no-any-return]
+        except KeyError:
+            near = difflib.get_close_matches(name, self.__dict__.get("_figures", ()), 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"the system report has no {name}{hint}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._figures]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON: `None` where nothing was measured, with the reasons under `nulls`."""
+        document: dict[str, Any] = {name: value if known(value) else None for name, value in self._figures.items()}
+        document["nulls"] = {name: reason_of(value) for name, value in self._figures.items() if not known(value)}
+        return document
+
+    def __repr__(self) -> str:
+        lines = [f"{'':<32} {'average':>10} {'peak':>10} {'least':>10}"]
+        for name in (key.removeprefix("avg_") for key in self._figures if key.startswith("avg_")):
+            values = [self._figures[f"{kind}_{name}"] for kind in ("avg", "peak", "min")]
+            shown = " ".join(f"{value:>10,.1f}" if known(value) else f"{'–':>10}" for value in values)
+            lines.append(f"{name:<32} {shown}".rstrip())
+        return "\n".join(lines)
+
+
+def system_report(readings: Readings, cpu_window_ns: int) -> SystemReport:
+    """The report of all readings. A peak of the CPU is that of a whole window, as short bursts say little."""
+    figures: dict[str, float] = {}
+    measured = [name for name in readings.names(".*") if name not in _NOT_A_LEVEL and not name.endswith("_joules")]
+    for name in sorted({*measured, *_ALWAYS_TOLD}):
+        label, factor = _in_mb(name)
+        if reason := readings.missing(name):
+            values = {kind: unmeasured(reason) for kind in ("avg", "peak", "min")}
+            figures |= {f"{kind}_{label}": value for kind, value in values.items()}
+            continue
+        if name.endswith("_percent") and "cpu" in name:
+            windows = readings.averages_by_window(name, cpu_window_ns)
+            peak, least = max(windows), min(windows)
+        else:
+            peak, least = readings.peak(name), readings.least(name)
+        figures |= {
+            f"avg_{label}": readings.average(name) * factor,
+            f"peak_{label}": peak * factor,
+            f"min_{label}": least * factor,
+        }
+    return SystemReport(figures)
+
+
+def _in_mb(series: str) -> tuple[str, float]:
+    for ending, shown in (("_bytes", "_mb"), ("_bytes_per_s", "_mb_per_s")):
+        if series.endswith(ending):
+            return series.removesuffix(ending) + shown, 1 / MB
+    return series, 1.0

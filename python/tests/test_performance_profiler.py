@@ -1,0 +1,311 @@
+"""Regions and what is measured of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import stepscope as ss
+from stepscope import _native
+from stepscope.errors import RegionError, UsageError
+from stepscope.performance import Metrics, Unmeasured, known
+
+
+@pytest.fixture
+def profiler() -> Iterator[ss.PerformanceProfiler]:
+    with ss.PerformanceProfiler() as profiler:
+        yield profiler
+
+
+def test_a_region_has_time_memory_and_the_machine(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("sleeping"):
+        time.sleep(0.12)
+    metrics = profiler.get_metrics()
+    assert metrics.name == "sleeping"
+    assert 0.12 <= metrics.timing.wall_time_s < 2
+    assert metrics.timing.calls == 1
+    assert metrics.timing.wall_time_s == pytest.approx(metrics.timing.total_time_s, rel=0.01)
+    assert 5 < metrics.memory.peak_ram_mb < 100_000
+    assert metrics.memory.growth_mb == metrics.memory.end_ram_mb - metrics.memory.start_ram_mb
+    assert 0 <= metrics.system.memory_percent <= 100
+
+
+def test_the_cheap_path_is_native(profiler: ss.PerformanceProfiler) -> None:
+    assert "profile" not in vars(profiler) and "profile" not in vars(ss.PerformanceProfiler)
+    assert isinstance(profiler.profile("x"), _native.Region)
+    assert not isinstance(ss.PerformanceProfiler(detailed_memory=True).profile("x"), _native.Region)
+    gc.collect()
+
+
+def test_without_a_name_it_is_the_outermost_region_that_closed_last(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("first"):
+        pass
+    with profiler.profile("outer"):
+        with profiler.profile("inner"):
+            pass
+        assert profiler.get_metrics().name == "first"
+    assert profiler.get_metrics().name == "outer"
+    assert profiler.get_metrics("inner").timing.calls == 1
+
+
+def test_the_breakdown_adds_up_to_the_time_covered(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("pipeline"):
+        time.sleep(0.02)
+        for _ in range(3):
+            with profiler.profile("loading"):
+                time.sleep(0.01)
+    breakdown = profiler.get_timing_breakdown()
+    assert set(breakdown) == {"loading", "pipeline"}
+    assert sum(breakdown.values()) == pytest.approx(profiler.get_metrics().timing.wall_time_s, rel=0.02)
+    assert breakdown["loading"] >= 0.03 and breakdown["pipeline"] >= 0.02
+    timing = profiler.get_metrics("loading").timing
+    assert timing.calls == 3
+    assert timing.min_s <= timing.p50_s * 1.01 and timing.p95_s <= timing.max_s * 1.01
+    assert timing.mean_s == pytest.approx(timing.total_time_s / 3)
+
+
+def test_errors_pass_through_a_region(profiler: ss.PerformanceProfiler) -> None:
+    with pytest.raises(ZeroDivisionError), profiler.profile("failing"):
+        1 / 0
+    assert profiler.get_metrics("failing").timing.calls == 1
+
+
+@pytest.mark.parametrize("detailed_memory", [False, True])
+def test_functions_coroutines_and_recursion(detailed_memory: bool) -> None:
+    with ss.PerformanceProfiler(detailed_memory=detailed_memory) as profiler:
+
+        @profiler.profile("factorial")
+        def factorial(n: int) -> int:
+            """Of n."""
+            return 1 if n == 0 else n * factorial(n - 1)
+
+        @profiler.profile("waiting")
+        async def waiting(seconds: float) -> float:
+            await asyncio.sleep(seconds)
+            return seconds
+
+        async def all_of_them() -> list[float]:
+            return await asyncio.gather(*(waiting(0.05) for _ in range(4)))
+
+        assert (factorial(4), factorial.__name__, factorial.__doc__) == (24, "factorial", "Of n.")
+        assert asyncio.run(all_of_them()) == [0.05] * 4
+        assert profiler.get_metrics("factorial").timing.calls == 5
+        waited = profiler.get_metrics("waiting").timing
+        # They wait at the same time, and each of them its own time.
+        assert waited.calls == 4 and 0.05 <= waited.min_s
+        assert detailed_memory or waited.max_s < 0.5
+
+
+@pytest.mark.parametrize("detailed_memory", [False, True])
+def test_regions_of_many_threads(detailed_memory: bool) -> None:
+    with ss.PerformanceProfiler(detailed_memory=detailed_memory) as profiler:
+        shared = profiler.profile("shared", samples=2)
+
+        def work(number: int) -> None:
+            for _ in range(50):
+                with shared, profiler.profile(f"thread {number % 2}"):
+                    pass
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        metrics = profiler.get_metrics("shared")
+        assert metrics.timing.calls == 200
+        assert profiler.get_metrics("thread 1").timing.calls == 100
+        assert metrics.throughput == pytest.approx(400 / metrics.timing.total_time_s, rel=0.01)
+
+
+def test_throughput_needs_samples(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("counted", samples=64):
+        time.sleep(0.05)
+    assert 64 / 0.5 < profiler.get_metrics().throughput <= 64 / 0.05
+    with profiler.profile("uncounted"):
+        pass
+    throughput = profiler.get_metrics().throughput
+    assert isinstance(throughput, Unmeasured) and "samples=n" in throughput.reason
+    assert f"{throughput} samples/s" == "nan samples/s"
+
+
+def test_a_new_peak_of_the_process_is_exact_however_short(profiler: ss.PerformanceProfiler) -> None:
+    # Higher than anything before in this process, and gone before a reading can see it.
+    before_mb = profiler.get_current_memory()
+    size = 600_000_000
+    with profiler.profile("peak"):
+        block = bytearray(size)
+        del block
+    time.sleep(0.3)  # Readings next to a region count too.
+    with profiler.profile("calm"):
+        pass
+    assert profiler.get_metrics("peak").memory.peak_ram_mb > before_mb + 0.9 * size / 1e6
+    assert profiler.get_metrics("calm").memory.peak_ram_mb < before_mb + 0.5 * size / 1e6
+
+
+def test_cpu_time_counts_work_and_not_waiting(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("waiting"):
+        time.sleep(0.6)
+    with profiler.profile("working"):
+        begun = time.process_time()
+        while time.process_time() - begun < 0.6:
+            pass
+    working = profiler.get_metrics("working").timing
+    assert 0.4 < working.cpu_time_s <= working.wall_time_s * 1.5
+    waiting = profiler.get_metrics("waiting").timing.cpu_time_s
+    assert not known(waiting) or waiting < 0.3
+
+
+def test_an_unknown_region_names_the_nearest(profiler: ss.PerformanceProfiler) -> None:
+    with pytest.raises(RegionError, match="no region has closed yet"):
+        profiler.get_metrics()
+    with profiler.profile("training"):
+        pass
+    with pytest.raises(KeyError) as caught:
+        profiler.get_metrics("trainign")
+    assert str(caught.value) == "no region `trainign` has closed\nhint: did you mean `training`?"
+    with pytest.raises(UsageError, match="detailed_memory"):
+        profiler.get_leaks()
+    with pytest.raises(UsageError, match="enable_line_profiling"):
+        profiler.get_line_profile()
+    with pytest.raises(UsageError, match="memory_interval"):
+        ss.PerformanceProfiler(memory_interval=0)
+
+
+def test_metrics_are_a_document_without_nan(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("<b>"):
+        pass
+    metrics = profiler.get_metrics()
+    document = json.loads(metrics.to_json())
+    assert document["memory"]["peak_gpu_mb"] is None
+    assert document["nulls"]["memory.peak_gpu_mb"] == "track_gpu is off"
+    assert document["memory"]["leaks"] is None and document["nulls"]["memory.leaks"] == "detailed_memory is off"
+    assert document["timing"]["wall_time_s"] == metrics.timing.wall_time_s
+    # Every figure has a value or a reason.
+    for group in ("memory", "timing", "compute", "system"):
+        for name, value in document[group].items():
+            assert (value is None) == (f"{group}.{name}" in document["nulls"])
+    assert "peak_ram_mb" in repr(metrics) and "track_gpu is off" in repr(metrics)
+    assert "&lt;b&gt;" in metrics._repr_html_() and "<b>" not in metrics._repr_html_()
+
+
+def test_a_profiler_that_is_off_costs_nothing_and_says_so() -> None:
+    profiler = ss.PerformanceProfiler(enabled=False, detailed_memory=True, record="nowhere")
+
+    def function() -> None: ...
+
+    assert profiler.profile("f")(function) is function
+    with profiler.profile("x", samples=3):
+        pass
+    metrics = profiler.get_metrics("x")
+    assert isinstance(metrics, Metrics) and not known(metrics.timing.wall_time_s)
+    assert "off" in metrics.to_dict()["nulls"]["timing.wall_time_s"]
+    assert profiler.get_timing_breakdown() == {} and profiler.get_leaks() == ()
+    assert not Path("nowhere").exists()
+    profiler.close()
+
+
+def test_after_closing_what_was_measured_can_be_asked_for() -> None:
+    with ss.PerformanceProfiler() as profiler, profiler.profile("short"):
+        block = bytearray(1000)
+    del block
+    profiler.close()
+    metrics = profiler.get_metrics()
+    assert known(metrics.memory.end_ram_mb) and metrics.timing.calls == 1
+    assert profiler.get_system_report().peak_memory_percent > 0
+
+
+def test_a_forgotten_profiler_stops_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(_native, "unwatch_system", ended.append)
+    ss.PerformanceProfiler(detailed_memory=True)
+    gc.collect()
+    assert len(ended) == 1
+
+
+def test_the_machine_now_and_since_the_beginning() -> None:
+    with ss.PerformanceProfiler(track_gpu=True, track_network=True, system_interval=0.05) as profiler:
+        with profiler.profile("waiting"):
+            time.sleep(0.3)
+        now = profiler.get_current_system_stats()
+        assert 0 <= now.cpu_percent <= 100 and 0 < now.memory_percent < 100
+        assert known(now.disk_io_percent) or isinstance(now.disk_io_percent, Unmeasured)
+        report = profiler.get_system_report()
+        assert 0 <= report.min_cpu_percent <= report.avg_cpu_percent <= report.peak_cpu_percent <= 100
+        assert report.peak_memory_percent >= report.avg_memory_percent > 0
+        # Either there is a GPU, or there is a reason.
+        share = profiler.get_current_gpu_memory()
+        assert 0 <= share <= 1 or isinstance(share, Unmeasured)
+
+
+def test_regions_side_by_side(profiler: ss.PerformanceProfiler) -> None:
+    for name, seconds in (("quick", 0.01), ("slow", 0.03)):
+        for _ in range(3):
+            with profiler.profile(name, samples=8):
+                time.sleep(seconds)
+    comparison = profiler.compare("slow", "quick")
+    assert comparison.labels == ["slow", "quick"] and comparison.fastest == "quick"
+    ratio = comparison.ratio("quick")
+    assert ratio is not None and ratio < 0.7
+    assert comparison.is_within_noise("quick") is False
+    lines = str(comparison).splitlines()
+    assert len(lines) == 3 and lines[1].startswith("slow ") and "1.00×" in lines[1]
+    assert "peak GPU" not in lines[0]
+    assert comparison._repr_html_().count("<tr>") == 3
+    frame = pytest.importorskip("pandas").DataFrame(comparison.to_dict()).T
+    assert list(frame.index) == ["slow", "quick"] and frame.loc["quick", "calls"] == 3
+    assert len(profiler.compare()) == 2
+    with pytest.raises(RegionError, match="`sloow`"):
+        profiler.compare("sloow")
+
+
+def test_runs_side_by_side(profiler: ss.PerformanceProfiler, tmp_path: Path) -> None:
+    with ss.PerformanceProfiler() as before:
+        for _ in range(3):
+            with before.profile("step"):
+                time.sleep(0.03)
+        before.save_metrics(tmp_path / "before.json")
+    for _ in range(3):
+        with profiler.profile("step"):
+            time.sleep(0.01)
+    for run in (before, tmp_path / "before.json"):
+        comparison = profiler.compare(runs={"before": run})
+        assert comparison.labels == ["step (before)", "step (this)"]
+        ratio = comparison.ratio("step (this)")
+        assert ratio is not None and ratio < 0.7
+    with pytest.raises(RegionError, match="no run has a region `stepp`"):
+        profiler.compare("stepp", runs={"before": before})
+
+
+def test_saved_metrics_are_plain_json(profiler: ss.PerformanceProfiler, tmp_path: Path) -> None:
+    with profiler.profile("model_training"):
+        time.sleep(0.01)
+    profiler.save_metrics(tmp_path / "new" / "metrics.json")
+    saved = json.loads((tmp_path / "new" / "metrics.json").read_text())
+    assert saved["model_training"]["wall_time_s"] == profiler.get_metrics().timing.total_time_s
+    assert saved["model_training"]["peak_gpu_mb"] is None
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["metrics.json"]
+
+
+def test_a_recording_goes_to_its_folder(tmp_path: Path) -> None:
+    with ss.PerformanceProfiler(record=tmp_path / "runs") as profiler:
+        with profiler.profile("recorded"):
+            pass
+        assert profiler.recording is not None
+    assert Path(profiler.recording).is_file() and Path(profiler.recording).parent == tmp_path / "runs"
+
+
+def test_a_recording_that_lost_regions_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_native, "recording_counts", lambda: {"regions": 9, "dropped_past_limit": 1200})
+    profiler = ss.PerformanceProfiler(record=tmp_path)
+    profiler.close()
+    profiler.close()
+    assert capsys.readouterr().err == f"stepscope: 1,200 regions are missing in {profiler.recording}: 1,200 past limit\n"
