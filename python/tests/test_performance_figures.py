@@ -56,7 +56,9 @@ def test_arithmetic_with_something_else_is_still_an_error() -> None:
         unmeasured("no sensor") + "text"
 
 
-def readings(series: dict[str, list[tuple[float, float]]], start_s: float, end_s: float, **now: float | str) -> Readings:
+def readings(
+    series: dict[str, list[tuple[float, float]]], start_s: float, end_s: float, **now: float | str
+) -> Readings:
     in_ns = {name: [(round(at * SECOND), value) for at, value in rows] for name, rows in series.items()}
     groups = frozenset({"memory", "cpu", "gpu", "energy"})
     return Readings(in_ns, round(start_s * SECOND), round(end_s * SECOND), groups, round(end_s * SECOND) + 1, now)

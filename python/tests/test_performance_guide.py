@@ -6,6 +6,7 @@ framework, …) is provided here; what needs a GPU is asked of the CPU instead.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import time
@@ -86,7 +87,8 @@ def stand_ins() -> dict[str, Any]:
     return {
         "torch": torch, "nn": nn, "time": time, "PerformanceProfiler": ss.PerformanceProfiler, "profiler": metrics,
         "model": model, "X_train": inputs, "y_train": targets, "MyModel": Mlp, "dataloader": loader,
-        "criterion": nn.CrossEntropyLoss(), "target": targets[:16], "train_epoch": train, "slow_function": slow_function,
+        "criterion": nn.CrossEntropyLoss(), "target": targets[:16],
+        "train_epoch": train, "slow_function": slow_function,
         "load_data": lambda: inputs, "preprocess": lambda data: data * 2, "train_model": train,
         "evaluate": lambda model: model(inputs).sum().item(), "train_data": loader,
         "SimpleMLPModel": Mlp, "DeepMLPModel": lambda: Mlp(3), "CNNModel": Mlp,
@@ -223,6 +225,8 @@ CHECKS: dict[str, Callable[[dict[str, Any], str], None]] = {
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     yield
+    # The guide closes no profiler; a forgotten one ends with the next collection.
+    gc.collect()
 
 
 def run(code: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ LEAK_LINE = "kept.append(bytearray(1_000_000))"
 
 @pytest.fixture
 def profiler() -> Iterator[ss.PerformanceProfiler]:
+    gc.collect()
     with ss.PerformanceProfiler(detailed_memory=True) as profiler:
         yield profiler
 

@@ -11,6 +11,7 @@ import pytest
 
 import stepscope as ss
 from stepscope.errors import UsageError
+from stepscope.performance import Diagnosis
 from stepscope.performance.figure import unmeasured
 
 SLEEP_S = 0.05
@@ -114,7 +115,7 @@ def test_issues_have_the_thresholds_of_the_guide() -> None:
             pass
         metrics = profiler.get_metrics()
 
-    def issues(ram: float, cpu: float, gpu: float, wait: float) -> ss.performance.Diagnosis:  # type: ignore[name-defined]
+    def issues(ram: float, cpu: float, gpu: float, wait: float) -> Diagnosis:
         return ss.diagnose_performance_issues(
             replace(
                 metrics,

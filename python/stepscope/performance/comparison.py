@@ -91,7 +91,7 @@ class Comparison:
         return [column for column in _COLUMNS if any(row.get(column[0]) is not None for row in self._rows.values())]
 
     def _headings(self) -> list[str]:
-        return ["region", *(heading for _, heading, _ in self._shown()), "time", ""]
+        return ["region", *(heading for _, heading, _ in self._shown()), "ratio", ""]
 
     def _cells(self) -> list[list[str]]:
         rows = []

@@ -64,7 +64,9 @@ class FlopsCounter:
 
     def stop(self, tally: Tally) -> None:
         """Ends that."""
-        watch = self._of_thread.watch
+        watch = getattr(self._of_thread, "watch", None)
+        if watch is None:  # The region was opened on another thread.
+            return
         watch.tallies = [other for other in watch.tallies if other is not tally]
         if not watch.tallies:
             self._of_thread.watch = None

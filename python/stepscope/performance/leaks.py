@@ -13,12 +13,9 @@ import sysconfig
 import threading
 import time
 import tracemalloc
-from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
-from heapq import nlargest
 from importlib import import_module
-from operator import itemgetter
 from typing import Any
 
 from stepscope import _native
@@ -43,12 +40,13 @@ _NATIVE_STEADINESS = 0.5
 # A look copies what is traced and leaves gaps in the memory of the process.
 _GAPS_OF_TRACING = 4
 
-# Looking may take so long at first, and this share of the time in the long run.
-_FREE_SECONDS = 10.0
+# The first looks at a region may take so long in all, so that a leak is found soon; later ones this share of the time.
+_EARLY_LOOKS = 12
+_MOST_EARLY_SECONDS = 10.0
 _MOST_SHARE_OF_TIME = 0.05
 
 _OURS = (os.path.dirname(__file__) + os.sep, tracemalloc.__file__)
-_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 Stack = tuple[tuple[str, int], ...]
 
@@ -169,7 +167,8 @@ class LeakWatch:
         self._lock = threading.Lock()
         self._regions: dict[str, _Steps] = {}
         self._begun_s = time.perf_counter()
-        self._looking_s = 0.0
+        self._early_s = 0.0
+        self._later_s = 0.0
 
     def close(self) -> None:
         """Ends the tracing of Python's allocations, if nobody else needs it."""
@@ -182,12 +181,15 @@ class LeakWatch:
         with self._lock:
             steps = self._regions.setdefault(region, _Steps())
             steps.count += 1
-            begun_s = time.perf_counter()
-            allowed_s = _FREE_SECONDS + _MOST_SHARE_OF_TIME * (begun_s - self._begun_s)
-            if steps.count % steps.stride or self._looking_s > allowed_s or not tracemalloc.is_tracing():
+            if steps.count % steps.stride or not tracemalloc.is_tracing():
                 return
-            steps.add(_look(steps.count))
-            self._looking_s += time.perf_counter() - begun_s
+            begun_s = time.perf_counter()
+            if len(steps.looks) < _EARLY_LOOKS and self._early_s < _MOST_EARLY_SECONDS:
+                steps.add(_look(steps.count))
+                self._early_s += time.perf_counter() - begun_s
+            elif self._later_s <= _MOST_SHARE_OF_TIME * (begun_s - self._begun_s):
+                steps.add(_look(steps.count))
+                self._later_s += time.perf_counter() - begun_s
 
     def leaks(self, region: str | None = None) -> tuple[Leak, ...]:
         """What grows in one region, or in any of them, largest first; each line once."""
@@ -219,22 +221,24 @@ def _look(step: int) -> _Look:
 
 def _stacks() -> dict[Stack, tuple[int, int]]:
     """Bytes and blocks of what is alive, by the stack that allocated it, innermost call first."""
-    # The module's own statistics make several objects for each block, all of which are traced too.
+    # Every object that is made here is traced too, which takes longer than all the rest. So none is made for a block:
+    # its size is there already, and a sum is added up outside of Python.
     snapshot: Any = tracemalloc.take_snapshot()
-    alike = Counter(map(itemgetter(1, 2), snapshot.traces._traces))
-    sizes: dict[Stack, int] = defaultdict(int)
-    blocks: dict[Stack, int] = defaultdict(int)
-    for (size_bytes, stack), count in alike.items():
-        sizes[stack] += size_bytes * count
-        blocks[stack] += count
-    ours = [stack for stack in sizes if stack[0][0].startswith(_OURS)]
-    for stack in ours:
-        del sizes[stack], blocks[stack]
-    kept = {
-        *nlargest(_MOST_STACKS, sizes, key=sizes.__getitem__),
-        *nlargest(_MOST_STACKS, blocks, key=blocks.__getitem__),
+    sizes_by_stack: dict[Stack, list[int]] = {}
+    for trace in snapshot.traces._traces:
+        stack = trace[2]
+        sizes = sizes_by_stack.get(stack)
+        if sizes is None:
+            sizes = sizes_by_stack[stack] = []
+        sizes.append(trace[1])
+    alive = {
+        stack: (sum(sizes), len(sizes))
+        for stack, sizes in sizes_by_stack.items()
+        if not stack[0][0].startswith(_OURS)
     }
-    return {stack: (sizes[stack], blocks[stack]) for stack in kept}
+    by_size = sorted(alive, key=lambda stack: alive[stack][0])[-_MOST_STACKS:]
+    by_count = sorted(alive, key=lambda stack: alive[stack][1])[-_MOST_STACKS:]
+    return {stack: alive[stack] for stack in {*by_size, *by_count}}
 
 
 def _leaks(region: str, steps: _Steps) -> list[Leak]:
@@ -281,7 +285,11 @@ def _suspects(numbers: list[int], looks: list[_Look]) -> list[Stack]:
 
 
 def _where(stack: Stack) -> str:
-    own = [place for place in stack if not place[0].startswith((*_LIBRARIES, *_OURS, "<frozen"))]
+    own = [place for place in stack if not _is_library(place[0])]
     file, line = (own or stack)[0]
     folder = os.getcwd() + os.sep
     return f"{file.removeprefix(folder)}:{line}"
+
+
+def _is_library(file: str) -> bool:
+    return "site-packages" in file or file.startswith((_STANDARD_LIBRARY, *_OURS, "<frozen"))

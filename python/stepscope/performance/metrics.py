@@ -20,6 +20,9 @@ __all__ = ["ComputeMetrics", "MemoryMetrics", "Metrics", "SystemMetrics", "Timin
 
 MB = 1e6
 
+# Of a single call they all say the same.
+_OF_MANY_CALLS = ("total_time_s", "mean_s", "min_s", "max_s", "p50_s", "p95_s", "p99_s")
+
 
 @dataclass(frozen=True)
 class MemoryMetrics:
@@ -205,7 +208,8 @@ class Metrics:
 
 def _lines_of(group: str, value: Any) -> list[str]:
     """A line for each figure that was measured."""
-    figures = [(field.name, getattr(value, field.name)) for field in fields(value) if field.name != "leaks"]
+    left_out = ("leaks", *(_OF_MANY_CALLS if getattr(value, "calls", None) == 1 else ()))
+    figures = [(field.name, getattr(value, field.name)) for field in fields(value) if field.name not in left_out]
     return [
         f"{group:<11} {name:<26} {_number(figure)}" for name, figure in figures if known(figure) and figure != "nothing"
     ]

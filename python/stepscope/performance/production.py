@@ -7,7 +7,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -51,16 +51,16 @@ class ProductionProfiler:
         self._since_start = Counts()
         self._buckets = sorted({*_BUCKETS_S, sla_seconds})
         self._bucket_counts = [0] * (len(self._buckets) + 1)
-        self._unlogged: OrderedDict[Any, float] = OrderedDict()
+        self._unlogged: OrderedDict[Hashable, float] = OrderedDict()
         self._machine: tuple[float, float | None, float | None] = (-1.0, None, None)
         self._next_alert_s = 0.0
         self._silent_alerts = 0
 
-    def profile_request(self, request_id: object) -> _Request:
+    def profile_request(self, request_id: Hashable) -> _Request:
         """Measures a request: `with profiler.profile_request(id):`."""
         return _Request(self, request_id)
 
-    def log_metrics(self, request_id: object, user_facing_latency: float) -> None:
+    def log_metrics(self, request_id: Hashable, user_facing_latency: float) -> None:
         """Counts a request that took so many seconds for the user, and logs it."""
         is_valid = 0 <= user_facing_latency < float("inf")
         is_violation = is_valid and user_facing_latency > self.sla_seconds
@@ -162,7 +162,7 @@ class ProductionProfiler:
             del self._minutes[old]
         return self._minutes.setdefault(minute, Latencies())
 
-    def _note_internal_latency(self, request_id: object, seconds: float) -> None:
+    def _note_internal_latency(self, request_id: Hashable, seconds: float) -> None:
         with self._lock:
             self._unlogged[request_id] = seconds
             if len(self._unlogged) > _MOST_UNLOGGED:
@@ -190,7 +190,7 @@ class _Request:
 
     __slots__ = ("_begun_s", "_profiler", "_request_id")
 
-    def __init__(self, profiler: ProductionProfiler, request_id: object) -> None:
+    def __init__(self, profiler: ProductionProfiler, request_id: Hashable) -> None:
         self._profiler = profiler
         self._request_id = request_id
 

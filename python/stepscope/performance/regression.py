@@ -77,7 +77,7 @@ class PerformanceRegressionDetector:
         self.results.append(result)
         if result.verdict == REGRESSION and result.baseline_time_s is not None:
             self.alert_regression(operation_name, result.baseline_time_s, current_s)
-        elif result.verdict != OK:
+        elif result.verdict != OK and not any(str(result) == str(before) for before in self.results[:-1]):
             say(str(result))
 
     def alert_regression(self, operation_name: str, baseline_time: float, current_time: float) -> None:

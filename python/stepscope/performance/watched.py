@@ -109,7 +109,8 @@ class Watchers:
     def end(self, region: WatchedRegion) -> None:
         """The call of a region that was opened last ends."""
         calls = _open_calls.get()
-        call = next(call for call in reversed(calls) if call.region is region)
+        # One that was opened in another thread or task is closed there.
+        call = next(call for call in reversed((*self._open, *calls)) if call.region is region)
         _open_calls.set(tuple(other for other in calls if other is not call))
         if call.tally is not None:
             self._flops.stop(call.tally)
