@@ -3,14 +3,16 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
+use crate::clock::process_cpu_time;
+
 /// Ticks between two readings: about ten milliseconds.
 const EVERY_TICKS: u64 = 20_000_000;
 
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// `/proc/self/statm`, kept open; -1 before it is needed and after a fork, -2 if there is none.
-static STATM: AtomicI32 = AtomicI32::new(-1);
+/// `/proc/self/status`, kept open; -1 before it is needed and after a fork, -2 if there is none.
+static STATUS: AtomicI32 = AtomicI32::new(-1);
 
 /// What was read.
 pub(crate) struct Reading {
@@ -36,60 +38,48 @@ pub(crate) fn read(ticks: u64) -> Option<Reading> {
     {
         return None;
     }
-    let (peak_resident_bytes, cpu_time_ns) = usage()?;
-    Some(Reading { ticks, resident_bytes: resident_bytes()?, peak_resident_bytes, cpu_time_ns })
+    let (resident_bytes, peak_resident_bytes) = resident()?;
+    let cpu_time_ns = process_cpu_time().as_nanos() as u64;
+    Some(Reading { ticks, resident_bytes, peak_resident_bytes, cpu_time_ns })
 }
 
 /// After a fork, the file that is open is the parent's.
 pub(crate) fn forget_after_fork() {
-    STATM.store(-1, Ordering::Relaxed);
+    STATUS.store(-1, Ordering::Relaxed);
 }
 
-/// Largest resident memory so far, and user and system time.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "asks the operating system")]
-fn usage() -> Option<(u64, u64)> {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the call fills the structure that it is given.
-    let usage = unsafe {
-        if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
-            return None;
-        }
-        usage.assume_init()
-    };
-    let ns = |time: libc::timeval| (time.tv_sec * 1_000_000_000 + time.tv_usec * 1_000).cast_unsigned();
-    Some((usage.ru_maxrss.cast_unsigned() * 1024, ns(usage.ru_utime) + ns(usage.ru_stime)))
-}
-
+/// Resident memory, now and at its largest. The status of a process is the only place that tells the latter of this
+/// process alone: what `getrusage` says may be that of the program that started it.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "a file that stays open is read again without a lock")]
-fn resident_bytes() -> Option<u64> {
-    let mut file = STATM.load(Ordering::Relaxed);
+fn resident() -> Option<(u64, u64)> {
+    let mut file = STATUS.load(Ordering::Relaxed);
     if file == -1 {
         // SAFETY: the path is a C string.
-        let opened = unsafe { libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        let opened = unsafe { libc::open(c"/proc/self/status".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
         file = if opened < 0 { -2 } else { opened };
-        STATM.store(file, Ordering::Relaxed);
+        STATUS.store(file, Ordering::Relaxed);
     }
     if file < 0 {
         return None;
     }
-    let mut text = [0_u8; 128];
+    let mut text = [0_u8; 2048];
     // SAFETY: the buffer is as long as it says.
     let length = unsafe { libc::pread(file, text.as_mut_ptr().cast(), text.len(), 0) };
-    let text = std::str::from_utf8(text.get(..usize::try_from(length).ok()?)?).ok()?;
-    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    // SAFETY: takes a number and gives one.
-    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    Some(pages * page_bytes.cast_unsigned())
+    let text = text.get(..usize::try_from(length).ok()?)?;
+    Some((kilobytes(text, b"\nVmRSS:")?, kilobytes(text, b"\nVmHWM:")?))
+}
+
+/// The number behind a key, in bytes.
+#[cfg(target_os = "linux")]
+fn kilobytes(text: &[u8], key: &[u8]) -> Option<u64> {
+    let at = text.windows(key.len()).position(|window| window == key)? + key.len();
+    let line = text[at..].split(|&byte| byte == b'\n').next()?;
+    let digits = std::str::from_utf8(line).ok()?.trim().trim_end_matches(" kB");
+    digits.parse::<u64>().ok().map(|number| number * 1024)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn usage() -> Option<(u64, u64)> {
-    None
-}
-
-#[cfg(not(target_os = "linux"))]
-fn resident_bytes() -> Option<u64> {
+fn resident() -> Option<(u64, u64)> {
     None
 }

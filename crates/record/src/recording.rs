@@ -17,6 +17,9 @@ use crate::{drainer, fork};
 /// Where the recording goes. The inner lock is held while the disk writes; the outer one never for long.
 pub(crate) static OUTPUT: Mutex<Option<Open>> = Mutex::new(None);
 
+/// What the recording before had.
+static LAST: Mutex<Option<Counts>> = Mutex::new(None);
+
 #[derive(Clone)]
 pub(crate) struct Open {
     output: Arc<Mutex<Output>>,
@@ -93,8 +96,11 @@ pub fn stop() {
         }
     });
     write();
+    let ended = counts();
     with_collector(|collector| collector.pending = None);
-    *OUTPUT.lock() = None;
+    if OUTPUT.lock().take().is_some() {
+        *LAST.lock() = Some(ended);
+    }
 }
 
 /// Where the recording goes.
@@ -109,17 +115,24 @@ pub fn flush() {
     write();
 }
 
-/// What was recorded so far.
+/// What was recorded so far; of the file, what the last recording had if none is going on.
 #[must_use]
 pub fn counts() -> Counts {
     let open = OUTPUT.lock().clone();
-    with_collector(|collector| Counts {
-        regions: collector.regions(),
-        lost_ring_full: collector.lost_in_rings(),
-        lost_no_ring: WITHOUT_RING.load(std::sync::atomic::Ordering::Relaxed),
-        lost_no_room: collector.pending.as_ref().map_or(0, |pending| pending.lost),
-        bytes_written: open.as_ref().and_then(|open| open.output.try_lock().map(|output| output.bytes)).unwrap_or(0),
-        failed: open.and_then(|open| open.failed.lock().clone()),
+    with_collector(|collector| {
+        let regions = collector.regions();
+        let lost_ring_full = collector.lost_in_rings();
+        let lost_no_ring = WITHOUT_RING.load(std::sync::atomic::Ordering::Relaxed);
+        let file = open.map_or_else(
+            || LAST.lock().clone().unwrap_or_default(),
+            |open| Counts {
+                lost_no_room: collector.pending.as_ref().map_or(0, |pending| pending.lost),
+                bytes_written: open.output.try_lock().map_or(0, |output| output.bytes),
+                failed: open.failed.lock().clone(),
+                ..Counts::default()
+            },
+        );
+        Counts { regions, lost_ring_full, lost_no_ring, ..file }
     })
 }
 

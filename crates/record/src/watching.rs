@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use crate::collector::COLLECTOR;
+use crate::collector::{COLLECTOR, Collector};
 use crate::sensors::{Group, Reading, Sensors, Sources};
 use crate::{drainer, fork};
 
@@ -83,15 +83,19 @@ pub(crate) fn read_what_is_due() {
     for mut watched in due {
         let readings = watched.sensors.read();
         let at_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
-        if let Some(collector) = &mut *COLLECTOR.lock() {
-            for reading in readings {
-                if let Ok(value) = reading.value {
-                    collector.keep(&reading.series, at_ns, value);
-                }
-            }
-        }
+        keep(&readings, at_ns);
         watched.due = now + watched.every;
         WATCHES.lock().put_back(watched);
+    }
+}
+
+fn keep(readings: &[Reading], at_ns: i64) {
+    let mut collector = COLLECTOR.lock();
+    let collector = collector.get_or_insert_with(Collector::new);
+    for reading in readings {
+        if let Ok(value) = reading.value {
+            collector.keep(&reading.series, at_ns, value);
+        }
     }
 }
 

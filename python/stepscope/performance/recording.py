@@ -13,10 +13,18 @@ __all__ = ["join", "start", "stop"]
 _VARIABLE = "STEPSCOPE_RECORDING"
 
 
+_profilers = 0
+
+
 def start(folder: str | os.PathLike[str], limit_bytes: int) -> str:
-    """Starts a recording in a folder and gives its file. In a program that a recording one started, joins that."""
+    """Starts a recording in a folder and gives its file.
+
+    A process has one recording: a second profiler shares it, and so does a program that a recording one started.
+    """
+    global _profilers
     join()
-    path = _native.recording_path() if _VARIABLE in os.environ else None
+    path = _native.recording_path()
+    _profilers += 1
     if path is None:
         path = _native.start_recording(os.fspath(folder), limit_bytes)
         # For processes that are started anew; a fork goes on by itself.
@@ -36,7 +44,12 @@ def join() -> None:
 
 
 def stop() -> None:
-    """Writes the rest and closes the file, in the process that started it; a second time is harmless."""
+    """Writes the rest; closes the file once no profiler needs it any more."""
+    global _profilers
+    _profilers -= 1
+    if _profilers > 0:
+        _native.flush_recording()
+        return
     started_by = os.environ.get(_VARIABLE, "").partition(":")[0]
     if started_by == str(os.getpid()):
         del os.environ[_VARIABLE]

@@ -7,10 +7,9 @@ import tracemalloc
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import wraps
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
+from .decorating import inside
 from .figure import Unmeasured, unmeasured
 from .leaks import Leak, LeakWatch
 from .metrics import MB
@@ -164,18 +163,4 @@ class WatchedRegion:
         self.watchers.end(self)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if iscoroutinefunction(function):
-
-            @wraps(function)
-            async def profiled_coroutine(*arguments: Any, **named: Any) -> Any:
-                with self:
-                    return await function(*arguments, **named)
-
-            return profiled_coroutine
-
-        @wraps(function)
-        def profiled(*arguments: Any, **named: Any) -> Any:
-            with self:
-                return function(*arguments, **named)
-
-        return profiled
+        return inside(self, function)

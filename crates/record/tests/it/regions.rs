@@ -125,3 +125,23 @@ fn a_ring_that_is_full_drops_and_counts() {
     assert_eq!(recorded + counts.lost_ring_full, count);
     assert!(recorded > 0);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_read_where_an_outermost_region_begins_and_ends() {
+    stepscope_record::measure_boundaries();
+    let scope = Scope::new();
+    let name = scope.name("allocates");
+    enter_named(name, 0);
+    let block = vec![1_u8; 64 << 20];
+    thread::sleep(Duration::from_millis(30));
+    assert_eq!(block.iter().map(|&byte| usize::from(byte)).sum::<usize>(), block.len());
+    leave_named(name, 0, None);
+    let sums = of(scope, "allocates");
+    let readings = stepscope_record::readings_between(sums.last_start_ns, sums.last_end_ns);
+    let resident = &readings["process_rss_bytes"];
+    let grown = resident.last().unwrap().1 - resident.first().unwrap().1;
+    assert!((60e6..80e6).contains(&grown), "{resident:?}");
+    assert!(readings["process_peak_rss_bytes"].last().unwrap().1 >= resident.last().unwrap().1);
+    assert!(readings["process_cpu_seconds"].last().unwrap().1 > 0.0);
+}

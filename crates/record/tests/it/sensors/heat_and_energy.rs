@@ -147,6 +147,7 @@ fn an_energy_counter_above_its_range_is_not_believed() {
     let mut energy = machine.open(Group::Energy);
     energy.read_after_ms(0).assert_values(&[("cpu_energy_joules", 0.0)]);
     machine.write(&paths[1], "5");
-    let reason = "a number below that of max_energy_range_uj was expected in /sys/class/powercap/intel-rapl:0/energy_uj, but is not there";
+    let reason = "a number below that of max_energy_range_uj was expected in \
+                  /sys/class/powercap/intel-rapl:0/energy_uj, but is not there";
     energy.read_after_ms(100).assert_reason(reason);
 }
