@@ -200,8 +200,8 @@ def test_a_script_without_steps_is_recorded_up_to_the_cap(options: list[str], tm
     ended = start(tmp_path, *options, "--profiling.max_bytes=2MB", "infer.py")
     assert (ended.code, ended.out) == (0, "done\n")
     stopped, recorded = ended.notes
-    assert re.search(r"stopped recording after 0\.\d s without a step or an epoch.*--profiling\.max_bytes", stopped)
-    assert re.search(r"recorded the first 0\.\d s of the script as one step.*; for more, raise --profiling", recorded)
+    assert re.search(r"stopped recording after \d+\.\d s without a step or an epoch.*--profiling\.max_bytes", stopped)
+    assert re.search(r"recorded the first \d+\.\d s of the script as one step.*; for more, raise --profiling", recorded)
     assert ended.steps() == ["ProfilerStep#0"]
     names = {event["name"] for event in ended.events()}
     assert "aten::sin" in names and "aten::cos" not in names
