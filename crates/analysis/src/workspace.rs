@@ -121,8 +121,9 @@ impl Workspace {
         let mut report = (analysis.answer)(&asking)?;
         if !analysis.reads_profiles() && asking.sources.iter().all(|source| source.is_profile()) {
             let command = question.in_command("stepscope functions");
+            let name = analysis.name;
             let text =
-                format!("This is a profile of Python functions, which has no {}: see `{command}`.", analysis.name);
+                format!("This is a profile of Python functions, with nothing in it for `{name}`: see `{command}`.");
             report.parts.insert(0, Part::Text(text.into()));
         }
         Ok(report)

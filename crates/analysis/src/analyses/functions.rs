@@ -131,7 +131,7 @@ fn by_edge(asking: &Asking<'_>, edges: &str) -> String {
          ), joined AS (
            SELECT grouped.rank, grouped.file, grouped.line, grouped.name, other, other_file, other_line, edges.calls,
              edges.primitive_calls, edges.tottime_ns, edges.cumtime_ns, grouped.cumtime_ns AS order_ns,
-             row_number() OVER (ORDER BY grouped.position, other_file, other_line, other) AS position
+             CAST(row_number() OVER (ORDER BY grouped.position, other_file, other_line, other) AS BIGINT) AS position
            FROM grouped LEFT JOIN edges ON edges.file = grouped.file AND edges.line = grouped.line
              AND edges.name = grouped.name {same_rank}
          )
@@ -144,7 +144,8 @@ fn by_edge(asking: &Asking<'_>, edges: &str) -> String {
 fn grouped(asking: &Asking<'_>) -> String {
     format!(
         "WITH placed AS (
-           SELECT *, row_number() OVER (ORDER BY rank, \"window\", position) AS place FROM functions WHERE {{source}}
+           SELECT *, CAST(row_number() OVER (ORDER BY rank, \"window\", position) AS BIGINT) AS place
+           FROM functions WHERE {{source}}
          ), grouped AS (
            SELECT {}, file, line, name, sum(calls) AS calls, sum(primitive_calls) AS primitive_calls,
              sum(tottime_ns) AS tottime_ns, sum(cumtime_ns) AS cumtime_ns, min(place) - 1 AS position
@@ -219,19 +220,23 @@ fn stdname(file: &Cell, line: &Cell, name: &Cell) -> Cell {
 
 /// Why figures are missing.
 fn missing(asking: &Asking<'_>, table: &ReportTable) -> Vec<Missing> {
-    let is_by_edge = other_side(asking).is_some();
+    let place = |name: &str| table.columns.iter().position(|column| column.name == name).unwrap_or_default();
+    let (calls, tottime_ns) = (place("calls"), place("tottime_ns"));
+    let is_only_counted = |row: &Vec<Cell>| row[calls] != Cell::Null && row[tottime_ns] == Cell::Null;
     let not_timed = argument_not_recorded("times of callers");
+    let no_time = if table.rows.iter().any(is_only_counted) { &not_timed } else { NO_CALLER };
+    let no_time_a_call = if other_side(asking).is_some() { no_time } else { NEVER_CALLED };
     let reasons = [
         ("other", NO_CALLER),
         ("other_file", NO_CALLER),
         ("other_line", NO_CALLER),
         ("ncalls", NO_CALLER),
         ("calls", NO_CALLER),
-        ("primitive_calls", &not_timed),
-        ("tottime_ns", &not_timed),
-        ("cumtime_ns", &not_timed),
-        ("tottime_per_call_ns", if is_by_edge { &not_timed } else { NEVER_CALLED }),
-        ("cumtime_per_call_ns", if is_by_edge { &not_timed } else { NEVER_CALLED }),
+        ("primitive_calls", no_time),
+        ("tottime_ns", no_time),
+        ("cumtime_ns", no_time),
+        ("tottime_per_call_ns", no_time_a_call),
+        ("cumtime_per_call_ns", no_time_a_call),
     ];
     reasons.into_iter().filter_map(|(column, reason)| missing_in(table, column, reason)).collect()
 }

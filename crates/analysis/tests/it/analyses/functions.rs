@@ -7,7 +7,7 @@ use stepscope_analysis::{ANALYSES, AnalysisError, Question, Workspace};
 use stepscope_model::Hint;
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, between, by, cells, in_step, reason, sentence, table};
+use super::{ask, between, by, cells, in_step, objects, reason, sentence, table};
 use crate::harness::{answer, lines, open, open_text, rows, write};
 
 /// File, line and name.
@@ -134,6 +134,9 @@ fn callers_and_callees_are_in_the_order_of_their_names() {
     );
     let report = ask(&open_bytes(&profile()), "functions", &by(&["caller"]));
     assert_eq!(reason(&report, "rows[].other"), Some("no call recorded"));
+    assert_eq!(reason(&report, "rows[].tottime_ns"), Some("no call recorded"));
+    let position = objects(table(&report, "rows")).iter().map(|row| row["position"].as_i64()).collect::<Vec<_>>();
+    assert_eq!(position, [5, 1, 2, 3, 4].map(Some));
 }
 
 #[test]
@@ -143,6 +146,8 @@ fn callers_that_were_only_counted_have_no_times() {
     check(&counted, &[], "name ncalls cumtime_per_call_ns", "<built-in method sum> 7 142857.14285714287\nmain 0 -");
     let report = ask(&open_bytes(&counted), "functions", &Question::default());
     assert_eq!(reason(&report, "rows[].cumtime_per_call_ns"), Some("never called"));
+    let report = ask(&open_bytes(&counted), "functions", &by(&["caller"]));
+    assert_eq!(reason(&report, "rows[].tottime_ns"), Some("argument not recorded: times of callers"));
 }
 
 #[test]
@@ -186,7 +191,7 @@ fn every_other_question_is_answered_in_words() {
         let words = match analysis.name {
             "functions" => "8 function calls",
             "summary" => "train\nprofile of Python functions · 3 functions",
-            _ => "This is a profile of Python functions, which has no",
+            _ => "This is a profile of Python functions, with nothing in it for",
         };
         assert!(sentence(&report).starts_with(words), "{}: {}", analysis.name, sentence(&report));
     }
