@@ -94,6 +94,15 @@ def test_the_table(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_one_long_line_does_not_hide_the_others(script: Path) -> None:
+    """Beside an import of seconds, steps of microseconds would all be 0.00 s."""
+    counts = Counts(total_ns=4_000_000_000)
+    for line, time_ns in ((1, 3_830_000_000), (5, 2_000_000), (6, 700_000), (7, 350_000), (8, 0)):
+        counts.figures[Place(str(script), 1, "<module>", False, line)] = Figures(1, time_ns)
+    text = profile_of(counts, {}, []).to_text()
+    assert re.findall(r" +1 +([\d,.]+ \w+)", text) == ["3,830.00 ms", "2.00 ms", "0.70 ms", "0.35 ms", "0.00 ms"]
+
+
 def test_a_terminal_has_colors_and_a_width(script: Path) -> None:
     text = profile_by_hand(script).to_text(width=60, has_color=True, limit=1)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -150,8 +150,10 @@ def _location(function: FunctionLines) -> str:
 
 
 def _in_one_unit(values: Sequence[int | None], units: Sequence[tuple[str, float]]) -> list[str]:
-    largest = max((abs(value) for value in values if value is not None), default=0)
-    name, size = next((unit for unit in units if largest >= unit[1]), units[-1])
+    """Texts with the largest unit that neither the largest value nor most of the others are too small for."""
+    sizes = sorted(abs(value) for value in values if value) or [0]
+    largest, middle = sizes[-1], sizes[len(sizes) // 2]
+    name, size = next((unit for unit in units if largest >= unit[1] and middle >= 0.005 * unit[1]), units[-1])
     digits = 0 if size == 1 else 2
     return ["" if value is None else f"{value / size:,.{digits}f} {name}".replace("-", "−") for value in values]
 
