@@ -309,21 +309,22 @@ def test_another_trace_function_is_noticed(capsys: pytest.CaptureFixture[str]) -
 def test_memory_names_the_line_that_allocates() -> None:
     def allocating() -> list[object]:
         small = [0]
-        ten_megabytes = bytearray(b"1" * 10_000_000)
+        many_megabytes = bytearray(b"1" * 64_000_000)
         numbers = list(range(1_000_000, 1_250_000))
         del numbers
-        return [small, ten_megabytes]
+        return [small, many_megabytes]
 
     profile = recorded(allocating, memory=True)
     growth = {row.code.split(" ")[0]: row for row in profile if "allocating" in row.function}
-    kept = growth["ten_megabytes"]
-    assert kept.python_growth_bytes == pytest.approx(10_000_000, rel=0.01)
+    kept = growth["many_megabytes"]
+    assert kept.python_growth_bytes == pytest.approx(64_000_000, rel=0.01)
     assert growth["small"].python_growth_bytes is not None and abs(growth["small"].python_growth_bytes) < 10_000
     # 8 bytes a place, and 28 or 32 a number.
     assert growth["numbers"].python_growth_bytes == pytest.approx(9_000_000, rel=0.15)
     assert growth["del"].python_growth_bytes == pytest.approx(-growth["numbers"].python_growth_bytes, rel=0.01)
     if sys.platform == "linux":
-        assert kept.memory_growth_bytes == pytest.approx(10_000_000, rel=0.2)
+        # More than the allocator ever keeps for later.
+        assert kept.memory_growth_bytes == pytest.approx(64_000_000, rel=0.1)
     import tracemalloc
 
     assert not tracemalloc.is_tracing()

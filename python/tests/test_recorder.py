@@ -67,8 +67,8 @@ def test_threads(tmp_path: Path) -> None:
     )
     assert _counts(tmp_path) == {"inner": 8000, **{f"thread {number}": 1000 for number in range(8)}}
     assert _tracks(tmp_path) == 8
-    names = ss.open(tmp_path / "recording").sql("SELECT name FROM tracks ORDER BY name").to_arrow()["name"].to_pylist()
-    assert [name for name in names if name and name.startswith("worker")] == [f"worker {n}" for n in range(8)]
+    names = ss.open(tmp_path / "recording").sql("SELECT thread_name FROM tracks WHERE spans > 0 ORDER BY 1").to_arrow()
+    assert names["thread_name"].to_pylist() == [f"worker {number}" for number in range(8)]
 
 
 def test_tasks_of_asyncio_do_not_lie_in_each_other(tmp_path: Path) -> None:

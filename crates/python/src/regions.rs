@@ -2,6 +2,7 @@
 //! allocated, and nothing is called but what tells asynchronous tasks apart.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -80,7 +81,7 @@ pub(crate) struct Region {
 
 #[pymethods]
 impl Region {
-    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let py = slf.py();
         if stepscope_record::is_first_of_thread() {
             name_thread(py)?;
@@ -180,28 +181,39 @@ impl RegionTotals {
 
 /// The asynchronous task that runs on this thread; 0 if none does.
 fn task(py: Python<'_>) -> PyResult<usize> {
-    static RUNNING_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static CURRENT_TASK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let running_loop = match RUNNING_LOOP.get(py) {
-        Some(running_loop) => running_loop,
-        None => {
-            // Importing asyncio takes longer than many a program; one that has not cannot run a loop.
-            let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
-                Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind())
-            })?;
-            let Some(asyncio) = modules.bind(py).get_item(intern!(py, "_asyncio"))? else { return Ok(0) };
-            CURRENT_TASK.get_or_try_init(py, || -> PyResult<_> { Ok(asyncio.getattr("current_task")?.unbind()) })?;
-            RUNNING_LOOP
-                .get_or_try_init(py, || -> PyResult<_> { Ok(asyncio.getattr("_get_running_loop")?.unbind()) })?
-        }
+    static ASYNCIO: PyOnceLock<Asyncio> = PyOnceLock::new();
+    let asyncio = if let Some(asyncio) = ASYNCIO.get(py) {
+        asyncio
+    } else {
+        let Some(found) = Asyncio::find(py)? else { return Ok(0) };
+        ASYNCIO.get_or_init(py, || found)
     };
-    if running_loop.bind(py).call0()?.is_none() {
+    if asyncio.running_loop.bind(py).call0()?.is_none() {
         return Ok(0);
     }
-    let Some(current) = CURRENT_TASK.get(py) else { return Ok(0) };
-    let current = current.bind(py).call0()?;
-    Ok(if current.is_none() { 0 } else { current.as_ptr() as usize })
+    let task = asyncio.current_task.bind(py).call0()?;
+    Ok(if task.is_none() { 0 } else { task.as_ptr() as usize })
+}
+
+/// What asyncio is asked.
+struct Asyncio {
+    running_loop: Py<PyAny>,
+    current_task: Py<PyAny>,
+}
+
+impl Asyncio {
+    /// Importing asyncio takes longer than many a program; one that has not done so cannot run a loop.
+    fn find(py: Python<'_>) -> PyResult<Option<Self>> {
+        static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+        let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
+            Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind())
+        })?;
+        let Some(module) = modules.bind(py).get_item(intern!(py, "asyncio"))? else { return Ok(None) };
+        // While it is being imported, it does not have them yet.
+        let names = (module.getattr("_get_running_loop"), module.getattr("current_task"));
+        let (Ok(running_loop), Ok(current_task)) = names else { return Ok(None) };
+        Ok(Some(Self { running_loop: running_loop.unbind(), current_task: current_task.unbind() }))
+    }
 }
 
 #[cold]
@@ -213,18 +225,15 @@ fn name_thread(py: Python<'_>) -> PyResult<()> {
 
 /// Records into a new file in a folder as well; gives its path.
 #[pyfunction]
-pub(crate) fn start_recording(
-    py: Python<'_>,
-    folder: std::path::PathBuf,
-    limit_bytes: u64,
-) -> PyResult<std::path::PathBuf> {
-    py.detach(|| stepscope_record::recording::start(&folder, limit_bytes)).map_err(|error| refused(&error))
+pub(crate) fn start_recording(py: Python<'_>, folder: &str, limit_bytes: u64) -> PyResult<String> {
+    let path = py.detach(|| stepscope_record::recording::start(Path::new(folder), limit_bytes));
+    path.map(|path| path.to_string_lossy().into_owned()).map_err(|error| refused(&error))
 }
 
 /// Records into the file of the program that started this one.
 #[pyfunction]
-pub(crate) fn join_recording(py: Python<'_>, path: std::path::PathBuf, limit_bytes: u64) -> PyResult<()> {
-    py.detach(|| stepscope_record::recording::join(&path, limit_bytes)).map_err(|error| refused(&error))
+pub(crate) fn join_recording(py: Python<'_>, path: &str, limit_bytes: u64) -> PyResult<()> {
+    py.detach(|| stepscope_record::recording::join(Path::new(path), limit_bytes)).map_err(|error| refused(&error))
 }
 
 fn refused(error: &stepscope_record::recording::RecordingError) -> PyErr {
@@ -233,8 +242,8 @@ fn refused(error: &stepscope_record::recording::RecordingError) -> PyErr {
 
 /// Where the recording goes.
 #[pyfunction]
-pub(crate) fn recording_path() -> Option<std::path::PathBuf> {
-    stepscope_record::recording::path()
+pub(crate) fn recording_path() -> Option<String> {
+    stepscope_record::recording::path().map(|path| path.to_string_lossy().into_owned())
 }
 
 /// Writes the rest and closes the file.

@@ -13,7 +13,7 @@ use stepscope_record::sensors::Group;
 /// Reads groups of sensors from now on, each every so many seconds; gives what ends it.
 #[pyfunction]
 pub(crate) fn watch_system(py: Python<'_>, groups: BTreeMap<String, f64>) -> PyResult<u64> {
-    let groups = groups.iter().map(|(name, every)| Ok((group(name)?, interval(*every)?)));
+    let groups = groups.into_iter().map(|(name, every)| Ok((group(&name)?, interval(every)?)));
     let groups = groups.collect::<PyResult<Vec<_>>>()?;
     Ok(py.detach(|| stepscope_record::watch(&groups)))
 }
@@ -27,7 +27,7 @@ pub(crate) fn unwatch_system(handle: u64) {
 /// What groups of sensors say now: a figure, or why there is none.
 #[pyfunction]
 pub(crate) fn system_now(py: Python<'_>, groups: Vec<String>) -> PyResult<HashMap<String, Py<PyAny>>> {
-    let groups = groups.iter().map(|name| group(name)).collect::<PyResult<Vec<_>>>()?;
+    let groups = groups.into_iter().map(|name| group(&name)).collect::<PyResult<Vec<_>>>()?;
     let readings = py.detach(|| stepscope_record::read_now(&groups));
     let entry = |reading: stepscope_record::sensors::Reading| {
         let value = match reading.value {

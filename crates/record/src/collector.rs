@@ -61,6 +61,7 @@ struct Nest {
 }
 
 /// The region that a scope left last, as far out as there is one.
+#[derive(Clone)]
 struct Outermost {
     name: NameId,
     depth: u16,
@@ -164,15 +165,12 @@ impl Collector {
 
     fn left(&mut self, scope: Scope, event: &Event, start_ns: i64, end_ns: i64) {
         let left = Outermost { name: event.name, depth: event.depth, start_ns, end_ns };
-        match self.outermost.get_mut(&scope) {
-            // One that is deeper but began after the last one ended lies in a region that is still open.
-            Some(last) if left.end_ns >= last.end_ns && (left.depth <= last.depth || left.start_ns >= last.end_ns) => {
-                *last = left;
-            }
-            Some(_) => {}
-            None => {
-                self.outermost.insert(scope, left);
-            }
+        let last = self.outermost.entry(scope).or_insert_with(|| left.clone());
+        // Before the first one has ended that lies in no other, the last one of those in it is the next best.
+        let is_further_in =
+            left.depth > 0 && (last.depth == 0 || (left.depth > last.depth && left.start_ns < last.end_ns));
+        if left.end_ns >= last.end_ns && !is_further_in {
+            *last = left;
         }
     }
 

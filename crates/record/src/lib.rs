@@ -42,7 +42,7 @@ pub fn totals(scope: Scope) -> Vec<(Arc<str>, Totals)> {
     collector::with_collector(|collector| collector.totals(scope))
 }
 
-/// The outermost region that a scope left last; inside a region that is still open, the last one of those in it.
+/// The outermost region that a scope left last; before there is one, the last one of those in it.
 #[must_use]
 pub fn last_outermost(scope: Scope) -> Option<Arc<str>> {
     collector::with_collector(|collector| collector.last_outermost(scope))

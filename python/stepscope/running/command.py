@@ -10,7 +10,7 @@ import runpy
 import sys
 import types
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import TracebackType
@@ -47,8 +47,8 @@ examples:
   torchrun --nproc-per-node 4 -m stepscope run train.py        all ranks into one folder
 """
 
-#: What is switched on just before the program and off just after it.
-Around = Callable[[], AbstractContextManager[Any]]
+#: Calls what it is given, with something around the call.
+Around = Callable[[Callable[[], Any]], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,10 +73,13 @@ class _Program:
         if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
             sys.path[0] = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(path))
         if self.is_module:
-            with around():
-                runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+            around(partial(runpy.run_module, self.name, run_name="__main__", alter_sys=True))
         else:
             _run_script(path, around)
+
+
+def _plainly(act: Callable[[], Any]) -> None:
+    act()
 
 
 def _run_script(path: str, around: Around) -> None:
@@ -86,8 +89,7 @@ def _run_script(path: str, around: Around) -> None:
     main.__dict__.update(__file__=path, __builtins__=__builtins__)
     before, sys.modules["__main__"] = sys.modules["__main__"], main
     try:
-        with around():
-            exec(code, main.__dict__)
+        around(partial(exec, code, main.__dict__))
     finally:
         sys.modules["__main__"] = before
 
@@ -174,7 +176,7 @@ def _default_config(program: _Program) -> Path | None:
     return path if path.is_file() and not program.is_module else None
 
 
-def _run(program: _Program, settings: Settings | None, folder: Path, around: Around = nullcontext) -> int:
+def _run(program: _Program, settings: Settings | None, folder: Path, around: Around = _plainly) -> int:
     recording = begin(settings, folder) if settings else None
     is_complete = False
     try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,14 @@ class FunctionProfile:
         self._path = path.absolute()  # The script may change its folder.
         self._process_id = os.getpid()
 
-    @contextmanager
-    def around(self) -> Iterator[None]:
-        """Records what is inside, writes its profile and says how to look at it, however it ends."""
+    def around(self, act: Callable[[], Any]) -> None:
+        """Records a call, writes its profile and says how to look at it, however it ends."""
         import cProfile
 
         profiler = cProfile.Profile()
         profiler.enable()
         try:
-            yield
+            act()
         finally:
             profiler.disable()
             if os.getpid() == self._process_id:  # A fork of the script knows only a part.
