@@ -28,16 +28,19 @@ pub fn measure_boundaries() {
 }
 
 /// Reads, if it is wanted and the last time is long enough ago.
+#[inline]
 pub(crate) fn read(ticks: u64) -> Option<Reading> {
-    if !IS_WANTED.load(Ordering::Relaxed) {
-        return None;
-    }
     let last = LAST.load(Ordering::Relaxed);
-    if ticks.wrapping_sub(last) < EVERY_TICKS
-        || LAST.compare_exchange(last, ticks, Ordering::Relaxed, Ordering::Relaxed).is_err()
-    {
+    if !IS_WANTED.load(Ordering::Relaxed) || ticks.wrapping_sub(last) < EVERY_TICKS {
         return None;
     }
+    read_since(last, ticks)
+}
+
+#[cold]
+fn read_since(last: u64, ticks: u64) -> Option<Reading> {
+    // Of several threads that come at once, one reads.
+    LAST.compare_exchange(last, ticks, Ordering::Relaxed, Ordering::Relaxed).ok()?;
     let (resident_bytes, peak_resident_bytes) = resident()?;
     let cpu_time_ns = process_cpu_time().as_nanos() as u64;
     Some(Reading { ticks, resident_bytes, peak_resident_bytes, cpu_time_ns })

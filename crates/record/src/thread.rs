@@ -151,11 +151,13 @@ pub fn enter_named(name: NameId, task: usize) {
             thread.lose(1);
             return;
         }
-        if thread.depth == 0 {
-            thread.read_boundary();
+        let mut start = ticks();
+        // Reading the clock is most of what a region costs, so it is done again only when something took time.
+        if thread.depth == 0 && thread.read_boundary(start) {
+            start = ticks();
         }
         thread.depth += 1;
-        thread.open.push(Open { name, start: ticks() });
+        thread.open.push(Open { name, start });
     });
 }
 
@@ -184,7 +186,7 @@ pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
             thread.tasks.remove(&task);
         }
         if depth == 0 {
-            thread.read_boundary();
+            thread.read_boundary(end);
         }
     });
 }
@@ -239,9 +241,10 @@ impl Thread {
         self.tasks.entry(task).or_default()
     }
 
-    /// Memory and processor time where outermost regions begin and end, now and then.
-    fn read_boundary(&mut self) {
-        let Some(reading) = boundary::read(ticks()) else { return };
+    /// Memory and processor time where outermost regions begin and end, now and then; gives whether it was now.
+    #[inline]
+    fn read_boundary(&mut self, now: u64) -> bool {
+        let Some(reading) = boundary::read(now) else { return false };
         let start = reading.ticks;
         for (name, dur) in [
             (RESIDENT, reading.resident_bytes),
@@ -250,6 +253,7 @@ impl Thread {
         ] {
             self.push(Event { start, dur, name, task: 0, depth: 0 });
         }
+        true
     }
 }
 

@@ -11,6 +11,7 @@ mod hostile;
 mod invariants;
 mod json;
 mod random;
+mod recordings;
 mod refusals;
 mod repairs;
 mod rules;
