@@ -11,7 +11,7 @@ use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "functions",
-    about: "Functions of a Python profile: how often they were called, how long they took, who called them",
+    about: "Functions of a Python profile: calls, own and cumulative time, callers",
     examples: &[
         ("stepscope functions train.prof", "those with the most time, with all they call, first"),
         ("stepscope functions train.prof --sort tottime", "by their own time; any order of pstats has its name"),
