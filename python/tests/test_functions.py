@@ -195,7 +195,7 @@ def test_profiles_add_up_as_those_of_pstats(tmp_path: Path) -> None:
     paths = [_record(program, tmp_path) for program in (_recursion, _builtins, _exceptions)]
     theirs: Any = pstats.Stats(str(paths[0]))
     theirs.add(*map(str, paths[1:]))
-    for row in ss.open(*paths).functions().to_dict()["rows"]:
+    for row in ss.open(paths).functions().to_dict()["rows"]:
         primitive, calls, tottime, cumtime, _ = theirs.stats[_function(row)]
         assert (row["calls"], row["primitive_calls"]) == (calls, primitive)
         assert row["cumtime_ns"] == pytest.approx(cumtime * 1e9, abs=1)
