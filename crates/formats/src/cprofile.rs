@@ -34,13 +34,17 @@ impl Format for CProfile {
     }
 
     fn sniff(&self, head: &[u8]) -> Confidence {
+        let is = |place: usize, types: &[u8]| head.get(place).is_some_and(|code| types.contains(&(code & !FLAG_REF)));
+        if !is(0, b"{") || !(head.len() == 1 || is(1, b"()0")) {
+            return Confidence::No;
+        }
         let mut input = head;
         let mut marshal = Marshal::new(&mut input, usize::MAX);
         match begin(&mut marshal).and_then(|()| key(&mut marshal)) {
             Ok(Some(_)) => Confidence::Certain,
             // Without the flag, it might as well be two letters of some text.
             Ok(None) if head.len() == 2 || head[0] & FLAG_REF != 0 => Confidence::Certain,
-            Err(Stop::Cut) if !head.is_empty() => Confidence::Possible,
+            Err(Stop::Cut) => Confidence::Possible,
             _ => Confidence::No,
         }
     }

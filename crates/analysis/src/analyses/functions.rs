@@ -11,7 +11,7 @@ use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "functions",
-    about: "Functions of a Python profile: how often they were called, how long they took, who called them",
+    about: "Functions of a Python profile: calls, own and cumulative time, callers",
     examples: &[
         ("stepscope functions train.prof", "those with the most time, with all they call, first"),
         ("stepscope functions train.prof --sort tottime", "by their own time; any order of pstats has its name"),
@@ -84,15 +84,14 @@ pub(super) fn table(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
         }
     };
     let mut table = asking.table(&statement, columns(asking))?;
-    let (calls, primitive_calls) = (sum_of(&table, "calls"), sum_of(&table, "primitive_calls"));
     add_texts(&mut table);
-    let tottime_ns = sum_of(&table, "tottime_ns");
+    let [calls, primitive_calls, tottime_ns] = ["calls", "primitive_calls", "tottime_ns"].map(|name| sum(&table, name));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => asking.counted_rows(table.rows.len(), "function"),
-        "ncalls" => ncalls(&Cell::Int(calls), &Cell::Int(primitive_calls)),
-        "calls" => Cell::Int(calls),
-        "primitive_calls" => Cell::Int(primitive_calls),
-        "tottime_ns" => Cell::Int(tottime_ns),
+        "ncalls" => ncalls(&calls, &primitive_calls),
+        "calls" => calls.clone(),
+        "primitive_calls" => primitive_calls.clone(),
+        "tottime_ns" => tottime_ns.clone(),
         _ => Cell::Text(String::new()),
     };
     table.total = Some(table.columns.iter().map(total_of).collect());
@@ -100,6 +99,21 @@ pub(super) fn table(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     table.sort_keys = &SORT_KEYS;
     table.notes = vec![asking.scope()];
     Ok(table)
+}
+
+/// The sum of a column; not known if calls were counted whose value is not.
+fn sum(table: &ReportTable, name: &str) -> Cell {
+    if table.rows.iter().any(|row| is_only_counted(table, row, name)) {
+        Cell::Null
+    } else {
+        Cell::Int(sum_of(table, name))
+    }
+}
+
+/// Whether a row has calls, and no value in a column.
+fn is_only_counted(table: &ReportTable, row: &[Cell], name: &str) -> bool {
+    let cell = |name: &str| table.columns.iter().position(|column| column.name == name).map(|place| &row[place]);
+    cell("calls") != Some(&Cell::Null) && cell(name) == Some(&Cell::Null)
 }
 
 /// Functions, added up over the recordings. Their position is that of the first recording that has them.
@@ -220,11 +234,9 @@ fn stdname(file: &Cell, line: &Cell, name: &Cell) -> Cell {
 
 /// Why figures are missing.
 fn missing(asking: &Asking<'_>, table: &ReportTable) -> Vec<Missing> {
-    let place = |name: &str| table.columns.iter().position(|column| column.name == name).unwrap_or_default();
-    let (calls, tottime_ns) = (place("calls"), place("tottime_ns"));
-    let is_only_counted = |row: &Vec<Cell>| row[calls] != Cell::Null && row[tottime_ns] == Cell::Null;
     let not_timed = argument_not_recorded("times of callers");
-    let no_time = if table.rows.iter().any(is_only_counted) { &not_timed } else { NO_CALLER };
+    let is_counted = table.rows.iter().any(|row| is_only_counted(table, row, "tottime_ns"));
+    let no_time = if is_counted { &not_timed } else { NO_CALLER };
     let no_time_a_call = if other_side(asking).is_some() { no_time } else { NEVER_CALLED };
     let reasons = [
         ("other", NO_CALLER),

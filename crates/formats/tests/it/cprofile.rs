@@ -180,6 +180,9 @@ fn other_data_of_marshal_is_refused() {
     // As Python 2 wrote it.
     check(b"{(\x03\0\0\0s\x01\0\0\0fi\x01\0\0\0s\x01\0\0\0a", &[], &[], Err(refusal));
     check(&dict(&[b")\x03z\x01fi\x07\0\0\0z\x01a", b"i\x01\0\0\0"]), &[], &[], Err(refusal));
+    for text in ["this is no trace", "a", "{this}", "{a: 1}"] {
+        assert!(read(text.as_bytes()).1.is_err(), "{text}");
+    }
     check(b"{0}", &[], &[], Err("not a trace that Stepscope reads: it looks like JSON of another kind"));
 }
 

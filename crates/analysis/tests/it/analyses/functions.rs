@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use stepscope_analysis::{ANALYSES, AnalysisError, Question, Workspace};
-use stepscope_model::Hint;
+use stepscope_model::{Cell, Hint};
 use stepscope_testkit::TraceBuilder;
 
 use super::{ask, between, by, cells, in_step, objects, reason, sentence, table};
@@ -148,6 +148,8 @@ fn callers_that_were_only_counted_have_no_times() {
     assert_eq!(reason(&report, "rows[].cumtime_per_call_ns"), Some("never called"));
     let report = ask(&open_bytes(&counted), "functions", &by(&["caller"]));
     assert_eq!(reason(&report, "rows[].tottime_ns"), Some("argument not recorded: times of callers"));
+    let sums = table(&report, "rows").total.clone().unwrap();
+    assert!(sums.contains(&Cell::Null) && !sums.contains(&Cell::Int(0)), "{sums:?}");
 }
 
 #[test]
