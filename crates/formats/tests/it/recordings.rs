@@ -96,7 +96,11 @@ const LINES: [&[&str]; 4] = [
         "X step 1000.000 2.500 7 71 samples=32",
         "X step 999.500 4.000 7 71",
     ],
-    &["M process_name - - 8 - name=worker", "M thread_name - - 8 81 task 2 name=task 2", "X load 0.501 0.001 8 81 task 2"],
+    &[
+        "M process_name - - 8 - name=worker",
+        "M thread_name - - 8 81 task 2 name=task 2",
+        "X load 0.501 0.001 8 81 task 2",
+    ],
     &["C cpu_percent 2000.000 - 7 - value=12.5", "X step 3000.000 0.010 7 71"],
     &["not_recorded: 5 regions"],
 ];
@@ -141,7 +145,8 @@ fn damage_costs_one_frame() {
             let mut bytes = frames.concat();
             bytes[start + offset] ^= 0x10;
             let (lines, notes) = read(&bytes);
-            let others: Vec<&str> = LINES.iter().enumerate().filter(|(at, _)| *at != damaged).flat_map(|(_, l)| *l).copied().collect();
+            let others: Vec<&str> =
+                LINES.iter().enumerate().filter(|(at, _)| *at != damaged).flat_map(|(_, l)| *l).copied().collect();
             let kept: Vec<&String> = lines.iter().filter(|line| !line.starts_with("garbage")).collect();
             assert_eq!(kept, others, "byte {offset} of frame {damaged}");
             assert!(notes.contains(&"recording_damaged"), "byte {offset} of frame {damaged}: {notes:?}");
@@ -162,8 +167,9 @@ fn names_that_were_lost_are_said_to_be() {
 fn arbitrary_payloads_do_no_harm() {
     // A frame whose checksum is right and whose records are not.
     for seed in 0..2_000_u64 {
-        let bytes: Vec<u8> =
-            (0..64).flat_map(|at: u64| (XxHash3_128::oneshot(&(seed * 64 + at).to_le_bytes()) as u64).to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..64)
+            .flat_map(|at: u64| (XxHash3_128::oneshot(&(seed * 64 + at).to_le_bytes()) as u64).to_le_bytes())
+            .collect();
         let mut frame = MAGIC.to_vec();
         frame.extend((bytes.len() as u32).to_le_bytes());
         frame.extend((XxHash3_128::oneshot(&bytes) as u64).to_le_bytes());
