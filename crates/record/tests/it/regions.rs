@@ -134,7 +134,7 @@ fn memory_is_read_where_an_outermost_region_begins_and_ends() {
     let name = scope.name("allocates");
     enter_named(name, 0);
     let block = vec![1_u8; 64 << 20];
-    thread::sleep(Duration::from_millis(30));
+    thread::sleep(Duration::from_millis(150));
     assert_eq!(block.iter().map(|&byte| usize::from(byte)).sum::<usize>(), block.len());
     leave_named(name, 0, None);
     let sums = of(scope, "allocates");
