@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from .figure import known, reason_of, unmeasured
-from .metrics import MB
+from .metrics import MB, lines_of_missing
 from .readings import Readings
 
 __all__ = ["SystemReport", "system_report"]
@@ -63,7 +63,9 @@ class SystemReport:
             values = [self._figures[f"{kind}_{name}"] for kind in ("avg", "peak", "min")]
             shown = " ".join(f"{value:>10,.1f}" if known(value) else f"{'–':>10}" for value in values)
             lines.append(f"{name:<32} {shown}".rstrip())
-        return "\n".join(lines)
+        nulls = self.to_dict()["nulls"].items()
+        missing = {name.removeprefix("avg_"): reason for name, reason in nulls if name.startswith("avg_")}
+        return "\n".join([*lines, *lines_of_missing(missing)])
 
 
 def system_report(readings: Readings, cpu_window_ns: int) -> SystemReport:
