@@ -80,7 +80,7 @@ def test_the_pages_of_the_profiler_link_to_what_is_there() -> None:
     index = (folder / "README.md").read_text()
     for page in pages:
         assert page.name == "README.md" or f"({page.name})" in index, f"{page.name} is not in the index"
-        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        for target in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text()):
             assert (folder / target).exists(), f"{page.name} links to {target}"
 
 

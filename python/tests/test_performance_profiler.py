@@ -395,6 +395,14 @@ def test_a_region_goes_around_functions_alone(profiler: ss.PerformanceProfiler) 
         profiler.profile("model")(3)  # type: ignore[type-var]
 
 
+@pytest.mark.parametrize("detailed_memory", [False, True])
+def test_leaving_a_region_that_nobody_entered_is_harmless(detailed_memory: bool) -> None:
+    with ss.PerformanceProfiler(detailed_memory=detailed_memory) as profiler:
+        profiler.profile("never entered").__exit__(None, None, None)
+        with pytest.raises(RegionError, match="no region has closed yet"):
+            profiler.get_metrics()
+
+
 def test_an_asynchronous_generator_is_measured_to_its_end(profiler: ss.PerformanceProfiler) -> None:
     @profiler.profile("stream")
     async def stream() -> AsyncIterator[int]:

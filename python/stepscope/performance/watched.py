@@ -109,7 +109,9 @@ class Watchers:
         """The call of a region that was opened last ends."""
         calls = _open_calls.get()
         # One that was opened in another thread or task is closed there.
-        call = next(call for call in reversed((*self._open, *calls)) if call.region is region)
+        call = next((call for call in reversed((*self._open, *calls)) if call.region is region), None)
+        if call is None:  # It was never entered; the native region passes over that too.
+            return
         _open_calls.set(tuple(other for other in calls if other is not call))
         if call.tally is not None:
             self._flops.stop(call.tally)
