@@ -183,7 +183,10 @@ class PerformanceProfiler(_native.RegionRecorder):
         return system_metrics(readings, self._carbon_intensity)
 
     def get_system_report(self) -> SystemReport:
-        """Averages, peaks and least values of everything read since the profiler was made."""
+        """Averages, peaks and least values of everything read since the profiler was made.
+
+        The last 200,000 readings are kept, so a profiler that has been open for long tells of its last part only.
+        """
         end_ns = time.time_ns() if self._last_readings is None else self._last_readings[0]
         return system_report(self._readings(self._begun_ns, end_ns), self._system_interval_ns)
 
