@@ -133,6 +133,7 @@ class ProductionProfiler:
     def prometheus_text(self) -> str:
         """The figures since the start in the text format that Prometheus reads."""
         memory_mb, cpu_percent = self._machine_now()
+        memory_bytes = None if memory_mb is None else round(memory_mb * 1e6)
         name = "stepscope_request_latency_seconds"
         with self._lock:
             counts = list(self._bucket_counts)
@@ -149,7 +150,7 @@ class ProductionProfiler:
             ("stepscope_sla_violations_total", "counter", violations, "Requests that took longer than agreed."),
             ("stepscope_invalid_latencies_total", "counter", invalid, "Requests logged without a usable latency."),
             ("stepscope_sla_seconds", "gauge", self.sla_seconds, "Latency that is agreed."),
-            ("stepscope_memory_bytes", "gauge", _times(memory_mb, 1e6), "Memory of the process."),
+            ("stepscope_memory_bytes", "gauge", memory_bytes, "Memory of the process."),
             ("stepscope_cpu_percent", "gauge", cpu_percent, "Use of all cores together."),
         ):
             if value is not None:
@@ -182,7 +183,8 @@ class ProductionProfiler:
         if now_s - read_s < (0.1 if cpu_percent is None else 1.0) and read_s >= 0:
             return memory_mb, cpu_percent
         now = _native.system_now(["memory", "cpu"])
-        memory_mb = _times(_number(now.get("process_rss_bytes")), 1e-6)
+        memory_bytes = _number(now.get("process_rss_bytes"))
+        memory_mb = None if memory_bytes is None else memory_bytes / 1e6
         cpu_percent = _number(now.get("cpu_percent"))
         self._machine = (now_s, memory_mb, cpu_percent)
         return memory_mb, cpu_percent
@@ -213,7 +215,3 @@ class _Request:
 
 def _number(value: float | str | None) -> float | None:
     return None if value is None or isinstance(value, str) else value
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor

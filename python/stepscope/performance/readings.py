@@ -37,6 +37,9 @@ _GROUP_OF_SERIES = (
 # What only ever grows may be off by what happened next to the while; more than this share of it is no figure.
 _MOST_SLACK = 0.25
 
+# Old readings are not kept for ever; one of much later says nothing of a while that has none left.
+_MOST_DISTANCE_NS = 60_000_000_000
+
 
 class _Reading(NamedTuple):
     time_ns: int
@@ -146,7 +149,8 @@ class Readings:
         before = [reading for reading in rows if reading.time_ns <= self.start_ns][-1:]
         within = [reading for reading in rows if self.start_ns < reading.time_ns < self.end_ns]
         after = [reading for reading in rows if reading.time_ns >= self.end_ns][:1]
-        return [*before, *within, *after]
+        is_far = not before and not within and after and after[0].time_ns - self.end_ns > _MOST_DISTANCE_NS
+        return [] if is_far else [*before, *within, *after]
 
 
 def group_of(series: str) -> str:

@@ -78,11 +78,9 @@ def system_report(readings: Readings, cpu_window_ns: int) -> SystemReport:
             values = {kind: unmeasured(reason) for kind in ("avg", "peak", "min")}
             figures |= {f"{kind}_{label}": value for kind, value in values.items()}
             continue
-        if name.endswith("_percent") and "cpu" in name:
-            windows = readings.averages_by_window(name, cpu_window_ns)
-            peak, least = max(windows), min(windows)
-        else:
-            peak, least = readings.peak(name), readings.least(name)
+        is_cpu = name.endswith("_percent") and "cpu" in name
+        windows = readings.averages_by_window(name, cpu_window_ns) if is_cpu else []
+        peak, least = (max(windows), min(windows)) if windows else (readings.peak(name), readings.least(name))
         figures |= {
             f"avg_{label}": readings.average(name) * factor,
             f"peak_{label}": peak * factor,
