@@ -16,7 +16,13 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-DOCUMENTS = ("README.md", "docs/python.md", "docs/tutorial.md", "docs/recipes.md", "docs/performance-profiler.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/python.md",
+    "docs/tutorial.md",
+    "docs/recipes.md",
+    *sorted(f"docs/profiler/{page.name}" for page in (ROOT / "docs" / "profiler").glob("*.md")),
+)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -52,6 +58,30 @@ def test_the_config_of_the_recipes_runs(tmp_path: Path) -> None:
         said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert said.returncode == 0 and "stepscope open" in said.stderr, said.stderr
     assert len(list(tmp_path.glob("runs/*/*/profiler_traces/*.pt.trace.json*"))) == 2
+
+
+def test_the_commands_of_the_recording_run(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "profiler" / "recording.md").read_text()
+    blocks = {kind: re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) for kind in ("python", "sh")}
+    (tmp_path / "record.py").write_text("".join(blocks["python"]))
+    commands = "python record.py\n" + "".join(blocks["sh"])
+    assert commands.count("stepscope ") > 3
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "-euo", "pipefail", "-c", commands]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert said.returncode == 0, said.stderr
+    assert "loading" in said.stdout and "process_rss_bytes" in said.stdout
+    assert (tmp_path / "recordings.html").exists()
+
+
+def test_the_pages_of_the_profiler_link_to_what_is_there() -> None:
+    folder = ROOT / "docs" / "profiler"
+    pages = sorted(folder.glob("*.md"))
+    index = (folder / "README.md").read_text()
+    for page in pages:
+        assert page.name == "README.md" or f"({page.name})" in index, f"{page.name} is not in the index"
+        for target in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text()):
+            assert (folder / target).exists(), f"{page.name} links to {target}"
 
 
 def test_the_reference_is_what_the_docstrings_say() -> None:

@@ -241,6 +241,17 @@ def test_a_profiler_inside_another_may_want_other_files() -> None:
     assert {row.file for row in outer.result()} == {__file__}
 
 
+def test_one_file_may_stand_for_a_list_of_one() -> None:
+    for files in (__file__, Path(__file__)):
+        with LineProfiler(files) as profiler:
+            _ = sum(range(10))
+        assert [row.code for row in profiler.result()] == ["_ = sum(range(10))"]
+
+
+def test_nothing_recorded_says_so() -> None:
+    assert str(LineProfiler().result()) == "no line was recorded"
+
+
 def test_stop_without_start_is_harmless() -> None:
     profiler = LineProfiler()
     profiler.stop()

@@ -70,6 +70,14 @@ def test_the_neighbouring_readings_count() -> None:
     assert (ram.peak("process_rss_bytes"), ram.least("process_rss_bytes")) == (5e6, 1e6)
 
 
+def test_a_reading_of_much_later_says_nothing_of_a_while_whose_own_are_gone() -> None:
+    later = readings({"process_rss_bytes": [(900, 9e6)], "cpu_percent": [(900, 50.0)]}, 2, 4)
+    assert isinstance(later.peak("process_rss_bytes"), Unmeasured)
+    assert isinstance(later.true_peak_ram_bytes(), Unmeasured)
+    assert isinstance(system_report(later, SECOND).peak_cpu_percent, Unmeasured)
+    assert readings({"process_rss_bytes": [(5, 9e6)]}, 2, 4).peak("process_rss_bytes") == 9e6
+
+
 def test_a_peak_of_the_kernel_that_rose_is_exact() -> None:
     rows = {"process_rss_bytes": [(1, 1e6), (3, 1e6)], "process_peak_rss_bytes": [(1, 4e6), (3, 7e6)]}
     assert readings(rows, 1.5, 2.5).true_peak_ram_bytes() == 7e6

@@ -129,6 +129,34 @@ def test_an_hour_of_requests_with_alerts_and_a_log(tmp_path: Path) -> None:
     assert list(service.profiler.get_timing_breakdown()) == ["request"]
 
 
+def test_the_log_has_the_use_of_the_cpu_soon_after_the_start(tmp_path: Path) -> None:
+    service = Service(log_path=tmp_path / "requests.jsonl")
+    # The first reading may come too early to have one.
+    for number in range(5):
+        service.log_metrics(number, 0.1)
+        time.sleep(0.15)
+    service.close()
+    entries = [json.loads(line) for line in (tmp_path / "requests.jsonl").read_text().splitlines()]
+    assert 0 <= entries[-1]["cpu_percent"] <= 100
+
+
+def test_a_service_is_refused_what_it_cannot_work_with(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="sla_seconds must be more than 0"):
+        ss.ProductionProfiler(sla_seconds=-1)
+    with pytest.raises(UsageError, match="the log cannot be written"):
+        ss.ProductionProfiler(log_path=tmp_path)
+    with pytest.raises(UsageError, match="it has no 'histogram'"):
+        ss.ProductionProfiler.merge_reports(["{}"])
+
+
+def test_no_percentile_is_above_the_longest_request() -> None:
+    service = Service()
+    service.log_metrics("one", 12.0)
+    report = service.generate_hourly_report()
+    assert report["p50_latency"] == report["p99_latency"] == report["max_latency"] == 12.0
+    service.close()
+
+
 def test_requests_at_the_same_time_keep_their_own_latency(tmp_path: Path) -> None:
     service = Service(log_path=tmp_path / "requests.jsonl")
     barrier = threading.Barrier(4)
@@ -206,7 +234,7 @@ def test_alerts_are_one_line_a_minute(capsys: pytest.CaptureFixture[str]) -> Non
     service = ss.ProductionProfiler(sla_seconds=0.5)
     for number in range(100):
         service.log_metrics(number, 0.75)
-    assert capsys.readouterr().err == "stepscope: request 0 took 0.750 s, agreed were 0.5 s\n"
+    assert capsys.readouterr().err == "stepscope: request 0 took 0.750 s, more than the 0.5 s of the SLA\n"
     service.close()
 
 

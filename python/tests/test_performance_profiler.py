@@ -7,7 +7,7 @@ import gc
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -208,6 +208,8 @@ def test_a_profiler_that_is_off_costs_nothing_and_says_so() -> None:
     assert isinstance(metrics, Metrics) and not known(metrics.timing.wall_time_s)
     assert "off" in metrics.to_dict()["nulls"]["timing.wall_time_s"]
     assert profiler.get_timing_breakdown() == {} and profiler.get_leaks() == ()
+    assert len(profiler.get_line_profile()) == 0 and len(profiler.compare("x")) == 0
+    assert profiler.get_system_report().to_dict()["nulls"]["avg_cpu_percent"] == "the profiler is off (enabled=False)"
     assert not Path("nowhere").exists()
     profiler.close()
 
@@ -264,6 +266,10 @@ def test_regions_side_by_side(profiler: ss.PerformanceProfiler) -> None:
     assert len(profiler.compare()) == 2
     with pytest.raises(RegionError, match="`sloow`"):
         profiler.compare("sloow")
+    with pytest.raises(RegionError, match="`sloow` is not compared here"):
+        comparison.ratio("sloow")
+    with ss.PerformanceProfiler() as empty:
+        assert "no region has closed" in str(empty.compare())
 
 
 def test_runs_side_by_side(profiler: ss.PerformanceProfiler, tmp_path: Path) -> None:
@@ -292,6 +298,9 @@ def test_saved_metrics_are_plain_json(profiler: ss.PerformanceProfiler, tmp_path
     assert saved["model_training"]["wall_time_s"] == profiler.get_metrics().timing.total_time_s
     assert saved["model_training"]["peak_gpu_mb"] is None
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["metrics.json"]
+    with pytest.raises(UsageError, match="the metrics cannot be written"):
+        profiler.save_metrics(tmp_path / "new")
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_recording_goes_to_its_folder(tmp_path: Path) -> None:
@@ -305,9 +314,104 @@ def test_a_recording_goes_to_its_folder(tmp_path: Path) -> None:
 def test_a_recording_that_lost_regions_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_native, "recording_counts", lambda: {"regions": 9, "dropped_past_limit": 1200})
+    counts = {"dropped_ring_full": 7, "dropped_no_ring": 0, "dropped_past_limit": 0}
+    monkeypatch.setattr(_native, "recording_counts", lambda: dict(counts))
     profiler = ss.PerformanceProfiler(record=tmp_path)
+    counts |= {"dropped_ring_full": 10, "dropped_past_limit": 1200}
     profiler.close()
     profiler.close()
-    said = capsys.readouterr().err
-    assert said == f"stepscope: 1,200 regions are missing in {profiler.recording}: 1,200 past limit\n"
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("stepscope: 3 regions of this process were not measured: they ended faster than")
+    assert second.startswith(f"stepscope: 1,200 regions are missing in {profiler.recording}: ")
+
+
+def test_regions_that_end_too_fast_are_counted_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    calls, before = 400_000, _native.recording_counts()["dropped_ring_full"]
+    with ss.PerformanceProfiler() as profiler:
+        region = profiler.profile("tight")
+        for _ in range(calls):
+            with region:
+                pass
+        measured = profiler.get_metrics("tight").timing.calls
+    lost = _native.recording_counts()["dropped_ring_full"] - before
+    assert measured + lost >= calls
+    assert (f"{lost:,} regions" in capsys.readouterr().err) == (lost > 0)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_and_spoils_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="record= names a folder"):
+        ss.PerformanceProfiler(record=tmp_path / "file")
+    with ss.PerformanceProfiler(record=tmp_path / "runs"):
+        second = ss.PerformanceProfiler(record=tmp_path / "other")
+        second.close()
+        assert "nothing goes to" in capsys.readouterr().err and not (tmp_path / "other").exists()
+    # Every profiler that began a recording has ended it.
+    assert _native.recording_path() is None
+
+
+def test_wrong_numbers_are_refused_by_name(tmp_path: Path) -> None:
+    for name, value in (("memory_interval", "1"), ("system_interval", float("inf")), ("record_limit_mb", -1)):
+        with pytest.raises(UsageError, match=f"{name} must be more than 0"):
+            ss.PerformanceProfiler(record=tmp_path, **{name: value})
+
+
+def test_figures_print_without_exponents_and_with_reasons(profiler: ss.PerformanceProfiler) -> None:
+    with profiler.profile("short"):
+        pass
+    metrics = profiler.get_metrics()
+    assert "e-0" not in repr(metrics)
+    assert "wall_time_s" in repr(metrics.timing) and "TimingMetrics" not in repr(metrics.timing)
+    assert "not measured: python_peak_mb, leaks: detailed_memory is off" in repr(metrics.memory)
+    assert "track_network is off" in repr(profiler.get_current_system_stats())
+    assert "not measured: cpu_temperature_celsius: track_cpu_temp is off" in repr(profiler.get_system_report())
+
+
+def test_percentiles_lie_between_the_shortest_and_the_longest_call(profiler: ss.PerformanceProfiler) -> None:
+    for number in range(20):
+        with profiler.profile(f"once {number}"):
+            time.sleep(0.0003 * number)
+        timing = profiler.get_metrics(f"once {number}").timing
+        assert timing.p50_s == timing.p95_s == timing.p99_s == timing.max_s == timing.min_s
+
+
+def test_after_closing_pythons_memory_is_not_zero_but_unknown() -> None:
+    profiler = ss.PerformanceProfiler(detailed_memory=True)
+    profiler.close()
+    with profiler.profile("late"):
+        pass
+    peak_mb = profiler.get_metrics().memory.python_peak_mb
+    assert isinstance(peak_mb, Unmeasured) and "not traced" in peak_mb.reason
+
+
+def test_a_region_goes_around_functions_alone(profiler: ss.PerformanceProfiler) -> None:
+    class Model: ...
+
+    with pytest.raises(TypeError, match="not around the class Model"):
+        profiler.profile("model")(Model)
+    with pytest.raises(TypeError, match="not around 3"):
+        profiler.profile("model")(3)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("detailed_memory", [False, True])
+def test_leaving_a_region_that_nobody_entered_is_harmless(detailed_memory: bool) -> None:
+    with ss.PerformanceProfiler(detailed_memory=detailed_memory) as profiler:
+        profiler.profile("never entered").__exit__(None, None, None)
+        with pytest.raises(RegionError, match="no region has closed yet"):
+            profiler.get_metrics()
+
+
+def test_an_asynchronous_generator_is_measured_to_its_end(profiler: ss.PerformanceProfiler) -> None:
+    @profiler.profile("stream")
+    async def stream() -> AsyncIterator[int]:
+        for number in range(3):
+            await asyncio.sleep(0.01)
+            yield number
+
+    async def all_of_it() -> list[int]:
+        return [number async for number in stream()]
+
+    assert asyncio.run(all_of_it()) == [0, 1, 2]
+    assert profiler.get_metrics("stream").timing.wall_time_s >= 0.03

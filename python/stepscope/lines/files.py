@@ -28,10 +28,12 @@ class Files:
     False
     """
 
-    def __init__(self, patterns: Iterable[str | os.PathLike[str]] | None) -> None:
+    def __init__(self, patterns: Iterable[str | os.PathLike[str]] | str | os.PathLike[str] | None) -> None:
         self._patterns: list[str] | None = None
         if patterns is not None:
-            texts = [os.fspath(pattern) for pattern in patterns]
+            # A text is no list of its letters.
+            several = [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns
+            texts = [os.fspath(pattern) for pattern in several]
             self._patterns = [form for text in texts for form in (text, os.path.abspath(text), os.path.realpath(text))]
         self._decisions: dict[str, bool] = {}
 

@@ -12,7 +12,7 @@ from stepscope.errors import UsageError
 if TYPE_CHECKING:
     from stepscope._native import LineRecorder
 
-_TAKEN_OVER = "another trace function (a debugger or a coverage tool) took over; lines behind that are missing"
+_TAKEN_OVER = "another trace function (a debugger or a coverage tool) took over; lines that ran after that are missing"
 
 
 class TraceHook:

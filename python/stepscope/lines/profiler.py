@@ -21,9 +21,10 @@ _NOT_MEASURED = "memory was not measured; ask for it with memory=True, or stepsc
 class LineProfiler:
     """Counts hits and times of lines between `start()` and `stop()`, or inside `with`; several times if you like.
 
-    `files` names the files to record: paths, folders or globs. Without it, every file outside the standard library and
-    the folders that packages are installed in. `memory=True` also measures how memory grows by line, which makes each
-    line many times slower. Starts may nest: the last `stop()` counts. Several profilers may run at once.
+    `files` names what to record: a path, a folder or a glob, or several of them. Without it, every file outside the
+    standard library and the folders that packages are installed in. `memory=True` also measures how memory grows by
+    line, which makes each line many times slower. Starts may nest: the last `stop()` counts. Several profilers may run
+    at once.
 
     >>> profiler = LineProfiler()
     >>> profiler.start()
@@ -33,7 +34,12 @@ class LineProfiler:
     ['number = sum(range(10))']
     """
 
-    def __init__(self, files: Iterable[str | os.PathLike[str]] | None = None, *, memory: bool = False) -> None:
+    def __init__(
+        self,
+        files: Iterable[str | os.PathLike[str]] | str | os.PathLike[str] | None = None,
+        *,
+        memory: bool = False,
+    ) -> None:
         self._wish = recording.Wish(Files(files), memory)
         self._counted = recording.Counts()
         self._starts = 0
@@ -79,7 +85,9 @@ class LineProfiler:
         self.stop()
 
 
-def profile(files: Iterable[str | os.PathLike[str]] | None = None, *, memory: bool = False) -> LineProfiler:
+def profile(
+    files: Iterable[str | os.PathLike[str]] | str | os.PathLike[str] | None = None, *, memory: bool = False
+) -> LineProfiler:
     """A `LineProfiler` for a `with` statement.
 
     >>> with profile() as profiler:

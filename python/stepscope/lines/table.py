@@ -175,6 +175,8 @@ def _styled(line: str, style: str, has_color: bool) -> str:
 
 
 def _summary(profile: LineProfile, shown: int) -> str:
+    if not profile.functions:
+        return " · ".join(["no line was recorded", *profile.notes])
     functions, files = len(profile.functions), len({function.file for function in profile.functions})
     counted = f"{_number(len(profile), 'line')} of {_number(functions, 'function')} in {_number(files, 'file')}"
     parts = [f"{counted} ran for {_time(profile.total_ns)}; time holds the calls that a line makes"]

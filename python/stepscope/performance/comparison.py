@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
+from stepscope.errors import RegionError
+
 from .saved import Row
 
 __all__ = ["Comparison"]
@@ -43,11 +45,14 @@ class Comparison:
     @property
     def fastest(self) -> str:
         """What has the shortest typical call."""
+        if not self._rows:
+            raise RegionError("there is nothing to compare", None, "no region has closed, or the profiler is off")
         return min(self._rows, key=lambda label: self._rows[label]["wall_time_s"] or float("inf"))
 
     def ratio(self, label: str, figure: str = "wall_time_s") -> float | None:
         """A figure as a multiple of what it is compared with; `None` if one of them was not measured."""
-        own, base = self._rows[label].get(figure), self._rows[self._bases[label]].get(figure)
+        row, base_row = self._row_and_base(label)
+        own, base = row.get(figure), base_row.get(figure)
         return None if own is None or not base else own / base
 
     def is_within_noise(self, label: str) -> bool | None:
@@ -56,7 +61,7 @@ class Comparison:
         `None` if that cannot be told, because one of the two has too few calls.
         """
         ranges = []
-        for row in (self._rows[label], self._rows[self._bases[label]]):
+        for row in self._row_and_base(label):
             least, most = row.get("min_s"), row.get("p95_s")
             if least is None or most is None or (row.get("calls") or 0) < 3:
                 return None
@@ -72,6 +77,8 @@ class Comparison:
         return len(self._rows)
 
     def __str__(self) -> str:
+        if not self._rows:
+            return "nothing to compare: no region has closed, or the profiler is off"
         table = [self._headings(), *self._cells()]
         widths = [max(map(len, column)) for column in zip(*table)]
         lines = []
@@ -85,6 +92,12 @@ class Comparison:
     def _repr_html_(self) -> str:
         head = _html_row("th", self._headings())
         return f"<table>{head}{''.join(_html_row('td', cells) for cells in self._cells())}</table>"
+
+    def _row_and_base(self, label: str) -> tuple[Row, Row]:
+        if label not in self._rows:
+            hint = f"there are {', '.join(f'`{known}`' for known in self._rows)}" if self._rows else None
+            raise RegionError(f"`{label}` is not compared here", None, hint)
+        return self._rows[label], self._rows[self._bases[label]]
 
     def _shown(self) -> list[tuple[str, str, str]]:
         """The columns that somebody measured."""

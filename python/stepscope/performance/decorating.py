@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, aclosing
 from typing import Any
 
 __all__ = ["inside"]
@@ -13,6 +13,9 @@ __all__ = ["inside"]
 
 def inside(region: AbstractContextManager[Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, each call inside the region; of a coroutine function or generator, from its first line on."""
+    if inspect.isclass(function) or not callable(function):
+        what = f"the class {function.__name__}" if inspect.isclass(function) else repr(function)
+        raise TypeError(f"a region goes around a function or a method, not around {what}")
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -30,6 +33,17 @@ def inside(region: AbstractContextManager[Any], function: Callable[..., Any]) ->
                 return (yield from function(*arguments, **named))
 
         return generated
+
+    if inspect.isasyncgenfunction(function):
+
+        @functools.wraps(function)
+        async def iterated(*arguments: Any, **named: Any) -> Any:
+            with region:
+                async with aclosing(function(*arguments, **named)) as items:
+                    async for item in items:
+                        yield item
+
+        return iterated
 
     @functools.wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

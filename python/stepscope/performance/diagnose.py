@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from stepscope.errors import UsageError
+
 from .figure import known, reason_of
 from .metrics import Metrics
 
@@ -64,6 +66,9 @@ def diagnose_performance_issues(metrics: Metrics) -> Diagnosis:
 
     A figure that was not measured is no issue; it stands in `unchecked` of the answer, with the reason.
     """
+    if not isinstance(metrics, Metrics):
+        hint = "diagnose_performance_issues(profiler.get_metrics())"
+        raise UsageError(f"this needs the metrics of a region, not a {type(metrics).__name__}", None, hint)
     issues: list[str] = []
     unchecked: dict[str, str] = {}
     for rule in _RULES:

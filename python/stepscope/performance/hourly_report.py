@@ -69,7 +69,11 @@ class HourlyReport(dict[str, Any]):
         self._minutes = (first_minute, last_minute)
         nothing = unmeasured("no request was logged in that time")
         has_any = latencies.count > 0
-        percentile = latencies.histogram.percentile
+
+        def percentile(percent: float) -> float:
+            # The histogram is within 1 %, and nothing is longer than the longest.
+            return min(latencies.histogram.percentile(percent), latencies.longest_ns / 1e9)
+
         super().__init__(
             period_start=_minute_in_words(first_minute),
             period_end=_minute_in_words(last_minute + 1),
@@ -113,7 +117,8 @@ class HourlyReport(dict[str, Any]):
             first_minute, last_minute = document["minutes"]
         except (KeyError, TypeError, ValueError) as error:
             hint = "give what HourlyReport.to_text() returned"
-            raise UsageError(f"this is no report: {error}", None, hint) from error
+            what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise UsageError(f"this is no report: {what}", None, hint) from error
         return HourlyReport(latencies, first_minute, last_minute)
 
     @staticmethod
@@ -134,7 +139,7 @@ class HourlyReport(dict[str, Any]):
         lines = [f"{self['period_start']} to {self['period_end']}"]
         for name, value in self.items():
             if name.endswith("_latency"):
-                shown = "–" if math.isnan(value) else f"{value * 1e3:,.1f} ms"
+                shown = "–" if math.isnan(value) else f"{value * 1e3:,.3f} ms"
                 lines.append(f"{name:<20} {shown:>14}")
             elif not name.startswith("period"):
                 lines.append(f"{name:<20} {value:>14,}")

@@ -7,6 +7,8 @@ programs have `null` there, and the reasons under `nulls`.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -20,12 +22,23 @@ __all__ = ["ComputeMetrics", "MemoryMetrics", "Metrics", "SystemMetrics", "Timin
 
 MB = 1e6
 
+# Of those that are missing for one reason; a profiler that is off has none at all.
+_MOST_NAMES = 8
+
 # Of a single call they all say the same.
 _OF_MANY_CALLS = ("total_time_s", "mean_s", "min_s", "max_s", "p50_s", "p95_s", "p99_s")
 
 
-@dataclass(frozen=True)
-class MemoryMetrics:
+class _Figures:
+    """A group of figures, which prints as a line for each."""
+
+    def __repr__(self) -> str:
+        group = type(self).__name__.removesuffix("Metrics").lower()
+        return "\n".join([*_lines_of(group, self), *lines_of_missing(_nulls(self))])
+
+
+@dataclass(frozen=True, repr=False)
+class MemoryMetrics(_Figures):
     """Memory during the call that closed last."""
 
     peak_ram_mb: float
@@ -44,8 +57,8 @@ class MemoryMetrics:
     """What grows from step to step, largest first; `None` without `detailed_memory`."""
 
 
-@dataclass(frozen=True)
-class TimingMetrics:
+@dataclass(frozen=True, repr=False)
+class TimingMetrics(_Figures):
     """Times in seconds: `wall_time_s` and `cpu_time_s` of the call that closed last, the rest of all calls."""
 
     wall_time_s: float
@@ -72,8 +85,8 @@ class TimingMetrics:
     """99 % of the calls took at most so long."""
 
 
-@dataclass(frozen=True)
-class ComputeMetrics:
+@dataclass(frozen=True, repr=False)
+class ComputeMetrics(_Figures):
     """Work of the call that closed last."""
 
     estimated_flops: int | float
@@ -90,8 +103,8 @@ class ComputeMetrics:
     """Share of the time in which a GPU ran something, averaged over GPUs; with `track_gpu`."""
 
 
-@dataclass(frozen=True)
-class SystemMetrics:
+@dataclass(frozen=True, repr=False)
+class SystemMetrics(_Figures):
     """The machine during the call that closed last, or now: averages of the readings."""
 
     cpu_percent: float
@@ -125,9 +138,6 @@ class SystemMetrics:
     carbon_g: float
     """Of that energy, with `track_carbon` and the `carbon_intensity_g_per_kwh` of your grid."""
 
-    def __repr__(self) -> str:
-        return "\n".join(_lines_of("system", self))
-
 
 @dataclass(frozen=True)
 class Metrics:
@@ -151,17 +161,13 @@ class Metrics:
         document: dict[str, Any] = {"name": self.name}
         nulls: dict[str, str] = {}
         for group, value in self._groups():
-            document[group] = {}
-            for field in fields(value):
-                figure = getattr(value, field.name)
-                if field.name == "leaks":
-                    figure = None if figure is None else [leak.to_dict() for leak in figure]
-                    reason = "detailed_memory is off" if figure is None else None
-                else:
-                    reason = reason_of(figure)
-                document[group][field.name] = figure if reason is None else None
-                if reason is not None:
-                    nulls[f"{group}.{field.name}"] = reason
+            missing = _nulls(value)
+            document[group] = {
+                field.name: None if field.name in missing else getattr(value, field.name) for field in fields(value)
+            }
+            nulls |= {f"{group}.{name}": reason for name, reason in missing.items()}
+        if self.memory.leaks is not None:
+            document["memory"]["leaks"] = [leak.to_dict() for leak in self.memory.leaks]
         document["throughput"] = self.throughput if known(self.throughput) else None
         if not known(self.throughput):
             nulls["throughput"] = str(reason_of(self.throughput))
@@ -173,15 +179,14 @@ class Metrics:
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
-        lines = [f"region {self.name}"]
+        lines = [f"region {self.name}".rstrip()]
         for group, value in self._groups():
             lines += _lines_of(group, value)
         if known(self.throughput):
             lines.append(f"{'throughput':<11} {'samples/s':<26} {_number(self.throughput)}")
         for leak in self.memory.leaks or ():
             lines.append(f"leak: {leak.summary()}")
-        why = _reasons(self.to_dict()["nulls"])
-        return "\n".join([*lines, *(f"not measured: {', '.join(names)}: {reason}" for reason, names in why.items())])
+        return "\n".join([*lines, *lines_of_missing(self.to_dict()["nulls"])])
 
     def _repr_html_(self) -> str:
         rows = []
@@ -215,12 +220,24 @@ def _lines_of(group: str, value: Any) -> list[str]:
     ]
 
 
-def _reasons(nulls: dict[str, str]) -> dict[str, list[str]]:
-    """What is missing for each reason."""
+def _nulls(value: Any) -> dict[str, str]:
+    """Why figures of a group are missing, by their names."""
+    reasons = {field.name: reason_of(getattr(value, field.name)) for field in fields(value)}
+    if reasons.get("leaks"):
+        reasons["leaks"] = reason_of(value.python_peak_mb) or "detailed_memory is off"
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def lines_of_missing(nulls: Mapping[str, str]) -> list[str]:
+    """A line for each reason with the figures that are missing for it."""
     reasons: dict[str, list[str]] = {}
     for name, reason in nulls.items():
         reasons.setdefault(reason, []).append(name.split(".")[-1])
-    return reasons
+    lines = []
+    for reason, names in reasons.items():
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        lines.append(f"not measured: {', '.join(names[:_MOST_NAMES])}{more}: {reason}")
+    return lines
 
 
 def _number(figure: float | str) -> str:
@@ -228,4 +245,9 @@ def _number(figure: float | str) -> str:
         return figure
     if isinstance(figure, int) or abs(figure) >= 1000:
         return f"{figure:,.0f}"
-    return f"{figure:.3g}" if abs(figure) < 1 else f"{figure:.2f}"
+    if abs(figure) >= 1:
+        return f"{figure:.2f}"
+    if figure == 0:
+        return "0"
+    # Three digits that say something, without an exponent.
+    return f"{figure:.{2 - math.floor(math.log10(abs(figure)))}f}"

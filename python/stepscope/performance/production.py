@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from stepscope import _native
+from stepscope.errors import UsageError
 from stepscope.saying import say
 
 from .hourly_report import Counts, HourlyReport, Latencies
@@ -30,8 +31,9 @@ _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 class ProductionProfiler:
     """Profiles the requests of a service, on all of its threads, in bounded memory.
 
-    Every request is the region `request`; its id goes to the log alone. `log_path` names a file that gets a JSON
-    object for each request and stays below `log_limit_mb`, with its predecessor.
+    `sla_seconds` is the service level agreement: how long a request may take. Every request is the region `request`;
+    its id goes to the log alone. `log_path` names a file that gets a JSON object for each request; when it is full it
+    becomes `<name>.1`, and both together stay below `log_limit_mb`. `profiler` is one to use instead of a plain one.
     """
 
     def __init__(
@@ -42,6 +44,9 @@ class ProductionProfiler:
         log_limit_mb: float = 200,
         profiler: PerformanceProfiler | None = None,
     ) -> None:
+        if not isinstance(sla_seconds, (int, float)) or not sla_seconds > 0:
+            hint = "sla_seconds=2.0, for example"
+            raise UsageError(f"sla_seconds must be more than 0 seconds, not {sla_seconds!r}", None, hint)
         self.sla_seconds = sla_seconds
         self.profiler = PerformanceProfiler() if profiler is None else profiler
         self._region = self.profiler.profile("request")
@@ -57,11 +62,11 @@ class ProductionProfiler:
         self._silent_alerts = 0
 
     def profile_request(self, request_id: Hashable) -> _Request:
-        """Measures a request: `with profiler.profile_request(id):`."""
+        """Measures a request: `with service.profile_request(request_id):`."""
         return _Request(self, request_id)
 
     def log_metrics(self, request_id: Hashable, user_facing_latency: float) -> None:
-        """Counts a request that took so many seconds for the user, and logs it."""
+        """Counts a request that took so many seconds for the user, logs it, and alerts if that was too long."""
         is_valid = 0 <= user_facing_latency < float("inf")
         is_violation = is_valid and user_facing_latency > self.sla_seconds
         minute = int(self._now_s() // 60)
@@ -104,7 +109,8 @@ class ProductionProfiler:
             more, self._silent_alerts = self._silent_alerts, 0
         since = f" ({more:,} more since the last line)" if more else ""
         latency = entry["user_facing_latency"]
-        say(f"request {entry['request_id']} took {latency:.3f} s, agreed were {self.sla_seconds:g} s{since}")
+        limit = f"more than the {self.sla_seconds:g} s of the SLA"
+        say(f"request {entry['request_id']} took {latency:.3f} s, {limit}{since}")
 
     def generate_hourly_report(self) -> HourlyReport:
         """The requests of the last 60 minutes, the current one included."""
@@ -127,6 +133,7 @@ class ProductionProfiler:
     def prometheus_text(self) -> str:
         """The figures since the start in the text format that Prometheus reads."""
         memory_mb, cpu_percent = self._machine_now()
+        memory_bytes = None if memory_mb is None else round(memory_mb * 1e6)
         name = "stepscope_request_latency_seconds"
         with self._lock:
             counts = list(self._bucket_counts)
@@ -143,7 +150,7 @@ class ProductionProfiler:
             ("stepscope_sla_violations_total", "counter", violations, "Requests that took longer than agreed."),
             ("stepscope_invalid_latencies_total", "counter", invalid, "Requests logged without a usable latency."),
             ("stepscope_sla_seconds", "gauge", self.sla_seconds, "Latency that is agreed."),
-            ("stepscope_memory_bytes", "gauge", _times(memory_mb, 1e6), "Memory of the process."),
+            ("stepscope_memory_bytes", "gauge", memory_bytes, "Memory of the process."),
             ("stepscope_cpu_percent", "gauge", cpu_percent, "Use of all cores together."),
         ):
             if value is not None:
@@ -172,10 +179,12 @@ class ProductionProfiler:
         """Memory of the process and use of the CPU, read once a second at most; `None` if that cannot be read."""
         read_s, memory_mb, cpu_percent = self._machine
         now_s = time.monotonic()
-        if now_s - read_s < 1.0 and read_s >= 0:
+        # The use of the CPU is not known before it was read twice, so a new profiler asks again soon.
+        if now_s - read_s < (0.1 if cpu_percent is None else 1.0) and read_s >= 0:
             return memory_mb, cpu_percent
         now = _native.system_now(["memory", "cpu"])
-        memory_mb = _times(_number(now.get("process_rss_bytes")), 1e-6)
+        memory_bytes = _number(now.get("process_rss_bytes"))
+        memory_mb = None if memory_bytes is None else memory_bytes / 1e6
         cpu_percent = _number(now.get("cpu_percent"))
         self._machine = (now_s, memory_mb, cpu_percent)
         return memory_mb, cpu_percent
@@ -206,7 +215,3 @@ class _Request:
 
 def _number(value: float | str | None) -> float | None:
     return None if value is None or isinstance(value, str) else value
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepscope import _native
 from stepscope.errors import RegionError, UsageError
@@ -25,7 +25,15 @@ from .switched_off import RegionThatIsOff, metrics_of_nothing
 from .system_report import SystemReport, system_report
 from .watched import Measured, WatchedRegion, Watchers
 
+if TYPE_CHECKING:
+    from stepscope.lines import LineProfile
+
 __all__ = ["PerformanceProfiler"]
+
+_WHY_DROPPED = {
+    "dropped_ring_full": "they ended faster than they could be collected; put a region around more work",
+    "dropped_no_ring": "too many threads had regions at once",
+}
 
 
 class PerformanceProfiler(_native.RegionRecorder):
@@ -48,8 +56,8 @@ class PerformanceProfiler(_native.RegionRecorder):
     does not need the interpreter. `estimate_flops`, `enable_line_profiling` and `detailed_memory` slow down the code
     that they look at; leave them off where times matter.
 
-    `record` names a folder: what is measured is written there as well, at most `record_limit_mb`, and
-    `stepscope open FOLDER` shows it. `enabled=False` turns everything off and leaves the code as it is.
+    `record` names a folder: what is measured is written to a file there as well, at most `record_limit_mb` by each
+    process, and `stepscope open FOLDER` shows it. `enabled=False` turns everything off and leaves the code as it is.
     """
 
     def __init__(
@@ -71,16 +79,17 @@ class PerformanceProfiler(_native.RegionRecorder):
         carbon_intensity_g_per_kwh: float | None = None,
     ) -> None:
         for name, seconds in (("memory_interval", memory_interval), ("system_interval", system_interval)):
-            if not seconds > 0:
-                raise UsageError(f"{name} must be more than 0 seconds, not {seconds}", None, f"{name}=0.1, for example")
+            _check_number(name, seconds, "seconds", 0.1)
+        _check_number("record_limit_mb", record_limit_mb, "MB", 1000)
         self._is_enabled = enabled
         self._carbon_intensity = carbon_intensity_g_per_kwh
         self._system_interval_ns = round(system_interval * 1e9)
         self._watchers: Watchers | None = None
         self._last_readings: tuple[int, dict[str, float | str]] | None = None
         self._begun_ns = time.time_ns()
+        self._counts_before = _native.recording_counts()
         self.recording: str | None = None
-        """The file that the recording goes to."""
+        """The file that the recording goes to; `None` without `record`."""
         switches = {
             "memory": (enabled, memory_interval),
             # CPU time is read as often as memory, so that short regions have one.
@@ -126,11 +135,10 @@ class PerformanceProfiler(_native.RegionRecorder):
         self._last_readings = self._readings_now()
         for release in self._release:
             release()
-        if self.recording is not None:
-            _say_what_was_lost(self.recording)
+        _say_what_was_lost(self._counts_before, self.recording)
 
     def get_metrics(self, name: str | None = None) -> Metrics:
-        """Everything of a region; without a name, of the outermost region that closed last."""
+        """Everything of a region that has closed; without a name, of the outermost region that closed last."""
         if not self._is_enabled:
             return metrics_of_nothing(name or "")
         totals = self._totals(name)
@@ -148,17 +156,17 @@ class PerformanceProfiler(_native.RegionRecorder):
         )
 
     def get_timing_breakdown(self) -> dict[str, float]:
-        """Seconds of each region without the regions inside it, so that they add up to the time covered."""
+        """Seconds of each region in all its calls, less the regions inside it: they add up to the time covered."""
         return {totals.name: totals.self_ns / 1e9 for totals in self.region_totals()} if self._is_enabled else {}
 
     def get_current_memory(self) -> float:
-        """Memory of the process in MB. With `detailed_memory`, this also marks a step for the search of leaks."""
+        """Memory of the process in MB. With `detailed_memory`, it also ends a step, as `mark_step()` does."""
         if self._watchers is not None and self._watchers.has_open_region():
             self._watchers.mark_step()
         return _now("memory", "process_rss_bytes") / MB
 
     def get_current_gpu_memory(self) -> float:
-        """Share of its memory that is in use on the fullest GPU, 0 to 1."""
+        """Share of its memory that is in use on the fullest GPU, 0 to 1; `nan` with a reason if there is none."""
         now = _native.system_now(["gpu"])
         shares = []
         for name, total in now.items():
@@ -169,46 +177,63 @@ class PerformanceProfiler(_native.RegionRecorder):
         return max(shares) if shares else unmeasured(reason)
 
     def get_current_system_stats(self) -> SystemMetrics:
-        """The machine now."""
+        """The machine now: CPU, memory, disks, and what else this profiler tracks."""
         now_ns, now = self._readings_now()
         readings = Readings({}, now_ns, now_ns, self._groups, now_ns, now)
         return system_metrics(readings, self._carbon_intensity)
 
     def get_system_report(self) -> SystemReport:
-        """Averages, peaks and least values of everything read since the profiler was made."""
+        """Averages, peaks and least values of everything read since the profiler was made.
+
+        The last 200,000 readings are kept, so a profiler that has been open for long tells of its last part only.
+        """
         end_ns = time.time_ns() if self._last_readings is None else self._last_readings[0]
         return system_report(self._readings(self._begun_ns, end_ns), self._system_interval_ns)
 
-    def get_line_profile(self) -> Any:
-        """The lines that ran while a region was open, with `line_number`, `time_percent` and more."""
+    def get_line_profile(self) -> LineProfile:
+        """The lines that ran while a region was open, with `line_number`, `time_percent` and more.
+
+        It needs `enable_line_profiling`.
+        """
         if self._watchers is None or self._watchers.lines is None:
-            hint = "PerformanceProfiler(enable_line_profiling=True)"
-            raise UsageError("lines are not timed by this profiler", None, hint)
-        return self._watchers.lines.result()
+            if self._is_enabled:
+                hint = "PerformanceProfiler(enable_line_profiling=True)"
+                raise UsageError("lines are not timed by this profiler", None, hint)
+            from stepscope.lines import LineProfile
+
+            return LineProfile([], 0)
+        profile: LineProfile = self._watchers.lines.result()
+        return profile
 
     def mark_step(self) -> None:
-        """Ends a step of the innermost open region for the search of leaks.
+        """Ends a step of the innermost open region: leaks are what grows from step to step.
 
-        Without this, every call of a region is a step.
+        Without this, every call of a region is a step. Without `detailed_memory`, it does nothing.
         """
         if self._watchers is not None:
             self._watchers.mark_step()
 
     def get_leaks(self) -> tuple[Leak, ...]:
-        """Memory that grows from step to step, with the lines that allocate it; largest first."""
+        """Memory that grows from step to step, with the lines that allocate it; largest first.
+
+        It needs `detailed_memory`, and eight steps or more.
+        """
         leaks = None if self._watchers is None else self._watchers.leaks_of(None)
         if leaks is None and self._is_enabled:
-            raise UsageError("leaks are not looked for", None, "PerformanceProfiler(detailed_memory=True)")
+            hint = "PerformanceProfiler(detailed_memory=True)"
+            raise UsageError("leaks are not looked for by this profiler", None, hint)
         return leaks or ()
 
     def compare(
         self, *names: str, runs: Mapping[str, PerformanceProfiler | str | os.PathLike[str]] | None = None
     ) -> Comparison:
-        """Regions side by side; all of them if none is named.
+        """Regions side by side; all of them if none is named. The first is what the others are compared with.
 
         `runs` adds other runs by a name for each: profilers, or files of `save_metrics`. Then every region is compared
         with itself in the first of them, and this profiler is the run `this`.
         """
+        if not self._is_enabled:
+            return Comparison({})
         if runs is None:
             rows = self._rows()
             return Comparison({name: rows[self._known_name(name)] for name in names or rows})
@@ -227,7 +252,7 @@ class PerformanceProfiler(_native.RegionRecorder):
         return Comparison(found, bases)
 
     def save_metrics(self, path: str | os.PathLike[str]) -> None:
-        """Writes the figures of every region as JSON: a baseline for `PerformanceRegressionDetector`."""
+        """Writes the figures of every region as JSON, for `compare` or as the baseline of a regression detector."""
         write_rows(path, self._rows())
 
     def _watched_region(self, name: str, samples: int | None = None) -> WatchedRegion:
@@ -306,18 +331,30 @@ def _timing(totals: _native.RegionTotals, readings: Readings) -> TimingMetrics:
         mean_s=totals.total_ns / totals.count / 1e9,
         min_s=totals.shortest_ns / 1e9,
         max_s=totals.longest_ns / 1e9,
-        p50_s=totals.percentile_ns(50) / 1e9,
-        p95_s=totals.percentile_ns(95) / 1e9,
-        p99_s=totals.percentile_ns(99) / 1e9,
+        p50_s=_percentile_s(totals, 50),
+        p95_s=_percentile_s(totals, 95),
+        p99_s=_percentile_s(totals, 99),
     )
 
 
-def _say_what_was_lost(recording: str) -> None:
+def _percentile_s(totals: _native.RegionTotals, percent: float) -> float:
+    # Percentiles are within 1 %; the shortest and the longest call are exact, and no call lies outside.
+    return min(max(totals.percentile_ns(percent), totals.shortest_ns), totals.longest_ns) / 1e9
+
+
+def _say_what_was_lost(before: Mapping[str, int], recording: str | None) -> None:
     counts = _native.recording_counts()
-    lost = {name: count for name, count in counts.items() if name.startswith("dropped_") and count}
-    if lost:
-        why = ", ".join(f"{count:,} {name.removeprefix('dropped_').replace('_', ' ')}" for name, count in lost.items())
-        say(f"{sum(lost.values()):,} regions are missing in {recording}: {why}")
+    for name, why in _WHY_DROPPED.items():
+        if (lost := counts[name] - before[name]) > 0:
+            say(f"{lost:,} regions of this process were not measured: {why}")
+    if recording is not None and (lost := counts["dropped_past_limit"]):
+        why = "it is as large as record_limit_mb allows, or the disk was too slow"
+        say(f"{lost:,} regions are missing in {recording}: {why}")
+
+
+def _check_number(name: str, value: Any, unit: str, example: float) -> None:
+    if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise UsageError(f"{name} must be more than 0 {unit}, not {value!r}", None, f"{name}={example}, for example")
 
 
 def _now(group: str, series: str) -> float:

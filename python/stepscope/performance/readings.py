@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from .figure import known, unmeasured
 from .metrics import MB, SystemMetrics
+from .switched_off import IS_OFF
 
 __all__ = ["Readings", "system_metrics"]
 
-#: Which argument of the profiler switches a group of series on.
+#: Which argument of the profiler switches a group of series on; memory is always read.
 SWITCHES = {
-    "memory": "enabled",
     "cpu": "track_system",
     "disk": "track_system",
     "network": "track_network",
@@ -36,6 +36,9 @@ _GROUP_OF_SERIES = (
 
 # What only ever grows may be off by what happened next to the while; more than this share of it is no figure.
 _MOST_SLACK = 0.25
+
+# Old readings are not kept for ever; one of much later says nothing of a while that has none left.
+_MOST_DISTANCE_NS = 60_000_000_000
 
 
 class _Reading(NamedTuple):
@@ -113,7 +116,7 @@ class Readings:
         length_ns = self.end_ns - self.start_ns
         slack_ns = (self.start_ns - rows[0].time_ns) + (rows[-1].time_ns - self.end_ns)
         if slack_ns > _MOST_SLACK * length_ns:
-            return unmeasured(f"{length_ns / 1e9:.3g} s is too short for readings so far apart")
+            return unmeasured(f"{length_ns / 1e6:,.3f} ms is too short for readings so far apart; see memory_interval")
         return _value_at(rows, self.end_ns) - _value_at(rows, self.start_ns)
 
     def true_peak_ram_bytes(self) -> float:
@@ -126,6 +129,8 @@ class Readings:
         if series in self._series:
             return None
         group = group_of(series)
+        if not self._groups:
+            return IS_OFF
         if group not in self._groups:
             return f"{SWITCHES[group]} is off"
         reasons = [
@@ -144,7 +149,8 @@ class Readings:
         before = [reading for reading in rows if reading.time_ns <= self.start_ns][-1:]
         within = [reading for reading in rows if self.start_ns < reading.time_ns < self.end_ns]
         after = [reading for reading in rows if reading.time_ns >= self.end_ns][:1]
-        return [*before, *within, *after]
+        is_far = not before and not within and after and after[0].time_ns - self.end_ns > _MOST_DISTANCE_NS
+        return [] if is_far else [*before, *within, *after]
 
 
 def group_of(series: str) -> str:

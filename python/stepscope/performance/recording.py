@@ -6,6 +6,8 @@ import os
 import sys
 
 from stepscope import _native
+from stepscope.errors import UsageError
+from stepscope.saying import say
 
 __all__ = ["join", "start", "stop"]
 
@@ -24,13 +26,22 @@ def start(folder: str | os.PathLike[str], limit_bytes: int) -> str:
     global _profilers
     join()
     path = _native.recording_path()
-    _profilers += 1
     if path is None:
-        path = _native.start_recording(os.fspath(folder), limit_bytes)
+        path = _begin(os.fspath(folder), limit_bytes)
         # For processes that are started anew; a fork goes on by itself.
         os.environ[_VARIABLE] = f"{os.getpid()}:{limit_bytes}:{path}"
         _write_before_workers_end()
+    elif _profilers and os.path.realpath(folder) != os.path.dirname(os.path.realpath(path)):
+        say(f"this process records to {path} already; nothing goes to {os.fspath(folder)}")
+    _profilers += 1
     return path
+
+
+def _begin(folder: str, limit_bytes: int) -> str:
+    try:
+        return _native.start_recording(folder, limit_bytes)
+    except OSError as error:
+        raise UsageError(str(error), None, "record= names a folder that this program may write to") from error
 
 
 def join() -> None:

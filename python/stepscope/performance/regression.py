@@ -46,7 +46,8 @@ class PerformanceRegressionDetector:
     """Runs operations and compares their times with a baseline, a file of `PerformanceProfiler.save_metrics`.
 
     A regression calls `alert_regression`, which prints; override it to do what your CI needs. Every verdict is kept in
-    `results`. An operation that has no baseline gets the verdict `no baseline`; `save_baseline` makes one of this run.
+    `results`. An operation that has no baseline gets the verdict `no baseline`; `save_baseline` makes this run
+    the baseline.
     """
 
     def __init__(self, baseline_metrics_path: str | os.PathLike[str]) -> None:
@@ -60,7 +61,7 @@ class PerformanceRegressionDetector:
         try:
             return read_rows(path)
         except NotFoundError:
-            say(f"there is no baseline at {os.fspath(path)} yet; save_baseline() writes one of this run")
+            say(f"there is no baseline at {os.fspath(path)} yet; save_baseline() makes this run the baseline")
             return {}
 
     def save_baseline(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -77,7 +78,7 @@ class PerformanceRegressionDetector:
         self.results.append(result)
         if result.verdict == REGRESSION and result.baseline_time_s is not None:
             self.alert_regression(operation_name, result.baseline_time_s, current_s)
-        elif result.verdict != OK and not any(str(result) == str(before) for before in self.results[:-1]):
+        elif result.verdict != OK and not self._was_said(result):
             say(str(result))
 
     def alert_regression(self, operation_name: str, baseline_time: float, current_time: float) -> None:
@@ -91,11 +92,15 @@ class PerformanceRegressionDetector:
         """Whether any operation so far was a regression."""
         return any(result.verdict == REGRESSION for result in self.results)
 
+    def _was_said(self, result: RegressionResult) -> bool:
+        """Whether it is no news: there is no baseline at all, or the same result came before."""
+        return not os.path.exists(self.path) or any(str(result) == str(before) for before in self.results[:-1])
+
     def _judge(self, name: str, current_s: float, threshold: float) -> RegressionResult:
         row = self.baseline.get(name)
         base_s = None if row is None else row["wall_time_s"]
         if row is None or base_s is None:
-            reason = "the baseline does not have it; save_baseline() writes one of this run"
+            reason = "the baseline does not have it; save_baseline() makes this run the baseline"
             return RegressionResult(name, NO_BASELINE, current_s, None, threshold, reason)
         change = f"{current_s:.4g} s against {base_s:.4g} s"
         limit_s = base_s * (1 + threshold)

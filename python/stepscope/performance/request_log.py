@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from stepscope.errors import UsageError
 from stepscope.saying import say
 
 __all__ = ["RequestLog"]
@@ -23,8 +24,12 @@ class RequestLog:
         self.path = Path(path)
         self._most_bytes_a_file = max(limit_bytes // 2, 1)
         self._lock = threading.Lock()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: Any = self.path.open("ab", buffering=0)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: Any = self.path.open("ab", buffering=0)
+        except OSError as error:
+            hint = "name a file that this program may write"
+            raise UsageError(f"the log cannot be written: {error.strerror}", str(path), hint) from error
         self._size_bytes = self.path.stat().st_size
 
     def write(self, entry: dict[str, Any]) -> None:

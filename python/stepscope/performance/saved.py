@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,16 @@ def row_of(metrics: Metrics) -> Row:
 def write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
     """Writes the file whole or not at all."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(f"{target.name}.{os.getpid()}.unfinished")
-    unfinished.write_text(json.dumps(rows, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(unfinished, target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(json.dumps(rows, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        os.replace(unfinished, target)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        hint = "name a file in a folder that this program may write to"
+        raise UsageError(f"the metrics cannot be written: {error.strerror}", str(path), hint) from error
 
 
 def read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:

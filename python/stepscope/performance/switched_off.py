@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from .figure import unmeasured
 from .metrics import ComputeMetrics, MemoryMetrics, Metrics, SystemMetrics, TimingMetrics
 
-__all__ = ["RegionThatIsOff", "metrics_of_nothing"]
+__all__ = ["IS_OFF", "RegionThatIsOff", "metrics_of_nothing"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_REASON = "the profiler is off (enabled=False)"
+IS_OFF = "the profiler is off (enabled=False)"
 _PLAIN: dict[str, Any] = {"leaks": None, "calls": 0, "energy_covers": "nothing"}
 
 
@@ -36,7 +36,7 @@ def metrics_of_nothing(name: str) -> Metrics:
     """The metrics of any region: nothing was measured."""
 
     def nothing(group: Any) -> Any:
-        values = {field.name: unmeasured(_REASON) for field in fields(group)}
+        values = {field.name: unmeasured(IS_OFF) for field in fields(group)}
         return group(**values | {name: value for name, value in _PLAIN.items() if name in values})
 
     return Metrics(
@@ -45,5 +45,5 @@ def metrics_of_nothing(name: str) -> Metrics:
         timing=nothing(TimingMetrics),
         compute=nothing(ComputeMetrics),
         system=nothing(SystemMetrics),
-        throughput=unmeasured(_REASON),
+        throughput=unmeasured(IS_OFF),
     )

@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from .figure import known, reason_of, unmeasured
-from .metrics import MB
+from .metrics import MB, lines_of_missing
 from .readings import Readings
 
 __all__ = ["SystemReport", "system_report"]
@@ -63,7 +63,9 @@ class SystemReport:
             values = [self._figures[f"{kind}_{name}"] for kind in ("avg", "peak", "min")]
             shown = " ".join(f"{value:>10,.1f}" if known(value) else f"{'–':>10}" for value in values)
             lines.append(f"{name:<32} {shown}".rstrip())
-        return "\n".join(lines)
+        nulls = self.to_dict()["nulls"].items()
+        missing = {name.removeprefix("avg_"): reason for name, reason in nulls if name.startswith("avg_")}
+        return "\n".join([*lines, *lines_of_missing(missing)])
 
 
 def system_report(readings: Readings, cpu_window_ns: int) -> SystemReport:
@@ -76,11 +78,9 @@ def system_report(readings: Readings, cpu_window_ns: int) -> SystemReport:
             values = {kind: unmeasured(reason) for kind in ("avg", "peak", "min")}
             figures |= {f"{kind}_{label}": value for kind, value in values.items()}
             continue
-        if name.endswith("_percent") and "cpu" in name:
-            windows = readings.averages_by_window(name, cpu_window_ns)
-            peak, least = max(windows), min(windows)
-        else:
-            peak, least = readings.peak(name), readings.least(name)
+        is_cpu = name.endswith("_percent") and "cpu" in name
+        windows = readings.averages_by_window(name, cpu_window_ns) if is_cpu else []
+        peak, least = (max(windows), min(windows)) if windows else (readings.peak(name), readings.least(name))
         figures |= {
             f"avg_{label}": readings.average(name) * factor,
             f"peak_{label}": peak * factor,

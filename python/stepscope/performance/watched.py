@@ -38,7 +38,7 @@ class _Call:
 
     region: WatchedRegion
     tally: Tally | None = None
-    python_peak_bytes: int = 0
+    python_peak_bytes: int | None = None
     has_marked_steps: bool = False
 
 
@@ -109,7 +109,9 @@ class Watchers:
         """The call of a region that was opened last ends."""
         calls = _open_calls.get()
         # One that was opened in another thread or task is closed there.
-        call = next(call for call in reversed((*self._open, *calls)) if call.region is region)
+        call = next((call for call in reversed((*self._open, *calls)) if call.region is region), None)
+        if call is None:  # It was never entered; the native region passes over that too.
+            return
         _open_calls.set(tuple(other for other in calls if other is not call))
         if call.tally is not None:
             self._flops.stop(call.tally)
@@ -124,7 +126,12 @@ class Watchers:
 
     def _result(self, call: _Call) -> Measured:
         off = unmeasured("estimate_flops is off")
-        peak_mb = call.python_peak_bytes / MB if self.leaks is not None else unmeasured("detailed_memory is off")
+        peak_bytes = call.python_peak_bytes
+        if peak_bytes is None:
+            reason = "detailed_memory is off" if self.leaks is None else "Python's memory was not traced any more"
+            peak_mb: float = unmeasured(reason)
+        else:
+            peak_mb = peak_bytes / MB
         tally = call.tally
         if tally is None:
             return Measured(off, off, off, peak_mb)
@@ -136,7 +143,7 @@ class Watchers:
             peak_bytes = tracemalloc.get_traced_memory()[1]
             tracemalloc.reset_peak()
             for call in self._open:
-                call.python_peak_bytes = max(call.python_peak_bytes, peak_bytes)
+                call.python_peak_bytes = max(call.python_peak_bytes or 0, peak_bytes)
 
     def _own_calls(self) -> list[_Call]:
         return [call for call in _open_calls.get() if call.region.watchers is self]
