@@ -1,5 +1,5 @@
 """What a region costs a Python program. Run it with the Python that has the release wheel, torch and `stepscope_empty`
-(see `bench/README.md`): `python bench/regions.py [region] [loop] [long]`, by default the first two.
+(see `bench/README.md`): `python bench/regions.py [region] [loop] [parts] [long]`, by default the first two.
 
 Ratios are taken side by side in one run, because machines are noisy.
 """
@@ -105,6 +105,73 @@ def loop() -> None:
         print(f"{actual:9,.0f} regions a second   {middle:.4f}, at most {upper:.4f}   (at most {limit})")
 
 
+def parts() -> None:
+    """What each part costs where it costs something; the table of `docs/profiler/cost.md`."""
+    import cProfile
+    import tempfile
+
+    import torch
+
+    torch.set_num_threads(1)
+    matrix = torch.ones(8, 8)
+
+    def regions(profiler: ss.PerformanceProfiler) -> Callable[[int], None]:
+        def use(count: int) -> None:
+            for _ in range(count):
+                with profiler.profile("region"):
+                    pass
+
+        return use
+
+    def operators(count: int) -> None:
+        for _ in range(count):
+            matrix + matrix
+
+    def allocations(count: int) -> None:
+        kept = [object() for _ in range(count)]
+        del kept
+
+    def lines(count: int) -> None:
+        for _ in range(count):
+            pass
+
+    def call() -> None:
+        pass
+
+    def calls(count: int) -> None:
+        for _ in range(count):
+            call()
+
+    def inside(profiler: ss.PerformanceProfiler, act: Callable[[int], None]) -> Callable[[int], None]:
+        def use(count: int) -> None:
+            with profiler.profile("outer"):
+                act(count)
+
+        return use
+
+    def profiled(count: int) -> None:
+        with cProfile.Profile():
+            calls(count)
+
+    plain = ss.PerformanceProfiler()
+    rows: list[tuple[str, Callable[[int], None], Callable[[int], None]]] = [
+        ("an operator with estimate_flops", operators, inside(ss.PerformanceProfiler(estimate_flops=True), operators)),
+        ("a line with enable_line_profiling", lines, inside(ss.PerformanceProfiler(enable_line_profiling=True), lines)),
+        ("a call with cProfile", calls, profiled),
+        ("an object with detailed_memory", allocations, inside(ss.PerformanceProfiler(detailed_memory=True), allocations)),
+    ]
+    for name, without, with_it in rows:
+        pairs = [(_ns_each(20_000, without), _ns_each(20_000, with_it)) for _ in range(15)]
+        before, after = (statistics.median(column) for column in zip(*pairs, strict=True))
+        print(f"{name:36} {after - before:8.0f} ns more than {before:.0f} ns")
+    with tempfile.TemporaryDirectory() as folder:
+        without = statistics.median(_ns_each(5_000, regions(plain)) for _ in range(50))
+        recording = ss.PerformanceProfiler(record=folder, record_limit_mb=4000)
+        with_it = statistics.median(_ns_each(5_000, regions(recording)) for _ in range(50))
+        recording.close()
+    print(f"{'a region with record':36} {with_it - without:8.0f} ns more than {without:.0f} ns")
+
+
 def long() -> None:
     """Ten minutes at 100,000 regions a second, recorded: memory above what the program had before."""
     folder = Path(os.environ.get("TMPDIR", "/tmp")) / "stepscope-long"
@@ -137,4 +204,4 @@ def long() -> None:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ["region", "loop"]:
-        {"region": region, "loop": loop, "long": long}[name]()
+        {"region": region, "loop": loop, "parts": parts, "long": long}[name]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
 import random
 import re
 import threading
@@ -69,15 +70,26 @@ def test_a_million_requests_of_eight_threads() -> None:
     service.close()
 
 
-def test_the_merged_reports_of_24_processes_are_the_report_of_all() -> None:
-    together, texts = Service(), []
+def serve_alone(number: int, path: Path) -> None:
+    service = Service()
+    for latency in latencies_of(number, 200 * number):
+        service.log_metrics(number, latency)
+    path.write_text(service.generate_hourly_report().to_text())
+
+
+def test_the_merged_reports_of_24_processes_are_the_report_of_all(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    files = [tmp_path / f"{number}.json" for number in range(24)]
+    processes = [context.Process(target=serve_alone, args=(number, path)) for number, path in enumerate(files)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    texts = [path.read_text() for path in files]
+    together = Service()
     for number in range(24):
-        alone = Service()
         for latency in latencies_of(number, 200 * number):
-            alone.log_metrics(number, latency)
             together.log_metrics(number, latency)
-        texts.append(alone.generate_hourly_report().to_text())
-        alone.close()
     merged = ss.ProductionProfiler.merge_reports(texts)
     assert merged == together.generate_hourly_report()
     assert merged["requests_processed"] == 200 * sum(range(24))

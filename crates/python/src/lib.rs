@@ -24,8 +24,8 @@ mod _native {
     use super::pages::NativePages;
     #[pymodule_export]
     use super::regions::{
-        Region, RegionRecorder, RegionTotals, flush_recording, join_recording, recording_counts, recording_path,
-        start_recording, stop_recording,
+        Region, RegionRecorder, RegionTotals, flush_recording, join_recording, recording_counts, recording_failure,
+        recording_path, start_recording, stop_recording,
     };
     #[pymodule_export]
     use super::report::NativeReport;

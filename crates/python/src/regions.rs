@@ -34,13 +34,26 @@ impl RegionRecorder {
 
     /// The region of a name, to be entered with `with` or put before a function.
     #[pyo3(signature = (name, samples = None))]
-    fn profile(&self, py: Python<'_>, name: &Bound<'_, PyAny>, samples: Option<u64>) -> PyResult<Py<PyAny>> {
+    fn profile(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        samples: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
         let regions = self.regions.bind(py);
+        // A name that cannot be looked up is none: that is said below.
         if samples.is_none()
-            && let Some(region) = regions.get_item(name)?
+            && let Ok(Some(region)) = regions.get_item(name)
         {
             return Ok(region.unbind());
         }
+        let samples = match samples.map(|samples| (samples, samples.extract())) {
+            None => None,
+            Some((_, Ok(count))) => Some(count),
+            Some((samples, Err(_))) => {
+                return Err(PyTypeError::new_err(format!("samples is a whole number from 0 on, not {samples}")));
+            }
+        };
         let Ok(text) = name.cast::<PyString>() else {
             return Err(PyTypeError::new_err(format!(
                 "the name of a region is a str, not {}",
@@ -256,6 +269,12 @@ pub(crate) fn stop_recording(py: Python<'_>) {
 #[pyfunction]
 pub(crate) fn flush_recording(py: Python<'_>) {
     py.detach(stepscope_record::recording::flush);
+}
+
+/// Why nothing more is written to the file, if something went wrong with it.
+#[pyfunction]
+pub(crate) fn recording_failure(py: Python<'_>) -> Option<String> {
+    py.detach(stepscope_record::recording::counts).failed
 }
 
 /// What was recorded, and what was not.

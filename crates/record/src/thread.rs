@@ -128,11 +128,14 @@ pub(crate) fn enter() -> u64 {
 #[inline]
 pub(crate) fn leave(name: NameId, start: u64) {
     let end = ticks();
-    with_thread(|thread| {
+    let has_ring = with_thread(|thread| {
         thread.depth = thread.depth.saturating_sub(1);
         let depth = thread.depth;
         thread.push(Event { start, dur: end.saturating_sub(start), name, task: 0, depth });
     });
+    if !has_ring {
+        WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Enters a region on the thread, or on the asynchronous task `task` if that is not 0. The start is kept here, so one
@@ -165,7 +168,7 @@ pub fn enter_named(name: NameId, task: usize) {
 #[inline]
 pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
     let end = ticks();
-    with_thread(|thread| {
+    let has_ring = with_thread(|thread| {
         let number = if task == 0 { 0 } else { thread.task(task).number };
         let open = if task == 0 { &mut thread.open } else { &mut thread.task(task).open };
         // Almost always the last one; generators may be left out of order.
@@ -189,6 +192,9 @@ pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
             thread.read_boundary(end);
         }
     });
+    if !has_ring {
+        WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Whether the current thread has not recorded anything yet.
@@ -257,19 +263,20 @@ impl Thread {
     }
 }
 
+/// Does something with the record of the current thread; `false` if it can have none.
 #[inline]
 #[expect(unsafe_code, reason = "the thread's own record is a raw pointer, so that reading it costs nothing")]
-fn with_thread(act: impl FnOnce(&mut Thread)) {
+fn with_thread(act: impl FnOnce(&mut Thread)) -> bool {
     let mut thread = CURRENT.get();
     if thread.is_null() {
         thread = register();
         if thread.is_null() {
-            WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
-            return;
+            return false;
         }
     }
     // SAFETY: only this thread has the pointer, `act` never comes back here, and the owner clears it when it frees.
     act(unsafe { &mut *thread });
+    true
 }
 
 /// Makes the ring of a thread; null when there are too many, or the thread is ending.

@@ -350,6 +350,8 @@ def _say_what_was_lost(before: Mapping[str, int], recording: str | None) -> None
     if recording is not None and (lost := counts["dropped_past_limit"]):
         why = "it is as large as record_limit_mb allows, or the disk was too slow"
         say(f"{lost:,} regions are missing in {recording}: {why}")
+    if recording is not None and (failure := _native.recording_failure()):
+        say(f"the recording ended early: {failure}")
 
 
 def _check_number(name: str, value: Any, unit: str, example: float) -> None:

@@ -2,6 +2,7 @@
 
 mod compute;
 mod profile;
+mod regions;
 
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{
@@ -45,6 +46,14 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         return profile::answer(asking);
     }
     let (steps, facts) = steps_and_facts(asking)?;
+    let has_devices = facts.device_events > 0;
+    let operators = top_operators(asking, has_devices)?;
+    if !has_devices && operators.rows.is_empty() {
+        let regions = regions::top(asking)?;
+        if !regions.rows.is_empty() {
+            return regions::answer(asking, regions);
+        }
+    }
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
     let shares = step_times::sum(&complete);
@@ -72,8 +81,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         parts.push(Part::Table(where_it_goes(shares, times)));
         parts.extend(each_step(asking, &complete).map(Part::Table));
     }
-    let has_devices = facts.device_events > 0;
-    let operators = top_operators(asking, has_devices)?;
     let kernels = if has_devices { Some(top_kernels(asking)?) } else { None };
     parts.extend(
         [Some(operators), kernels].into_iter().flatten().filter(|table| !table.rows.is_empty()).map(Part::Table),

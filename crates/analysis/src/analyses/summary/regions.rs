@@ -1,0 +1,50 @@
+//! The summary of a recording that has regions and nothing below them, as Stepscope's own recorder makes it.
+
+use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable, Text};
+
+use super::{Asking, head_text, health_line, health_reason};
+use crate::error::AnalysisError;
+use crate::{views, words};
+
+/// Rows of regions.
+const TOP: usize = 10;
+
+/// The regions with the most time of their own.
+pub(super) fn top(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+    let statement = format!(
+        "SELECT *, CASE WHEN whole_ns > 0 THEN self_ns / CAST(whole_ns AS DOUBLE) END AS share_ratio FROM (
+           SELECT name, count(*) AS count, sum(self_ns) AS self_ns, sum(dur_ns) AS total_ns,
+             CAST(avg(dur_ns) AS BIGINT) AS mean_ns, max(dur_ns) AS max_ns, sum(sum(self_ns)) OVER () AS whole_ns
+           FROM spans WHERE {{events}} AND kind = 'ann' AND phase = 'X' GROUP BY name)
+         WHERE name IS NOT NULL ORDER BY self_ns DESC, name LIMIT {TOP}"
+    );
+    let columns = vec![
+        ReportColumn::named("name").label("region").look(Look::Operator),
+        ReportColumn::named("count"),
+        ReportColumn::named("self_ns"),
+        ReportColumn::named("share_ratio").label("share"),
+        ReportColumn::named("total_ns"),
+        ReportColumn::named("mean_ns"),
+        ReportColumn::named("max_ns"),
+    ];
+    let table = asking.table(&statement, columns)?;
+    let title = Some("TOP REGIONS".to_owned());
+    Ok(ReportTable { name: "regions".to_owned(), title, ..table })
+}
+
+pub(super) fn answer(asking: &Asking<'_>, regions: ReportTable) -> Result<Report, AnalysisError> {
+    let grades = views::health::grades(asking.engine)?;
+    let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
+    let length = asking.sources.iter().filter_map(|source| Some(source.last_event_ns? - source.first_event_ns?)).max();
+    let facts = [words::ns(length.unwrap_or(0) as f64), format!("{} events", words::count(events as i64))];
+    let health = health_reason(asking, &grades).into_iter().chain([health_line(asking, &grades)]);
+    let next = ["stepscope regions", "stepscope open", "stepscope tracks"];
+    let next = next.map(|command| asking.question.in_command(command));
+    let parts = vec![
+        Part::Text(head_text(asking, &grades, &facts.join(" · "))),
+        Part::Table(regions),
+        Part::Text(Text::labelled("health", health.collect::<Vec<_>>().join("\n"))),
+        Part::Text(Text::code("next", next.join("\n"))),
+    ];
+    Ok(Report::new("summary", parts))
+}
