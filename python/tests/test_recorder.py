@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -69,6 +70,8 @@ def test_threads(tmp_path: Path) -> None:
     assert _tracks(tmp_path) == 8
     names = ss.open(tmp_path / "recording").sql("SELECT thread_name FROM tracks WHERE spans > 0 ORDER BY 1").to_arrow()
     assert names["thread_name"].to_pylist() == [f"worker {number}" for number in range(8)]
+    summary = str(ss.open(tmp_path / "recording").summary())
+    assert re.search(r"takes \d+ % of the time in regions", summary) and "TOP REGIONS" in summary, summary
 
 
 def test_tasks_of_asyncio_do_not_lie_in_each_other(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ extern "C" fn after_in_child() {
     }
     recording::reopen_after_fork(&mut OUTPUT.lock(), &mut collector);
     drop(collector);
-    watching::WATCHES.lock().restore_after_fork();
+    watching::WATCHES.lock().forget_after_fork();
 }
 
 #[expect(unsafe_code, reason = "a lock that is taken in one function is given back in another")]

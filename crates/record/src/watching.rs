@@ -138,8 +138,10 @@ impl Watches {
         }
     }
 
-    /// In a process that was just forked: the thread that was reading them may have had some.
-    pub(crate) fn restore_after_fork(&mut self) {
-        self.arrange();
+    /// In a process that was just forked: its parent goes on reading the machine.
+    pub(crate) fn forget_after_fork(&mut self) {
+        self.wanted.clear();
+        // What a sensor holds may be in use by a thread that stayed behind.
+        std::mem::forget(std::mem::take(&mut self.watched));
     }
 }

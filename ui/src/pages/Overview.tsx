@@ -33,8 +33,8 @@ export function Overview(): JSX.Element {
               facts={headFacts(summary())}
               doubt={lossDoubt()}
             />
-            <Show when={tableNamed(summary(), "functions")} fallback={<StepsAndDevices summary={summary()} />}>
-              {(functions) => <FunctionsPanel table={functions()} missing={summary().missing} />}
+            <Show when={onlyTable(summary())} fallback={<StepsAndDevices summary={summary()} />}>
+              {(only) => <OnlyPanel of={only()} missing={summary().missing} />}
             </Show>
           </>
         )}
@@ -71,18 +71,30 @@ function StepsAndDevices(props: { summary: Report }): JSX.Element {
   );
 }
 
-/** What a profile of functions is made of: it has neither steps nor devices. */
-function FunctionsPanel(props: { table: TablePart; missing: Missing[] }): JSX.Element {
+type OnlyTable = { title: string; what: string; page: Page; more: string; table: TablePart };
+
+/** What a recording without steps and devices is made of: functions of a profile, or regions that a program marked. */
+function onlyTable(summary: Report): OnlyTable | undefined {
+  const [functions, regions] = [tableNamed(summary, "functions"), tableNamed(summary, "regions")];
+  if (functions) {
+    const what = "those with the most time in all they call";
+    return { title: "Functions", what, page: "functions", more: "all", table: functions };
+  }
+  const what = "those with the most time outside of the regions in them";
+  return regions && { title: "Regions", what, page: "timeline", more: "timeline", table: regions };
+}
+
+function OnlyPanel(props: { of: OnlyTable; missing: Missing[] }): JSX.Element {
   return (
     <section class="panel">
       <header>
-        <h2>Functions</h2>
-        <span class="what">those with the most time in all they call</span>
-        <a class="more plain-link" href={pageAddress("functions")}>
-          all
+        <h2>{props.of.title}</h2>
+        <span class="what">{props.of.what}</span>
+        <a class="more plain-link" href={pageAddress(props.of.page)}>
+          {props.of.more}
         </a>
       </header>
-      <SmallTable table={props.table} missing={props.missing} />
+      <SmallTable table={props.of.table} missing={props.missing} />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 //! The summary of a recording that has regions and nothing below them, as Stepscope's own recorder makes it.
 
-use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Text};
 
 use super::{Asking, head_text, health_line, health_reason};
 use crate::error::AnalysisError;
@@ -42,9 +42,20 @@ pub(super) fn answer(asking: &Asking<'_>, regions: ReportTable) -> Result<Report
     let next = next.map(|command| asking.question.in_command(command));
     let parts = vec![
         Part::Text(head_text(asking, &grades, &facts.join(" · "))),
+        Part::Text(Text::strong(sentence(&regions))),
         Part::Table(regions),
         Part::Text(Text::labelled("health", health.collect::<Vec<_>>().join("\n"))),
         Part::Text(Text::code("next", next.join("\n"))),
     ];
     Ok(Report::new("summary", parts))
+}
+
+/// The region that takes most, in words.
+fn sentence(regions: &ReportTable) -> String {
+    match &regions.rows[0][..] {
+        [Cell::Text(name), _, Cell::Int(self_ns), Cell::Float(share), ..] => {
+            format!("{name} takes {:.0} % of the time in regions, {}.", 100.0 * share, words::ns(*self_ns as f64))
+        }
+        _ => "The regions took no time.".to_owned(),
+    }
 }
