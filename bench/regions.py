@@ -89,7 +89,7 @@ def loop() -> None:
         return time.perf_counter() - start
 
     step_s = statistics.median(step(0) for _ in range(100))
-    steps = round(0.5 / step_s)
+    steps = round(1 / step_s)
     print(f"a step takes {step_s * 1e3:.2f} ms")
     for rate, limit in ((10_000, 1.01), (100_000, 1.06)):
         regions = round(rate * step_s / 3)
@@ -153,17 +153,22 @@ def parts() -> None:
         with cProfile.Profile():
             calls(count)
 
-    plain = ss.PerformanceProfiler()
-    rows: list[tuple[str, Callable[[int], None], Callable[[int], None]]] = [
-        ("an operator with estimate_flops", operators, inside(ss.PerformanceProfiler(estimate_flops=True), operators)),
-        ("a line with enable_line_profiling", lines, inside(ss.PerformanceProfiler(enable_line_profiling=True), lines)),
-        ("a call with cProfile", calls, profiled),
-        ("an object with detailed_memory", allocations, inside(ss.PerformanceProfiler(detailed_memory=True), allocations)),
-    ]
-    for name, without, with_it in rows:
+    def compare(name: str, without: Callable[[int], None], with_it: Callable[[int], None]) -> None:
         pairs = [(_ns_each(20_000, without), _ns_each(20_000, with_it)) for _ in range(15)]
         before, after = (statistics.median(column) for column in zip(*pairs, strict=True))
         print(f"{name:36} {after - before:8.0f} ns more than {before:.0f} ns")
+
+    # One after the other: some slow down everything as long as they are there.
+    with ss.PerformanceProfiler(estimate_flops=True) as profiler:
+        compare("an operator with estimate_flops", operators, inside(profiler, operators))
+    with ss.PerformanceProfiler(enable_line_profiling=True) as profiler:
+        compare("a line with enable_line_profiling", lines, inside(profiler, lines))
+    compare("a call with cProfile", calls, profiled)
+    before = statistics.median(_ns_each(20_000, allocations) for _ in range(15))
+    with ss.PerformanceProfiler(detailed_memory=True) as profiler:
+        after = statistics.median(_ns_each(20_000, inside(profiler, allocations)) for _ in range(15))
+    print(f"{'an object with detailed_memory':36} {after - before:8.0f} ns more than {before:.0f} ns")
+    plain = ss.PerformanceProfiler()
     with tempfile.TemporaryDirectory() as folder:
         without = statistics.median(_ns_each(5_000, regions(plain)) for _ in range(50))
         recording = ss.PerformanceProfiler(record=folder, record_limit_mb=4000)
