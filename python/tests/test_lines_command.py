@@ -186,7 +186,7 @@ def test_nothing_recorded_is_said(script: Path) -> None:
         ((), "there is no script to run"),
         (("missing.py",), "no such script\n  --> missing.py\nhint: "),
         (("-m", "missing_module"), "no such module\n  --> missing_module\nhint: "),
-        (("-m",), "there is no module to run"),
+        (("-m",), "-m has no module"),
         (("--filse", "a.py", "script.py"), "unknown option `--filse`"),
         (("-f", "xml", "script.py"), "invalid choice: 'xml'"),
         (("-o", ".", "script.py"), "--output is a folder\n  --> .\nhint: "),

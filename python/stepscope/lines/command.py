@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stepscope.errors import UsageError
+from stepscope.program import Program
 from stepscope.saying import say
 
 from .profiler import LineProfiler
-from .program import Program
 from .result import LineProfile
 from .table import terminal
 
@@ -39,7 +41,7 @@ def main(arguments: list[str]) -> int:
         if unknown:
             hint = "options of the script stand behind it; see stepscope lines --help"
             raise UsageError(f"unknown option `{unknown[0]}`", "stepscope lines", hint)
-        program = Program.of(options.module, options.script)
+        program = Program.of("stepscope lines", options.module, options.script)
         output = Path(options.output) if options.output else None
         if output and not output.absolute().parent.is_dir():
             raise UsageError("there is no such folder", str(output.parent), "make it first, or name another --output")
@@ -51,8 +53,16 @@ def main(arguments: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     profiler = LineProfiler(options.files, memory=options.memory)
+
+    def around(act: Callable[[], Any]) -> None:
+        with profiler:
+            try:
+                act()
+            finally:
+                _wait_for_threads()
+
     try:
-        return program.run(profiler)
+        return program.run(around)
     finally:
         _tell(profiler.result(), options.format, output, options.limit)
 
@@ -81,6 +91,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, as python -m")
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="the script and its arguments")
     return parser
+
+
+def _wait_for_threads() -> None:
+    """As Python does before it ends: what they run is a part of the program."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def _tell(profile: LineProfile, form: str, output: Path | None, limit: int) -> None:
