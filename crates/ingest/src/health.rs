@@ -196,11 +196,13 @@ fn ratio(part: i64, whole: i64) -> Figure {
 /// *good* when nothing was lost and at least 95 % of device time is explained, *poor* below 50 % or when the file was
 /// cut, else *partial*.
 fn grade(facts: &Facts<'_>, explained: &Tally, all: &Tally) -> &'static str {
-    let is_cut = facts.notes.iter().any(|note| note != "bare_array" && note != "invalid_utf8");
+    let tells_a_cut = |note: &String| !matches!(note.as_str(), "bare_array" | "invalid_utf8" | "not_recorded");
+    let is_cut = facts.notes.iter().any(tells_a_cut);
+    let has_gaps = facts.counts.lost() > 0 || facts.notes.iter().any(|note| note == "not_recorded");
     let explains = |percent: i128| i128::from(explained.time_ns) * 100 >= i128::from(all.time_ns) * percent;
     if is_cut || !explains(50) {
         "poor"
-    } else if facts.counts.lost() > 0 || !explains(95) {
+    } else if has_gaps || !explains(95) {
         "partial"
     } else {
         "good"

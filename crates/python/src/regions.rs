@@ -96,10 +96,9 @@ pub(crate) struct Region {
 impl Region {
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let py = slf.py();
-        if stepscope_record::is_first_of_thread() {
+        if stepscope_record::enter_named(slf.get().id, task(py)) {
             name_thread(py)?;
         }
-        stepscope_record::enter_named(slf.get().id, task(py)?);
         Ok(slf)
     }
 
@@ -109,11 +108,10 @@ impl Region {
         _kind: &Bound<'_, PyAny>,
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    ) {
         // A thread without open tasks cannot be in one.
-        let task = if stepscope_record::has_open_tasks() { task(py)? } else { 0 };
+        let task = if stepscope_record::has_open_tasks() { task(py) } else { 0 };
         stepscope_record::leave_named(self.id, task, self.samples);
-        Ok(())
     }
 
     /// The function, with the region around each of its calls.
@@ -192,20 +190,20 @@ impl RegionTotals {
     }
 }
 
-/// The asynchronous task that runs on this thread; 0 if none does.
-fn task(py: Python<'_>) -> PyResult<usize> {
+/// The asynchronous task that runs on this thread; 0 if none does, or asyncio does not say.
+fn task(py: Python<'_>) -> usize {
     static ASYNCIO: PyOnceLock<Asyncio> = PyOnceLock::new();
-    let asyncio = if let Some(asyncio) = ASYNCIO.get(py) {
-        asyncio
-    } else {
-        let Some(found) = Asyncio::find(py)? else { return Ok(0) };
-        ASYNCIO.get_or_init(py, || found)
-    };
-    if asyncio.running_loop.bind(py).call0()?.is_none() {
-        return Ok(0);
+    let asyncio = ASYNCIO.get(py).or_else(|| {
+        let found = Asyncio::find(py)?;
+        Some(ASYNCIO.get_or_init(py, || found))
+    });
+    let Some(asyncio) = asyncio else { return 0 };
+    let is_running = asyncio.running_loop.bind(py).call0().is_ok_and(|running| !running.is_none());
+    if !is_running {
+        return 0;
     }
-    let task = asyncio.current_task.bind(py).call0()?;
-    Ok(if task.is_none() { 0 } else { task.as_ptr() as usize })
+    let task = asyncio.current_task.bind(py).call0();
+    task.map_or(0, |task| if task.is_none() { 0 } else { task.as_ptr() as usize })
 }
 
 /// What asyncio is asked.
@@ -215,17 +213,14 @@ struct Asyncio {
 }
 
 impl Asyncio {
-    /// Importing asyncio takes longer than many a program; one that has not done so cannot run a loop.
-    fn find(py: Python<'_>) -> PyResult<Option<Self>> {
-        static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-        let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
-            Ok(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind())
-        })?;
-        let Some(module) = modules.bind(py).get_item(intern!(py, "asyncio"))? else { return Ok(None) };
-        // While it is being imported, it does not have them yet.
-        let names = (module.getattr("_get_running_loop"), module.getattr("current_task"));
-        let (Ok(running_loop), Ok(current_task)) = names else { return Ok(None) };
-        Ok(Some(Self { running_loop: running_loop.unbind(), current_task: current_task.unbind() }))
+    /// Importing asyncio takes longer than many a program; one that has not done so cannot run a loop. While it is being
+    /// imported, it does not have the names yet.
+    fn find(py: Python<'_>) -> Option<Self> {
+        static MODULES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let modules = MODULES.get_or_try_init(py, || Ok::<_, PyErr>(py.import("sys")?.getattr("modules")?.unbind()));
+        let module = modules.ok()?.bind(py).cast::<PyDict>().ok()?.get_item(intern!(py, "asyncio")).ok()??;
+        let running_loop = module.getattr("_get_running_loop").ok()?.unbind();
+        Some(Self { running_loop, current_task: module.getattr("current_task").ok()?.unbind() })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use parking_lot::Mutex;
+use crate::lock::Lock;
 use stepscope_model::segment::SegmentRecord;
 
 use crate::clock::Clock;
@@ -16,7 +16,7 @@ use crate::totals::Totals;
 /// Readings that are kept for questions; 24 bytes each.
 const MAX_READINGS: usize = 200_000;
 
-pub(crate) static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
+pub(crate) static COLLECTOR: Lock<Option<Collector>> = Lock::new(None);
 
 struct Reading {
     series: Arc<str>,

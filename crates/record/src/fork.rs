@@ -1,14 +1,14 @@
 //! Processes that fork, as workers of a data loader do: the child begins anew, with rings and a drainer of its own.
 
-use std::sync::Once;
+use std::cell::RefCell;
+use std::sync::{MutexGuard, Once};
 
-use parking_lot::lock_api::RawMutex as _;
-
-use crate::collector::COLLECTOR;
-use crate::names::NAMES;
-use crate::recording::OUTPUT;
-use crate::thread::{NEW_RINGS, RING_COUNT, WITHOUT_RING};
-use crate::{boundary, drainer, recording, thread, watching};
+use crate::collector::{COLLECTOR, Collector};
+use crate::names::{NAMES, Names};
+use crate::recording::{OUTPUT, Open};
+use crate::thread::{NEW_RINGS, RING_COUNT, Ring, WITHOUT_RING};
+use crate::watching::{WATCHES, Watches};
+use crate::{boundary, drainer, recording, thread};
 
 static ONCE: Once = Once::new();
 
@@ -24,21 +24,37 @@ pub(crate) fn prepare_once() {
     });
 }
 
-/// Takes every lock, always in this order, so that no other thread holds one at the moment of the fork.
+thread_local! {
+    /// What the thread that forks holds meanwhile.
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// Every lock, always taken in this order: then no other thread holds one at the moment of the fork.
+struct Held {
+    _output: MutexGuard<'static, Option<Open>>,
+    _collector: MutexGuard<'static, Option<Collector>>,
+    _new_rings: MutexGuard<'static, Vec<Ring>>,
+    _names: MutexGuard<'static, Option<Names>>,
+    _watches: MutexGuard<'static, Watches>,
+}
+
 extern "C" fn before() {
-    std::mem::forget(OUTPUT.lock());
-    std::mem::forget(COLLECTOR.lock());
-    std::mem::forget(NEW_RINGS.lock());
-    std::mem::forget(NAMES.lock());
-    std::mem::forget(watching::WATCHES.lock());
+    let held = Held {
+        _output: OUTPUT.lock(),
+        _collector: COLLECTOR.lock(),
+        _new_rings: NEW_RINGS.lock(),
+        _names: NAMES.lock(),
+        _watches: WATCHES.lock(),
+    };
+    HELD.set(Some(held));
 }
 
 extern "C" fn after_in_parent() {
-    unlock();
+    HELD.set(None);
 }
 
 extern "C" fn after_in_child() {
-    unlock();
+    HELD.set(None);
     thread::forget_after_fork();
     boundary::forget_after_fork();
     drainer::forget_after_fork();
@@ -51,17 +67,5 @@ extern "C" fn after_in_child() {
     }
     recording::reopen_after_fork(&mut OUTPUT.lock(), &mut collector);
     drop(collector);
-    watching::WATCHES.lock().forget_after_fork();
-}
-
-#[expect(unsafe_code, reason = "a lock that is taken in one function is given back in another")]
-fn unlock() {
-    // SAFETY: `before` took each of them on this thread and forgot the guard.
-    unsafe {
-        watching::WATCHES.raw().unlock();
-        NAMES.raw().unlock();
-        NEW_RINGS.raw().unlock();
-        COLLECTOR.raw().unlock();
-        OUTPUT.raw().unlock();
-    }
+    WATCHES.lock().forget_after_fork();
 }

@@ -15,6 +15,7 @@ mod collector;
 mod drainer;
 mod fork;
 mod layer;
+mod lock;
 mod names;
 mod output;
 mod pending;
@@ -32,7 +33,7 @@ pub use boundary::measure_boundaries;
 pub use layer::TracingLayer;
 pub use names::{NameId, Scope};
 pub use span::{Site, Span};
-pub use thread::{enter_named, has_open_tasks, is_first_of_thread, is_on, leave_named, name_thread, switch};
+pub use thread::{enter_named, has_open_tasks, is_on, leave_named, name_thread, switch};
 pub use totals::Totals;
 pub use watching::{read_now, unwatch, watch};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use parking_lot::Mutex;
+use crate::lock::Lock;
 
 /// Names that a process may have. A service that puts an id into each name would else fill its memory.
 const MAX_NAMES: usize = 1 << 16;
@@ -22,7 +22,7 @@ pub struct Scope(u32);
 
 static NEXT_SCOPE: AtomicU32 = AtomicU32::new(1);
 
-pub(crate) static NAMES: Mutex<Option<Names>> = Mutex::new(None);
+pub(crate) static NAMES: Lock<Option<Names>> = Lock::new(None);
 
 #[derive(Debug, Default)]
 pub(crate) struct Names {

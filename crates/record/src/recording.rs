@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use parking_lot::Mutex;
+use crate::lock::Lock;
 use stepscope_model::segment::SegmentRecord;
 
 use crate::collector::{COLLECTOR, Collector, with_collector};
@@ -15,18 +15,18 @@ use crate::thread::WITHOUT_RING;
 use crate::{drainer, fork};
 
 /// Where the recording goes. The inner lock is held while the disk writes; the outer one never for long.
-pub(crate) static OUTPUT: Mutex<Option<Open>> = Mutex::new(None);
+pub(crate) static OUTPUT: Lock<Option<Open>> = Lock::new(None);
 
 /// What the recording before had.
-static LAST: Mutex<Option<Counts>> = Mutex::new(None);
+static LAST: Lock<Option<Counts>> = Lock::new(None);
 
 #[derive(Clone)]
 pub(crate) struct Open {
-    output: Arc<Mutex<Output>>,
+    output: Arc<Lock<Output>>,
     path: PathBuf,
     limit_bytes: u64,
     /// Why nothing more is written, once something went wrong.
-    failed: Arc<Mutex<Option<String>>>,
+    failed: Arc<Lock<Option<String>>>,
 }
 
 /// Why a recording could not be started.
@@ -170,7 +170,7 @@ pub(crate) fn reopen_after_fork(place: &mut Option<Open>, collector: &mut Option
 
 fn open(path: &Path, limit_bytes: u64) -> Result<Open, RecordingError> {
     let output = Output::open(path).map_err(|source| RecordingError::Open { source, path: path.to_owned() })?;
-    Ok(Open { output: Arc::new(Mutex::new(output)), path: path.to_owned(), limit_bytes, failed: Arc::default() })
+    Ok(Open { output: Arc::new(Lock::new(output)), path: path.to_owned(), limit_bytes, failed: Arc::default() })
 }
 
 fn host_name() -> String {

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use crate::lock::Lock;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::clock::ticks;
@@ -32,7 +32,7 @@ static IS_ON: AtomicBool = AtomicBool::new(true);
 pub(crate) static WITHOUT_RING: AtomicU64 = AtomicU64::new(0);
 
 /// Rings that the drainer has not seen yet, and how many there are in all.
-pub(crate) static NEW_RINGS: Mutex<Vec<Ring>> = Mutex::new(Vec::new());
+pub(crate) static NEW_RINGS: Lock<Vec<Ring>> = Lock::new(Vec::new());
 pub(crate) static RING_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// A region that was left, or something else that a thread has to say (`name` tells which).
@@ -61,13 +61,15 @@ pub(crate) struct Ring {
     pub events: Consumer<Event>,
     pub lost: Arc<AtomicU64>,
     pub thread_id: u64,
-    pub thread_name: Arc<Mutex<String>>,
+    pub thread_name: Arc<Lock<String>>,
 }
 
 struct Thread {
     events: Producer<Event>,
     lost: Arc<AtomicU64>,
-    name: Arc<Mutex<String>>,
+    name: Arc<Lock<String>>,
+    /// Before its first region.
+    is_new: bool,
     /// Regions open on the thread itself, of any kind.
     depth: u16,
     open: Vec<Open>,
@@ -139,13 +141,16 @@ pub(crate) fn leave(name: NameId, start: u64) {
 }
 
 /// Enters a region on the thread, or on the asynchronous task `task` if that is not 0. The start is kept here, so one
-/// region can be entered again before it is left.
+/// region can be entered again before it is left. Gives whether it is the first one of the thread.
 #[inline]
-pub fn enter_named(name: NameId, task: usize) {
+#[expect(clippy::must_use_candidate, reason = "whose first region it is matters to few")]
+pub fn enter_named(name: NameId, task: usize) -> bool {
     if !is_on() {
-        return;
+        return false;
     }
+    let mut is_first = false;
     with_thread(|thread| {
+        is_first = std::mem::take(&mut thread.is_new);
         if task != 0 {
             thread.task(task).open.push(Open { name, start: ticks() });
             return;
@@ -162,6 +167,7 @@ pub fn enter_named(name: NameId, task: usize) {
         thread.depth += 1;
         thread.open.push(Open { name, start });
     });
+    is_first
 }
 
 /// Leaves a region that `enter_named` entered; `samples` is how many the program worked on in it.
@@ -197,19 +203,12 @@ pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
     }
 }
 
-/// Whether the current thread has not recorded anything yet.
-#[inline]
-#[must_use]
-pub fn is_first_of_thread() -> bool {
-    CURRENT.get().is_null()
-}
-
 /// Whether a region of an asynchronous task is open on the current thread.
 #[inline]
 #[must_use]
 pub fn has_open_tasks() -> bool {
     let mut has = false;
-    if !is_first_of_thread() {
+    if !CURRENT.get().is_null() {
         with_thread(|thread| has = !thread.tasks.is_empty());
     }
     has
@@ -289,11 +288,12 @@ fn register() -> *mut Thread {
     fork::prepare_once();
     let (producer, events) = RingBuffer::new(RING_SLOTS);
     let lost = Arc::new(AtomicU64::new(0));
-    let name = Arc::new(Mutex::new(std::thread::current().name().unwrap_or_default().to_owned()));
+    let name = Arc::new(Lock::new(std::thread::current().name().unwrap_or_default().to_owned()));
     let thread = Box::into_raw(Box::new(Thread {
         events: producer,
         lost: Arc::clone(&lost),
         name: Arc::clone(&name),
+        is_new: true,
         depth: 0,
         open: Vec::with_capacity(64),
         tasks: HashMap::new(),

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use parking_lot::Mutex;
+use crate::lock::Lock;
 
 use crate::collector::{COLLECTOR, Collector};
 use crate::sensors::{Group, Reading, Sensors, Sources};
 use crate::{drainer, fork};
 
-pub(crate) static WATCHES: Mutex<Watches> = Mutex::new(Watches::new());
+pub(crate) static WATCHES: Lock<Watches> = Lock::new(Watches::new());
 
 /// Who watches what, and the sensors.
 pub(crate) struct Watches {
