@@ -1,8 +1,10 @@
 //! Processes that fork while they record.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use stepscope_record::sensors::Group;
 use stepscope_record::{Scope, enter_named, leave_named, recording, totals};
 
 use crate::segments::read;
@@ -59,4 +61,41 @@ fn a_child_records_for_itself_into_the_same_file() {
     recording::stop();
     let (counts, processes) = read(&path);
     assert_eq!((counts["before"], counts["inside"], processes), (401, 4000, 5));
+}
+
+/// Threads that wait for a lock when the process forks are not there in the child: nobody may hand the lock to them.
+#[test]
+#[expect(unsafe_code, reason = "forks")]
+fn a_child_never_waits_for_threads_that_stayed_behind() {
+    let scope = Scope::new();
+    let name = scope.name("busy");
+    let is_over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    enter_named(name, 0);
+                    leave_named(name, 0, None);
+                    assert!(totals(scope).len() <= 1);
+                    stepscope_record::unwatch(stepscope_record::watch(&[(Group::Cpu, Duration::from_millis(1))]));
+                }
+            });
+        }
+        for _ in 0..200 {
+            // SAFETY: the child uses nothing of the other threads and leaves by `_exit`.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                enter_named(name, 0);
+                leave_named(name, 0, None);
+                let is_right = totals(scope).len() == 1;
+                // SAFETY: ends the child.
+                unsafe { libc::_exit(i32::from(!is_right)) };
+            }
+            let mut status = -1;
+            // SAFETY: waits for a child of this process.
+            unsafe { libc::waitpid(child, &raw mut status, 0) };
+            assert_eq!(status, 0);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
