@@ -54,7 +54,7 @@ impl Pending {
         pending
     }
 
-    /// The payload so far, if there is something in it; the next one begins. `written` bytes have been spent in all.
+    /// The payload so far, if there is something in it; the next one begins.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
         if self.payload.len() <= self.head_bytes {
             return None;
