@@ -314,7 +314,7 @@ def test_a_recording_goes_to_its_folder(tmp_path: Path) -> None:
 def test_a_recording_that_lost_regions_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    counts = {"dropped_ring_full": 7, "dropped_no_ring": 0, "dropped_past_limit": 0}
+    counts = {"dropped_ring_full": 7, "dropped_no_ring": 0, "dropped_left_elsewhere": 0, "dropped_past_limit": 0}
     monkeypatch.setattr(_native, "recording_counts", lambda: dict(counts))
     profiler = ss.PerformanceProfiler(record=tmp_path)
     counts |= {"dropped_ring_full": 10, "dropped_past_limit": 1200}
@@ -323,6 +323,30 @@ def test_a_recording_that_lost_regions_says_so(
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("stepscope: 3 regions of this process were not measured: they ended faster than")
     assert second.startswith(f"stepscope: 1,200 regions are missing in {profiler.recording}: ")
+
+
+def test_a_region_that_another_thread_leaves_is_counted_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with ss.PerformanceProfiler() as profiler:
+        region = profiler.profile("wanders")
+        region.__enter__()
+        leaver = threading.Thread(target=region.__exit__, args=(None, None, None))
+        leaver.start()
+        leaver.join()
+        assert profiler.get_timing_breakdown() == {}
+    said = "1 regions of this process were not measured: they were left on another thread or task"
+    assert said in capsys.readouterr().err
+    # The rest of the process goes on as if it had been left here.
+    region.__exit__(None, None, None)
+
+
+def test_a_class_made_from_the_profiler_may_have_its_own_regions() -> None:
+    class Prefixed(ss.PerformanceProfiler):
+        def profile(self, name: str, samples: int | None = None) -> _native.Region:
+            return super().profile(f"mine/{name}", samples)
+
+    with Prefixed() as profiler, profiler.profile("region", samples=3):
+        pass
+    assert profiler.get_metrics("mine/region").timing.calls == 1
 
 
 def test_regions_that_end_too_fast_are_counted_and_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,7 +92,7 @@ def test_tasks_of_asyncio_do_not_lie_in_each_other(tmp_path: Path) -> None:
             await asyncio.gather(*(task(number) for number in range(5)))
         asyncio.run(main())
         breakdown = profiler.get_timing_breakdown()
-        totals = {totals.name: totals for totals in profiler.region_totals()}
+        totals = {totals.name: totals for totals in profiler._recorder.totals()}
         # The inner regions take nearly all of the time of the outer ones, and nobody else's.
         for number in range(5):
             assert totals[f"task {number}"].self_ns < totals[f"task {number}"].total_ns / 2, breakdown
@@ -189,7 +189,7 @@ def test_exceptions_and_re_entrance(tmp_path: Path) -> None:
         next(one), next(other), one.close(), other.close()
         with profiler.profile("after"):
             pass
-        totals = {totals.name: totals for totals in profiler.region_totals()}
+        totals = {totals.name: totals for totals in profiler._recorder.totals()}
         assert totals["after"].is_outermost
         profiler.close()
         profiler.close()

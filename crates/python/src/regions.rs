@@ -8,14 +8,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString};
 use stepscope_record::{NameId, Scope, Totals};
 
 /// Regions that are kept for their names; a program that makes up new names for ever makes new ones.
 const MAX_KEPT: usize = 1 << 16;
 
-/// Regions of one profiler, which is made from this class.
-#[pyclass(subclass, frozen, module = "stepscope._native")]
+/// Regions of one profiler.
+#[pyclass(frozen, module = "stepscope._native")]
 pub(crate) struct RegionRecorder {
     scope: Scope,
     /// Region by name.
@@ -24,10 +24,8 @@ pub(crate) struct RegionRecorder {
 
 #[pymethods]
 impl RegionRecorder {
-    /// Classes that are made from this one choose their own arguments.
     #[new]
-    #[pyo3(signature = (*_arguments, **_named))]
-    fn new(py: Python<'_>, _arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
+    fn new(py: Python<'_>) -> Self {
         stepscope_record::measure_boundaries();
         Self { scope: Scope::new(), regions: PyDict::new(py).unbind() }
     }
@@ -72,7 +70,7 @@ impl RegionRecorder {
     }
 
     /// What is known of each name, in the order in which they were first left.
-    fn region_totals(&self, py: Python<'_>) -> Vec<RegionTotals> {
+    fn totals(&self, py: Python<'_>) -> Vec<RegionTotals> {
         let totals = py.detach(|| stepscope_record::totals(self.scope));
         totals.into_iter().map(|(name, totals)| RegionTotals { name: name.to_string(), totals }).collect()
     }
@@ -280,6 +278,7 @@ pub(crate) fn recording_counts(py: Python<'_>) -> HashMap<&'static str, u64> {
         ("regions", counts.regions),
         ("dropped_ring_full", counts.lost_ring_full),
         ("dropped_no_ring", counts.lost_no_ring),
+        ("dropped_left_elsewhere", counts.lost_elsewhere),
         ("dropped_past_limit", counts.lost_no_room),
         ("bytes_written", counts.bytes_written),
     ])

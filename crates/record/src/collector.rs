@@ -10,7 +10,9 @@ use stepscope_model::segment::SegmentRecord;
 use crate::clock::Clock;
 use crate::names::{NameId, Scope, resolve};
 use crate::pending::Pending;
-use crate::thread::{CPU_TIME, Event, NEW_RINGS, PEAK_RESIDENT, RESIDENT, RING_COUNT, Ring, SAMPLES, WITHOUT_RING};
+use crate::thread::{
+    CPU_TIME, Event, LEFT_ELSEWHERE, NEW_RINGS, PEAK_RESIDENT, RESIDENT, RING_COUNT, Ring, SAMPLES, WITHOUT_RING,
+};
 use crate::totals::Totals;
 
 /// Readings that are kept for questions; 24 bytes each.
@@ -233,7 +235,8 @@ impl Collector {
 
     /// Says in the recording what is missing from it.
     pub(crate) fn put_lost(&mut self) {
-        let lost = self.lost_in_rings() + WITHOUT_RING.load(Ordering::Relaxed);
+        let by_threads = WITHOUT_RING.load(Ordering::Relaxed) + LEFT_ELSEWHERE.load(Ordering::Relaxed);
+        let lost = self.lost_in_rings() + by_threads;
         if let Some(pending) = &mut self.pending {
             let regions = lost + pending.lost;
             if regions > pending.lost_said {

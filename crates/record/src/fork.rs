@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, Once};
 use crate::collector::{COLLECTOR, Collector};
 use crate::names::{NAMES, Names};
 use crate::recording::{OUTPUT, Open};
-use crate::thread::{NEW_RINGS, RING_COUNT, Ring, WITHOUT_RING};
+use crate::thread::{LEFT_ELSEWHERE, NEW_RINGS, RING_COUNT, Ring, WITHOUT_RING};
 use crate::watching::{WATCHES, Watches};
 use crate::{boundary, drainer, recording, thread};
 
@@ -61,6 +61,7 @@ extern "C" fn after_in_child() {
     NEW_RINGS.lock().drain(..).for_each(std::mem::forget);
     RING_COUNT.store(0, std::sync::atomic::Ordering::Relaxed);
     WITHOUT_RING.store(0, std::sync::atomic::Ordering::Relaxed);
+    LEFT_ELSEWHERE.store(0, std::sync::atomic::Ordering::Relaxed);
     let mut collector = COLLECTOR.lock();
     if let Some(collector) = &mut *collector {
         collector.forget_after_fork();

@@ -17,6 +17,7 @@ mod fork;
 mod layer;
 mod lock;
 mod names;
+mod open_regions;
 mod output;
 mod pending;
 pub mod recording;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::lock::Lock;
@@ -11,7 +12,7 @@ use stepscope_model::segment::SegmentRecord;
 use crate::collector::{COLLECTOR, Collector, with_collector};
 use crate::output::Output;
 use crate::pending::Pending;
-use crate::thread::WITHOUT_RING;
+use crate::thread::{LEFT_ELSEWHERE, WITHOUT_RING};
 use crate::{drainer, fork};
 
 /// Where the recording goes. The inner lock is held while the disk writes; the outer one never for long.
@@ -54,6 +55,8 @@ pub struct Counts {
     pub lost_ring_full: u64,
     /// Regions that were lost because there are too many threads.
     pub lost_no_ring: u64,
+    /// Regions that were left on another thread or task than they were entered on.
+    pub lost_elsewhere: u64,
     /// Regions that are not in the file because it is as long as it may be, or the disk too slow.
     pub lost_no_room: u64,
     /// Bytes of the file that this process wrote.
@@ -122,7 +125,8 @@ pub fn counts() -> Counts {
     with_collector(|collector| {
         let regions = collector.regions();
         let lost_ring_full = collector.lost_in_rings();
-        let lost_no_ring = WITHOUT_RING.load(std::sync::atomic::Ordering::Relaxed);
+        let lost_no_ring = WITHOUT_RING.load(Ordering::Relaxed);
+        let lost_elsewhere = LEFT_ELSEWHERE.load(Ordering::Relaxed);
         let file = open.map_or_else(
             || LAST.lock().clone().unwrap_or_default(),
             |open| Counts {
@@ -132,7 +136,7 @@ pub fn counts() -> Counts {
                 ..Counts::default()
             },
         );
-        Counts { regions, lost_ring_full, lost_no_ring, ..file }
+        Counts { regions, lost_ring_full, lost_no_ring, lost_elsewhere, ..file }
     })
 }
 

@@ -4,7 +4,6 @@
 //! region and counts it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +13,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::clock::ticks;
 use crate::names::NameId;
+use crate::open_regions::{OpenRegions, OpenTasks};
 use crate::{boundary, drainer, fork};
 
 /// Regions that a thread can leave before the drainer comes by; 24 bytes each.
@@ -22,14 +22,14 @@ const RING_SLOTS: usize = 1 << 14;
 /// Threads that can record at once. Together with the slots, this is the memory that the recorder may take.
 const MAX_RINGS: usize = 120;
 
-/// Regions that may be open at once on a thread or task; what is deeper is not recorded, so that nothing overflows.
-const MAX_OPEN: usize = u16::MAX as usize - 1;
-
 /// Whether regions are recorded.
 static IS_ON: AtomicBool = AtomicBool::new(true);
 
 /// Regions of threads that have no ring.
 pub(crate) static WITHOUT_RING: AtomicU64 = AtomicU64::new(0);
+
+/// Regions that were left on another thread or task than they were entered on.
+pub(crate) static LEFT_ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 
 /// Rings that the drainer has not seen yet, and how many there are in all.
 pub(crate) static NEW_RINGS: Lock<Vec<Ring>> = Lock::new(Vec::new());
@@ -72,27 +72,16 @@ struct Thread {
     is_new: bool,
     /// Regions open on the thread itself, of any kind.
     depth: u16,
-    open: Vec<Open>,
-    tasks: HashMap<usize, Task>,
-}
-
-/// A region that has been entered.
-#[derive(Clone, Copy)]
-struct Open {
-    name: NameId,
-    start: u64,
-}
-
-#[derive(Default)]
-struct Task {
-    number: u16,
-    open: Vec<Open>,
+    open: OpenRegions,
+    tasks: OpenTasks,
 }
 
 thread_local! {
     /// The thread's own; null before its first region. Not the owner, so that looking at it costs nothing.
     static CURRENT: Cell<*mut Thread> = const { Cell::new(ptr::null_mut()) };
     static OWNER: RefCell<Option<Owner>> = const { RefCell::new(None) };
+    /// Regions that were open here when the process was forked. They are the parent's, and no loss when they are left.
+    static PARENTS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Frees what a thread has when the thread ends.
@@ -152,11 +141,7 @@ pub fn enter_named(name: NameId, task: usize) -> bool {
     with_thread(|thread| {
         is_first = std::mem::take(&mut thread.is_new);
         if task != 0 {
-            thread.task(task).open.push(Open { name, start: ticks() });
-            return;
-        }
-        if thread.open.len() >= MAX_OPEN {
-            thread.lose(1);
+            thread.tasks.enter(task, name, ticks());
             return;
         }
         let mut start = ticks();
@@ -164,8 +149,7 @@ pub fn enter_named(name: NameId, task: usize) -> bool {
         if thread.depth == 0 && thread.read_boundary(start) {
             start = ticks();
         }
-        thread.depth += 1;
-        thread.open.push(Open { name, start });
+        thread.depth = if thread.open.enter(name, start) { thread.depth.saturating_add(1) } else { 0 };
     });
     is_first
 }
@@ -175,24 +159,19 @@ pub fn enter_named(name: NameId, task: usize) -> bool {
 pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
     let end = ticks();
     let has_ring = with_thread(|thread| {
-        let number = if task == 0 { 0 } else { thread.task(task).number };
-        let open = if task == 0 { &mut thread.open } else { &mut thread.task(task).open };
-        // Almost always the last one; generators may be left out of order.
-        let Some(at) = open.iter().rposition(|open| open.name == name) else { return };
-        let start = open.remove(at).start;
+        let left =
+            if task == 0 { thread.open.leave(name).map(|left| (0, left)) } else { thread.tasks.leave(task, name) };
+        let Some((task, left)) = left else { return note_left_elsewhere() };
         let depth = if task == 0 {
             thread.depth = thread.depth.saturating_sub(1);
-            thread.depth.saturating_sub((thread.open.len() - at) as u16)
+            thread.depth.saturating_sub((thread.open.len() - left.around) as u16)
         } else {
-            at as u16
+            left.around as u16
         };
-        let is_task_done = task != 0 && open_is_empty(thread, task);
-        thread.push(Event { start, dur: end.saturating_sub(start), name, task: number, depth });
+        let start = left.start;
+        thread.push(Event { start, dur: end.saturating_sub(start), name, task, depth });
         if let Some(samples) = samples {
-            thread.push(Event { start, dur: samples, name: SAMPLES, task: number, depth });
-        }
-        if is_task_done {
-            thread.tasks.remove(&task);
+            thread.push(Event { start, dur: samples, name: SAMPLES, task, depth });
         }
         if depth == 0 {
             thread.read_boundary(end);
@@ -200,6 +179,15 @@ pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
     });
     if !has_ring {
         WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cold]
+fn note_left_elsewhere() {
+    match PARENTS.get() {
+        _ if !is_on() => {}
+        0 => _ = LEFT_ELSEWHERE.fetch_add(1, Ordering::Relaxed),
+        open => PARENTS.set(open - 1),
     }
 }
 
@@ -219,10 +207,6 @@ pub fn name_thread(name: &str) {
     with_thread(|thread| name.clone_into(&mut thread.name.lock()));
 }
 
-fn open_is_empty(thread: &Thread, task: usize) -> bool {
-    thread.tasks.get(&task).is_none_or(|task| task.open.is_empty())
-}
-
 impl Thread {
     #[inline]
     fn push(&mut self, event: Event) {
@@ -234,16 +218,6 @@ impl Thread {
     /// One thread alone writes its count, so no more than a store is needed.
     fn lose(&self, regions: u64) {
         self.lost.store(self.lost.load(Ordering::Relaxed) + regions, Ordering::Relaxed);
-    }
-
-    /// A task that is new gets the lowest number that no other one has now: numbers are lanes on the timeline.
-    fn task(&mut self, task: usize) -> &mut Task {
-        if !self.tasks.contains_key(&task) {
-            let is_taken = |number: u16| self.tasks.values().any(|task| task.number == number);
-            let number = (1..u16::MAX).find(|&number| !is_taken(number)).unwrap_or(u16::MAX);
-            self.tasks.insert(task, Task { number, open: Vec::new() });
-        }
-        self.tasks.entry(task).or_default()
     }
 
     /// Memory and processor time where outermost regions begin and end, now and then; gives whether it was now.
@@ -295,8 +269,8 @@ fn register() -> *mut Thread {
         name: Arc::clone(&name),
         is_new: true,
         depth: 0,
-        open: Vec::with_capacity(64),
-        tasks: HashMap::new(),
+        open: OpenRegions::with_room(),
+        tasks: OpenTasks::default(),
     }));
     let owner = Owner(thread);
     if OWNER.try_with(|place| *place.borrow_mut() = Some(owner)).is_err() {
@@ -309,10 +283,12 @@ fn register() -> *mut Thread {
 }
 
 /// In a process that was just forked: the ring belongs to the parent's drainer, so this thread forgets it.
+#[expect(unsafe_code, reason = "the thread's own record is a raw pointer, so that reading it costs nothing")]
 pub(crate) fn forget_after_fork() {
     let thread = CURRENT.replace(ptr::null_mut());
     if !thread.is_null() {
-        // What was open stays open in the parent alone.
+        // SAFETY: only this thread has the pointer, and it is never freed: what was open stays open in the parent alone.
+        PARENTS.set(PARENTS.get() + unsafe { &*thread }.open.len());
         OWNER.with(|place| std::mem::forget(place.borrow_mut().take()));
     }
 }

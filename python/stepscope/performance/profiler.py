@@ -6,7 +6,7 @@ import difflib
 import os
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +33,11 @@ __all__ = ["PerformanceProfiler"]
 _WHY_DROPPED = {
     "dropped_ring_full": "they ended faster than they could be collected; put a region around more work",
     "dropped_no_ring": "too many threads had regions at once",
+    "dropped_left_elsewhere": "they were left on another thread or task than they were entered on",
 }
 
 
-class PerformanceProfiler(_native.RegionRecorder):
+class PerformanceProfiler:
     """Measures regions of a program, cheaply enough to be left on.
 
     >>> profiler = PerformanceProfiler()
@@ -48,9 +49,6 @@ class PerformanceProfiler(_native.RegionRecorder):
     >>> list(profiler.get_timing_breakdown())
     ['loading', 'training']
     >>> profiler.close()
-
-    `profile(name, samples=None)` gives a region: a context manager and a decorator, of functions and coroutine
-    functions, to be used again and nested, on any thread and in any task of asyncio.
 
     Memory is read every `memory_interval` seconds and the machine every `system_interval`, on a thread of its own that
     does not need the interpreter. `estimate_flops`, `enable_line_profiling` and `detailed_memory` slow down the code
@@ -103,9 +101,11 @@ class PerformanceProfiler(_native.RegionRecorder):
         groups = {group: interval for group, (is_on, interval) in switches.items() if is_on and enabled}
         self._groups = frozenset(groups)
         self._release: list[weakref.finalize[Any, Any]] = []
+        self._recorder = _native.RegionRecorder()
         if not enabled:
-            vars(self)["profile"] = RegionThatIsOff
+            self._hand_out(RegionThatIsOff)
             return
+        self._hand_out(self._recorder.profile)
         self._release.append(weakref.finalize(self, _native.unwatch_system, _native.watch_system(groups)))
         if record is None:
             recording.join()
@@ -117,8 +117,8 @@ class PerformanceProfiler(_native.RegionRecorder):
                 estimate_flops=estimate_flops, line_profiling=enable_line_profiling, detailed_memory=detailed_memory
             )
             self._release.append(weakref.finalize(self, self._watchers.close))
-            # Only here does a region run Python code of ours; otherwise `profile` is the native method.
-            vars(self)["profile"] = self._watched_region
+            # Only here does a region run Python code of ours.
+            self._hand_out(self._watched_region)
 
     def __enter__(self) -> PerformanceProfiler:
         return self
@@ -136,6 +136,15 @@ class PerformanceProfiler(_native.RegionRecorder):
         for release in self._release:
             release()
         _say_what_was_lost(self._counts_before, self.recording)
+
+    def profile(self, name: str, samples: int | None = None) -> _native.Region:
+        """A region: a context manager and a decorator, of functions and coroutine functions.
+
+        It can be used again and nested, on any thread and in any task of asyncio. `samples` is how many the program
+        works on in it, for the throughput.
+        """
+        region: _native.Region = self._region_of(name, samples)
+        return region
 
     def get_metrics(self, name: str | None = None) -> Metrics:
         """Everything of a region that has closed; without a name, of the outermost region that closed last."""
@@ -157,7 +166,7 @@ class PerformanceProfiler(_native.RegionRecorder):
 
     def get_timing_breakdown(self) -> dict[str, float]:
         """Seconds of each region in all its calls, less the regions inside it: they add up to the time covered."""
-        return {totals.name: totals.self_ns / 1e9 for totals in self.region_totals()} if self._is_enabled else {}
+        return {totals.name: totals.self_ns / 1e9 for totals in self._recorder.totals()} if self._is_enabled else {}
 
     def get_current_memory(self) -> float:
         """Memory of the process in MB. With `detailed_memory`, it also ends a step, as `mark_step()` does."""
@@ -255,21 +264,28 @@ class PerformanceProfiler(_native.RegionRecorder):
         """Writes the figures of every region as JSON, for `compare` or as the baseline of a regression detector."""
         write_rows(path, self._rows())
 
+    def _hand_out(self, region_of: Callable[..., Any]) -> None:
+        self._region_of = region_of
+        # What hands out regions stands in for the method, which would be one call of Python more in each of them;
+        # unless a class made from this one has a method of its own.
+        if type(self).profile is PerformanceProfiler.profile:
+            vars(self)["profile"] = region_of
+
     def _watched_region(self, name: str, samples: int | None = None) -> WatchedRegion:
         assert self._watchers is not None
-        return WatchedRegion(super().profile(name, samples), self._watchers)
+        return WatchedRegion(self._recorder.profile(name, samples), self._watchers)
 
     def _rows(self) -> dict[str, Row]:
         if not self._is_enabled:
             return {}
-        return {totals.name: row_of(self.get_metrics(totals.name)) for totals in self.region_totals()}
+        return {totals.name: row_of(self.get_metrics(totals.name)) for totals in self._recorder.totals()}
 
     def _known_name(self, name: str) -> str:
         return self._totals(name).name
 
     def _totals(self, name: str | None) -> _native.RegionTotals:
-        regions = {totals.name: totals for totals in self.region_totals()}
-        wanted = self.last_outermost() if name is None else name
+        regions = {totals.name: totals for totals in self._recorder.totals()}
+        wanted = self._recorder.last_outermost() if name is None else name
         if wanted in regions:
             return regions[wanted]
         if not regions:

@@ -79,6 +79,20 @@ fn regions_may_be_left_out_of_order() {
 }
 
 #[test]
+fn regions_that_are_left_elsewhere_are_counted() {
+    let scope = Scope::new();
+    let name = scope.name("wanders");
+    enter_named(name, 0);
+    thread::scope(|threads| {
+        threads.spawn(|| leave_named(name, 0, None));
+    });
+    enter_named(name, 0x1000);
+    leave_named(name, 0x2000, None);
+    assert!(totals(scope).is_empty());
+    assert_eq!(stepscope_record::recording::counts().lost_elsewhere, 2);
+}
+
+#[test]
 fn every_thread_counts() {
     let scope = Scope::new();
     let name = scope.name("work");
