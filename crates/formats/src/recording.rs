@@ -37,7 +37,7 @@ impl Format for Recording {
         sink: &mut dyn TraceSink,
     ) -> Result<Vec<&'static str>, FormatError> {
         let mut frames = Frames { input, bytes: Vec::new(), offset_bytes: 0, notes: Vec::new() };
-        let mut reader = Reader { sink, processes: HashMap::new(), position: 0, offset_bytes: 0 };
+        let mut reader = Reader { sink, first_process: None, processes: HashMap::new(), position: 0, offset_bytes: 0 };
         while frames.next(reader.sink)? {
             reader.offset_bytes = frames.offset_bytes;
             if reader.payload(payload(&frames.bytes)).is_err() {
@@ -167,6 +167,8 @@ struct Process {
 
 struct Reader<'s> {
     sink: &'s mut dyn TraceSink,
+    /// The process that spoke first: what several processes read of the machine is told as one, by this one.
+    first_process: Option<u64>,
     processes: HashMap<u64, Process>,
     position: u64,
     offset_bytes: u64,
@@ -178,6 +180,7 @@ struct Damaged;
 impl Reader<'_> {
     fn payload(&mut self, mut payload: &[u8]) -> Result<(), Damaged> {
         let process_id = take_process_id(&mut payload).map_err(|_| Damaged)?;
+        self.first_process.get_or_insert(process_id);
         let mut process = self.processes.remove(&process_id).unwrap_or_default();
         let outcome = loop {
             match take_record(&mut payload) {
@@ -238,6 +241,8 @@ impl Reader<'_> {
                 let name =
                     process.series.get(&series).map_or_else(|| lost_name(series), |name| Cow::Borrowed(name.as_str()));
                 let value = value.to_string();
+                let is_of_process = name.contains("process_");
+                let process_id = self.first_process.filter(|_| !is_of_process).unwrap_or(process_id);
                 self.event(&Plain {
                     phase: "C",
                     category: None,

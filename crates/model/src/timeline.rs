@@ -70,6 +70,8 @@ pub struct TimelineTrack {
 pub struct TimelineCurves {
     /// Memory, queues of launches, then counters of the trace.
     pub curves: Vec<TimelineCurve>,
+    /// Counters that are not among them, because there are too many.
+    pub counters_left_out: usize,
 }
 
 /// One curve.

@@ -235,6 +235,8 @@ export type TimelineCurve = {
 export type TimelineCurves = {
   /** Memory, queues of launches, then counters of the trace. */
   curves: Array<TimelineCurve>,
+  /** Counters that are not among them, because there are too many. */
+  counters_left_out: number,
 };
 
 export type TimelineStep = {

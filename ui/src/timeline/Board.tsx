@@ -81,6 +81,7 @@ export function Board(props: {
       pinned: pinned(),
       pythonLanes: (track) => python().get(track) ?? 0,
       curves: curves.all(),
+      countersLeftOut: curves.countersLeftOut(),
       deviceName: (device) => recording()?.devices[device] ?? "",
       laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17,
     }),

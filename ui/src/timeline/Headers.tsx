@@ -19,16 +19,18 @@ export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Ele
               <Match when={row.kind === "track" && row}>
                 {(track) => <TrackHead row={track() as Extract<Row, { kind: "track" }>} actions={props.actions} />}
               </Match>
-              <Match when={row.kind === "busy" || row.kind === "curve"}>
+              <Match when={row.kind === "busy" || row.kind === "curve" || row.kind === "note"}>
                 <span class="pin" />
                 <span class="words">
                   <span>{row.title}</span>
                   <span class="faint">{row.note}</span>
                 </span>
-                <span class="axis">
-                  <span>{row.kind === "curve" ? row.curve.axis : "100 %"}</span>
-                  <span>0</span>
-                </span>
+                <Show when={row.kind !== "note"}>
+                  <span class="axis">
+                    <span>{row.kind === "curve" ? row.curve.axis : "100 %"}</span>
+                    <span>0</span>
+                  </span>
+                </Show>
               </Match>
             </Switch>
           </div>

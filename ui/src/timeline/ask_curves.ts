@@ -12,6 +12,8 @@ const COLUMNS = 400;
 export type Curves = {
   /** Coarse, in the order of the server. */
   all: () => Curve[];
+  /** Counters that are not among them, because there are too many. */
+  countersLeftOut: () => number;
   /** What is known finely of one, near where it is looked at. */
   fine: (key: string) => Curve | undefined;
   /** Tells who listens that there is more to see. */
@@ -26,12 +28,12 @@ export function createCurves(
   view: () => Range,
   isReady: () => boolean,
 ): Curves {
-  const ask = async (range: Range, signal: AbortSignal): Promise<Curve[]> => {
+  const ask = async (range: Range, signal: AbortSignal) => {
     const [from, to] = [Math.max(bounds.from, range.from), Math.min(bounds.to, range.to)];
     const columns = Math.round((COLUMNS * lengthOf(range)) / Math.min(lengthOf(view()), lengthOf(range)));
     const zero = outline.zero_ns;
     const answer = await curves(source, Math.floor(from + zero), Math.ceil(to + zero) + 1, columns, signal);
-    return shownCurves(answer.curves, zero, { from, to });
+    return { curves: shownCurves(answer.curves, zero, { from, to }), countersLeftOut: answer.counters_left_out };
   };
   const wanted = createMemo(() => isReady());
   const [whole] = createAnswer(
@@ -39,14 +41,15 @@ export function createCurves(
     (range, signal) => ask(range, signal),
   );
   // Few points are all there are.
-  const isCoarse = () => (whole.latest ?? []).some((curve) => curve.times.length > COLUMNS);
+  const isCoarse = () => (whole.latest?.curves ?? []).some((curve) => curve.times.length > COLUMNS);
   const near = createMemo(() => (isCoarse() ? rangeAround(view()) : undefined), undefined, {
     equals: (a, b) => a?.from === b?.from && a?.to === b?.to,
   });
   const [fine] = createAnswer(near, ask);
   return {
-    all: () => whole.latest ?? [],
-    fine: (key) => fine.latest?.find((curve) => curve.key === key),
+    all: () => whole.latest?.curves ?? [],
+    countersLeftOut: () => whole.latest?.countersLeftOut ?? 0,
+    fine: (key) => fine.latest?.curves.find((curve) => curve.key === key),
     changed: () => fine.latest,
   };
 }

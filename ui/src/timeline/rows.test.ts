@@ -33,6 +33,7 @@ const options = {
   laneHeight: 17,
   pythonLanes: () => 0,
   curves: [],
+  countersLeftOut: 0,
   deviceName: () => "",
 };
 const words = (changes: Partial<typeof options>) =>
@@ -50,6 +51,10 @@ test("hosts, then devices, then what is quiet", () => {
     "GPU busy",
     "Traces (9)",
   ]);
+});
+
+test("counters without a curve are told at the end", () => {
+  expect(words({ countersLeftOut: 3 }).at(-1)).toEqual("3 more counters");
 });
 
 test("folds and pins move rows", () => {

@@ -21,6 +21,7 @@ export type Row =
       height: number;
     }
   | { kind: "curve"; curve: Curve; title: string; note: string; y: number; height: number }
+  | { kind: "note"; title: string; note: string; y: number; height: number }
   | { kind: "busy"; device: number; tracks: Track[]; title: string; note: string; y: number; height: number };
 
 export type TrackRow = Extract<Row, { kind: "track" }>;
@@ -34,6 +35,8 @@ export type RowOptions = {
   pythonLanes: (track: number) => number;
   /** Curves below their device; those without one below the first group of devices, else of threads. */
   curves: Curve[];
+  /** Counters that have no curve, because there are too many. */
+  countersLeftOut: number;
   deviceName: (device: number) => string;
 };
 
@@ -100,6 +103,10 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
       });
     }
     if (group.device !== null || (devices.length === 0 && group === found[0])) addCurves(group.device);
+  }
+  if (options.countersLeftOut > 0) {
+    const title = `${options.countersLeftOut} more counters`;
+    add({ kind: "note", title, note: "not drawn; SQL has all of them", y: 0, height: BUSY_PX });
   }
   return { rows, height: y };
 }

@@ -189,8 +189,10 @@ fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) 
 fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<ReportTable>, AnalysisError> {
     let named = ReportColumn::named;
     let several = asking.sources.len() > 1;
+    let has_windows = asking.sources.iter().any(|source| source.id.window != asking.sources[0].id.window);
     let columns = vec![
         named("rank").look(if several { Look::Value } else { Look::Hidden }),
+        named("window").look(if has_windows { Look::Value } else { Look::Hidden }),
         named("device").label("GPU").unit(Unit::Id),
         named("gpu_utilization_ratio").label("utilisation"),
         named("gpu_busy_ratio").label("with copies").from_width(100),
@@ -220,6 +222,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
             let figure = |name: &str| number(figures.get(name));
             rows.push(vec![
                 Cell::Int(source.id.rank.into()),
+                Cell::Int(source.id.window.into()),
                 Cell::Text(device.clone()),
                 figure("gpu_utilization_ratio"),
                 figure("gpu_busy_ratio"),

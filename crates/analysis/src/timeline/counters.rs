@@ -1,7 +1,9 @@
 //! The curves along a timeline: memory in use, launches that wait for a device, and the counters of the trace.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value as Json;
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::{COUNTERS, LAUNCHES, MEMORY_EVENTS};
 use stepscope_model::{SourceId, SourceRecord, TimelineCurve, TimelineCurves, Unit};
@@ -14,8 +16,8 @@ use crate::workspace::Workspace;
 
 /// Stretches that a curve is kept in; of each stay at most four points.
 const KEPT_COLUMNS: u32 = 1 << 16;
-/// Counters that are drawn at most.
-const MOST_COUNTERS: usize = 16;
+/// Counters that are drawn at most: enough for everything that is read of a machine with eight GPUs.
+const MOST_COUNTERS: usize = 64;
 
 /// Which part of the curves.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +32,7 @@ pub struct CurveRange {
 
 /// The curves of the recording that was asked for last: to know them takes a walk over all changes.
 #[derive(Debug, Default)]
-pub(crate) struct CurveCache(Mutex<Option<(SourceId, Arc<Vec<TimelineCurve>>)>>);
+pub(crate) struct CurveCache(Mutex<Option<(SourceId, Arc<TimelineCurves>)>>);
 
 impl Workspace {
     /// The curves of a recording. Where more changes than a screen can show, of each pixel stay the first, the lowest,
@@ -54,14 +56,10 @@ impl Workspace {
             points: cut(&curve.points, range),
             ..*curve
         };
-        Ok(TimelineCurves { curves: whole.iter().map(part).collect() })
+        Ok(TimelineCurves { curves: whole.curves.iter().map(part).collect(), ..*whole })
     }
 
-    fn whole_curves(
-        &self,
-        source: &SourceRecord,
-        cancel: &CancelFlag,
-    ) -> Result<Arc<Vec<TimelineCurve>>, AnalysisError> {
+    fn whole_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<TimelineCurves>, AnalysisError> {
         let known = || self.curve_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, curves)) = known().as_ref()
             && *id == source.id
@@ -76,8 +74,18 @@ impl Workspace {
         if has(LAUNCHES.name) {
             curves.extend(self.queue_curves(source, cancel)?);
         }
+        let mut counters_left_out = 0;
         if has(COUNTERS.name) {
-            curves.extend(self.counter_curves(source, cancel)?);
+            let mut counters = self.counter_curves(source, cancel)?;
+            if counters.len() > MOST_COUNTERS {
+                counters_left_out = counters.len() - MOST_COUNTERS;
+                // Those that never change say least.
+                counters.sort_by_key(|curve| {
+                    curve.points.iter().all(|(_, value)| value.total_cmp(&curve.points[0].1).is_eq())
+                });
+                counters.truncate(MOST_COUNTERS);
+            }
+            curves.extend(counters);
         }
         let zero = zero_of(source);
         let end = source.last_event_ns.map_or(0, |last| last - zero) + 1;
@@ -86,7 +94,7 @@ impl Workspace {
             curve.points.iter_mut().for_each(|(time, _)| *time -= zero);
             curve.points = cut(&curve.points, CurveRange { from_ns: 0, to_ns: end, width: KEPT_COLUMNS });
         }
-        let curves = Arc::new(curves);
+        let curves = Arc::new(TimelineCurves { curves, counters_left_out });
         *known() = Some((source.id, Arc::clone(&curves)));
         Ok(curves)
     }
@@ -149,37 +157,67 @@ impl Workspace {
         Ok(curves)
     }
 
-    /// Counters as the trace names them.
+    /// Counters as the trace names them; an event may tell several values.
     fn counter_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
         let frame = Frame::new(self.ask(
             &format!(
-                "SELECT coalesce(name, '') AS name, coalesce(series, '') AS series, track_id, ts_ns, value FROM counters
-                 WHERE {} AND value IS NOT NULL ORDER BY name, series, track_id, ts_ns, position",
+                "SELECT name, series, track_id, ts_ns, value, args FROM counters
+                 WHERE {} AND coalesce(args, series) IS NOT NULL ORDER BY ts_ns, position",
                 condition(source)
             ),
             cancel,
         )?);
-        let (tracks, times) = (frame.required_i64("track_id")?, frame.required_i64("ts_ns")?);
-        let values = frame.f64("value")?;
-        let names = frame.text("name")?.into_iter().zip(frame.text("series")?).zip(tracks);
-        let keys: Vec<(String, String, i64)> = names
-            .map(|((name, series), track)| (name.unwrap_or_default(), series.unwrap_or_default(), track))
-            .collect();
-        let curve = |rows: std::ops::Range<usize>| {
-            let (name, series, _) = &keys[rows.start];
-            let place = if series == name { String::new() } else { series.clone() };
-            TimelineCurve {
-                kind: "counter".to_owned(),
-                name: if name.is_empty() { series.clone() } else { name.clone() },
-                place,
-                device: None,
-                unit: Unit::of_name(name),
-                most: 0.0,
-                points: rows.filter_map(|row| Some((times[row], values[row]?))).collect(),
+        let (names, series, args) = (frame.text("name")?, frame.text("series")?, frame.text("args")?);
+        let (tracks, times, values) =
+            (frame.required_i64("track_id")?, frame.required_i64("ts_ns")?, frame.f64("value")?);
+        let mut by_place: BTreeMap<(String, String, i64), Vec<(i64, f64)>> = BTreeMap::new();
+        for (row, name) in names.into_iter().enumerate() {
+            let name = name.unwrap_or_default();
+            let told = series[row].clone().zip(values[row]).into_iter();
+            let several = args[row].as_deref().map(numbers_of).unwrap_or_default();
+            for (series, value) in told.chain(several) {
+                by_place.entry((name.clone(), series, tracks[row])).or_default().push((times[row], value));
             }
-        };
-        Ok(runs(&keys).take(MOST_COUNTERS).map(curve).collect())
+        }
+        let processes = self.processes(source, cancel)?;
+        let places: Vec<_> = by_place.into_iter().collect();
+        let mut curves = Vec::new();
+        for same_name in places.chunk_by(|(a, _), (b, _)| a.0 == b.0) {
+            let (name, first_series, first_track) = &same_name[0].0;
+            let has_several_series = same_name.iter().any(|(place, _)| place.1 != *first_series);
+            let has_several_tracks = same_name.iter().any(|(place, _)| place.2 != *first_track);
+            for ((_, series, track), points) in same_name {
+                let process = processes.get(track).filter(|_| has_several_tracks);
+                let series_of = has_several_series.then(|| series.clone());
+                let place: Vec<String> =
+                    series_of.into_iter().chain(process.map(|process| format!("process {process}"))).collect();
+                curves.push(TimelineCurve {
+                    kind: "counter".to_owned(),
+                    name: if name.is_empty() { series.clone() } else { name.clone() },
+                    place: place.join(", "),
+                    device: None,
+                    unit: Unit::of_name(name),
+                    most: 0.0,
+                    points: points.clone(),
+                });
+            }
+        }
+        Ok(curves)
     }
+
+    /// The process of each track.
+    fn processes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<HashMap<i64, String>, AnalysisError> {
+        let statement = format!("SELECT track_id, process FROM tracks WHERE {}", condition(source));
+        let frame = Frame::new(self.ask(&statement, cancel)?);
+        let tracks = frame.required_i64("track_id")?.into_iter().zip(frame.text("process")?);
+        Ok(tracks.filter_map(|(track, process)| Some((track, process?))).collect())
+    }
+}
+
+/// The numbers of a JSON object, by name.
+fn numbers_of(args: &str) -> Vec<(String, f64)> {
+    let args: serde_json::Map<String, Json> = serde_json::from_str(args).unwrap_or_default();
+    args.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect()
 }
 
 /// The stretches of equal neighbours.

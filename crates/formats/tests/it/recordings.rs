@@ -73,6 +73,10 @@ fn frames() -> [Vec<u8>; 4] {
                 Track { id: 0, thread: 81, task: 2, name: "" },
                 Spans { track: 0, base_ns: 500 },
                 Span { name: 1, start_after_ns: 1, dur_ns: 1, samples: None },
+                Series { id: 0, text: "process_rss_bytes" },
+                Reading { series: 0, at_ns: 600, value: 9.0 },
+                Series { id: 1, text: "cpu_percent" },
+                Reading { series: 1, at_ns: 700, value: 2.0 },
             ],
         ),
         frame(
@@ -100,6 +104,9 @@ const LINES: [&[&str]; 4] = [
         "M process_name - - 8 - name=worker",
         "M thread_name - - 8 81 task 2 name=task 2",
         "X load 0.501 0.001 8 81 task 2",
+        "C process_rss_bytes 0.600 - 8 - value=9",
+        // Of the machine, which the first process speaks for.
+        "C cpu_percent 0.700 - 7 - value=2",
     ],
     &["C cpu_percent 2000.000 - 7 - value=12.5", "X step 3000.000 0.010 7 71"],
     &["not_recorded: 5 regions"],

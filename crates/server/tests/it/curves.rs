@@ -46,3 +46,34 @@ fn memory_and_counters_are_curves() {
     );
     assert_eq!((&found[0]["place"], &found[0]["unit"]), (&json!("cpu"), &json!("bytes")));
 }
+
+#[test]
+fn curves_of_one_name_say_where_they_are_from() {
+    let counter = |name: &str, process: u32, ts: u32, args: &str| {
+        format!(r#"{{"ph":"C","name":"{name}","pid":{process},"ts":{ts},"args":{{{args}}}}}"#)
+    };
+    let trace = TraceBuilder::new()
+        .op("f", 1, "0", "100")
+        .event(&counter("alone", 5, 10, r#""value":1"#))
+        .event(&counter("series", 5, 10, r#""read":1,"written":2"#))
+        .event(&counter("rss", 5, 10, r#""value":1"#))
+        .event(&counter("rss", 6, 10, r#""value":2"#));
+    let places: Vec<_> = curves(&trace.finish(), "").iter().map(|curve| curve["place"].clone()).collect();
+    assert_eq!(places, ["", "process 5", "process 6", "read", "written"]);
+}
+
+#[test]
+fn counters_that_are_too_many_are_counted_and_the_dull_ones_go_first() {
+    let mut trace = TraceBuilder::new().op("f", 1, "0", "100");
+    for number in 0..70 {
+        for ts in [10, 20] {
+            let value = if number < 10 { 1 } else { ts };
+            trace = trace
+                .event(&format!(r#"{{"ph":"C","name":"c{number:02}","pid":0,"ts":{ts},"args":{{"value":{value}}}}}"#));
+        }
+    }
+    let answer = Inside::new(&trace.finish()).json("/api/runs/job/timeline/counters?rank=0&window=0");
+    let drawn = answer["curves"].as_array().unwrap();
+    assert_eq!((drawn.len(), &answer["counters_left_out"]), (64, &json!(6)));
+    assert_eq!((&drawn[0]["name"], &drawn[63]["name"]), (&json!("c10"), &json!("c03")));
+}
