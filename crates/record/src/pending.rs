@@ -1,6 +1,7 @@
 //! Records on their way to a segment: the payload of the next frame, and what the reader has been told already.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use stepscope_model::segment::{MAX_PAYLOAD_BYTES, SegmentRecord, put_process_id};
@@ -144,7 +145,10 @@ impl Pending {
 
 fn process_name() -> String {
     let arguments: Vec<String> = std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
-    arguments.join(" ")
+    let Some((program, arguments)) = arguments.split_first() else { return String::new() };
+    // Where the program lies tells little, and takes the room of what does.
+    let program = Path::new(program).file_name().map_or(program.as_str().into(), |name| name.to_string_lossy());
+    [program.as_ref()].into_iter().chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
 /// A text that is not longer than one may be.

@@ -22,7 +22,7 @@ export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Ele
               <Match when={row.kind === "busy" || row.kind === "curve" || row.kind === "note"}>
                 <span class="pin" />
                 <span class="words">
-                  <span>{row.title}</span>
+                  <span title={row.title}>{row.title}</span>
                   <span class="faint">{row.note}</span>
                 </span>
                 <Show when={row.kind !== "note"}>
@@ -44,7 +44,7 @@ function GroupHead(props: { row: Extract<Row, { kind: "group" }>; actions: Heade
   return (
     <button class="fold" aria-expanded={!props.row.isFolded} onClick={() => props.actions.toggleFold(props.row.key)}>
       <Icon name={props.row.isFolded ? "right" : "down"} size={12} />
-      <b>{props.row.title}</b>
+      <b title={props.row.title}>{props.row.title}</b>
       <span class="faint">{props.row.note}</span>
     </button>
   );

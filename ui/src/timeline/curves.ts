@@ -1,7 +1,6 @@
 // Curves below the streams of a device: memory, launches that wait, counters of the trace.
-import { sentenceCase } from "../format/names";
-import { figureText } from "../format/number";
 import type { TimelineCurve } from "../server/types";
+import { counterWords } from "./counter_names";
 import type { Range } from "./view";
 
 /** Times are from the first step; each value holds until the next. The range is what was asked for. */
@@ -9,6 +8,7 @@ export type Curve = Range & {
   key: string;
   title: string;
   note: string;
+  isCounter: boolean;
   device: number | null;
   most: number;
   axis: string;
@@ -25,11 +25,11 @@ export function shownCurves(all: TimelineCurve[], zero: number, range: Range): C
     .map((curve) => ({
       ...range,
       key: [curve.kind, curve.name, curve.place, curve.device].join("|"),
-      title: sentenceCase(curve.name),
+      ...counterWords(curve.name, curve.unit, curve.most),
       note: curve.place,
+      isCounter: curve.kind === "counter",
       device: curve.device,
       most: curve.most,
-      axis: figureText(curve.unit, curve.most),
       times: Float64Array.from(curve.points, ([time]) => time - zero),
       values: Float64Array.from(curve.points, ([, value]) => value),
     }));

@@ -53,8 +53,15 @@ test("hosts, then devices, then what is quiet", () => {
   ]);
 });
 
-test("counters without a curve are told at the end", () => {
-  expect(words({ countersLeftOut: 3 }).at(-1)).toEqual("3 more counters");
+test("counters come last, with how many have no curve", () => {
+  const curve = { title: "CPU", note: "", isCounter: true } as never;
+  expect(words({ curves: [curve] as never, countersLeftOut: 3 }).slice(-3)).toEqual(["Counters", "CPU", "3 more counters"]);
+  expect(words({ curves: [curve] as never, toggled: new Set(["counters"]) }).at(-1)).toEqual("Counters");
+});
+
+test("a track without spans is left out", () => {
+  const tracks = [track(0, "thread", 0, 1), track(1, "thread", 5, 1)];
+  expect(layOut({ ...outline, tracks }, options).rows.map((row) => row.title)).toEqual(["python (1)", "thread 1"]);
 });
 
 test("folds and pins move rows", () => {

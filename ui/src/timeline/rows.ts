@@ -33,13 +33,14 @@ export type RowOptions = {
   laneHeight: number;
   /** Lanes of Python frames above the operators of a track; they wait for the track to be unfolded. */
   pythonLanes: (track: number) => number;
-  /** Curves below their device; those without one below the first group of devices, else of threads. */
+  /** Counters have a group of their own; other curves are below their device, or the first group that there is. */
   curves: Curve[];
   /** Counters that have no curve, because there are too many. */
   countersLeftOut: number;
   deviceName: (device: number) => string;
 };
 
+const COUNTERS_KEY = "counters";
 const GROUP_PX = 25;
 const BUSY_PX = 42;
 const PADDING_PX = 4;
@@ -72,9 +73,10 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
   const found = groups(outline);
   const devices = found.flatMap((group) => (group.device === null ? [] : [group.device]));
   const homeOf = (curve: Curve) => (devices.includes(curve.device ?? -1) ? curve.device : (devices[0] ?? null));
+  const addCurve = (curve: Curve) =>
+    add({ kind: "curve", curve, title: curve.title, note: curve.note, y: 0, height: BUSY_PX });
   const addCurves = (device: number | null) => {
-    for (const curve of options.curves.filter((curve) => homeOf(curve) === device))
-      add({ kind: "curve", curve, title: curve.title, note: curve.note, y: 0, height: BUSY_PX });
+    for (const curve of options.curves.filter((curve) => !curve.isCounter && homeOf(curve) === device)) addCurve(curve);
   };
   for (const group of found) {
     const folded = weightOf(group) < busiest * QUIET_SHARE !== options.toggled.has(group.key);
@@ -104,9 +106,15 @@ export function layOut(outline: TimelineOutline, options: RowOptions): { rows: R
     }
     if (group.device !== null || (devices.length === 0 && group === found[0])) addCurves(group.device);
   }
-  if (options.countersLeftOut > 0) {
-    const title = `${options.countersLeftOut} more counters`;
-    add({ kind: "note", title, note: "not drawn; SQL has all of them", y: 0, height: BUSY_PX });
+  const counters = options.curves.filter((curve) => curve.isCounter);
+  if (counters.length > 0) {
+    const isFolded = options.toggled.has(COUNTERS_KEY);
+    add({ kind: "group", key: COUNTERS_KEY, title: "Counters", note: "", isFolded, y: 0, height: GROUP_PX });
+    if (!isFolded) counters.forEach(addCurve);
+    if (!isFolded && options.countersLeftOut > 0) {
+      const title = `${options.countersLeftOut} more counters`;
+      add({ kind: "note", title, note: "not drawn; SQL has all of them", y: 0, height: BUSY_PX });
+    }
   }
   return { rows, height: y };
 }
@@ -115,7 +123,9 @@ type Group = { key: string; title: string; device: number | null; tracks: Track[
 
 function groups(outline: TimelineOutline): Group[] {
   const found = new Map<string, Group>();
-  for (const track of outline.tracks) {
+  // Tracks without spans hold counters at most.
+  const isEmpty = outline.tracks.every((track) => track.spans === 0);
+  for (const track of outline.tracks.filter((track) => track.spans > 0 || isEmpty)) {
     const device = track.kind === "stream" ? (track.device ?? 0) : null;
     const key = device === null ? `h:${track.process}` : `d:${device}`;
     const title = device === null ? track.process || "process" : `GPU ${device}`;
