@@ -17,6 +17,7 @@ import stepscope as ss
 from stepscope import _native
 from stepscope.errors import RegionError, UsageError
 from stepscope.performance import Metrics, Unmeasured, known
+from stepscope.performance.comparison import Comparison
 
 
 @pytest.fixture
@@ -271,6 +272,11 @@ def test_regions_side_by_side(profiler: ss.PerformanceProfiler) -> None:
         comparison.ratio("sloow")
     with ss.PerformanceProfiler() as empty:
         assert "no region has closed" in str(empty.compare())
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    grown = Comparison({"flat": {"growth_mb": -0.04}, "more": {"growth_mb": 0.06}, "less": {"growth_mb": -1.0}})
+    assert [line.split()[1] for line in str(grown).splitlines()[1:]] == ["0.0", "+0.1", "-1.0"]
 
 
 def test_runs_side_by_side(profiler: ss.PerformanceProfiler, tmp_path: Path) -> None:

@@ -124,7 +124,11 @@ class Comparison:
 
 
 def _cell(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+    if value is None:
+        return "–"
+    text = format(value, form)
+    # What rounds to nothing has no sign.
+    return text if text.strip("+-0.") else text.lstrip("+-")
 
 
 def _html_row(tag: str, cells: Iterable[str]) -> str:
