@@ -1,8 +1,9 @@
-//! The collectives of a rank: what each communication kernel transfers, and for which group (metrics, section 14).
+//! The collectives of a rank: what each of them transfers, and for which group (metrics, section 14).
 //!
 //! What a kernel does not say itself, the spans around its launch may say. Kernels and those spans meet in the order of
 //! the spans that issued the launches; then the kernels are put into the order of the launches and counted.
 
+mod host;
 mod kind;
 
 pub use self::kind::bus_factor;
@@ -18,7 +19,9 @@ use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, UNKNOWN_DTY
 use stepscope_model::tables::COLLECTIVES;
 use stepscope_store::{SourceWriter, layout};
 
+use self::host::HostCollectives;
 use crate::error::IngestError;
+use crate::header::ProcessGroup;
 use crate::link::{LinkRow, Links};
 use crate::names::NameFacts;
 use crate::record::{CellValue, SpanId, TrackId};
@@ -50,7 +53,7 @@ struct Speaking {
     input_types: Option<String>,
 }
 
-/// A communication kernel.
+/// A communication kernel, or a span on the host in its place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Kernel {
     name: String,
@@ -102,12 +105,20 @@ pub(crate) struct Collectives {
     around: Vec<(u32, Speaking)>,
     track: TrackId,
     met: Sorter<ByOwner>,
+    on_host: HostCollectives,
     scratch: Arc<Scratch>,
 }
 
 impl Collectives {
-    pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
-        Self { around: Vec::new(), track: 0, met: Sorter::new(scratch), scratch: Arc::clone(scratch) }
+    /// `groups` are the process groups of the rank, as the header lists them.
+    pub(crate) fn new(groups: &[ProcessGroup], scratch: &Arc<Scratch>) -> Self {
+        Self {
+            around: Vec::new(),
+            track: 0,
+            met: Sorter::new(scratch),
+            on_host: HostCollectives::new(groups, scratch),
+            scratch: Arc::clone(scratch),
+        }
     }
 
     /// Takes the next host span, in the order of the table.
@@ -115,6 +126,7 @@ impl Collectives {
         &mut self,
         span: &Span<'_>,
         depth: u32,
+        step: Option<u32>,
         is_owner: bool,
         strings: &Strings,
     ) -> Result<(), IngestError> {
@@ -126,6 +138,9 @@ impl Collectives {
             self.around.pop();
         }
         let head = &span.record.head;
+        if head.facts.has(NameFacts::HOST_COLLECTIVE) || head.facts.has(NameFacts::COLLECTIVE_CALL) {
+            self.on_host.push(span, step, strings)?;
+        }
         if head.names_collective || head.facts.has(NameFacts::COMMUNICATION_OWNER) {
             let speaking = speaking(span, strings);
             if speaking.metadata.is_some() || kind::is_backend_call(&speaking.name) {
@@ -183,17 +198,18 @@ impl Collectives {
             let time = kernel.launch_ns.unwrap_or(kernel.start_ns);
             in_order.push_with(ByLaunch { time, position: kernel.position }, |out| write_json(&collective, out))?;
         }
+        self.on_host.finish(&mut in_order)?;
         let in_order = in_order.finish()?;
         let mut reader = in_order.reader()?;
-        let mut launched: HashMap<Option<String>, i64> = HashMap::new();
+        let mut launched: HashMap<(Option<String>, bool), i64> = HashMap::new();
         // Groups may share a partition.
         let mut partitions: BTreeMap<u32, Rows<'_>> = BTreeMap::new();
         while let Some((_, bytes)) = reader.next()? {
             let Ok(collective) = serde_json::from_slice::<Collective>(bytes) else { continue };
             let group = collective.process_group();
             let partition = layout::collectives_partition(group.unwrap_or_default());
-            let launched = launched.entry(group.map(str::to_owned)).or_default();
-            let ordinal = collective.kernel.launch_ns.map(|_| *launched);
+            let launched = launched.entry((group.map(str::to_owned), collective.is_host)).or_default();
+            let ordinal = collective.can_be_matched.then_some(*launched);
             *launched += i64::from(ordinal.is_some());
             let rows = match partitions.entry(partition) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -219,6 +235,9 @@ struct Collective {
     /// Bytes, or why they are not known.
     volume: Result<i64, String>,
     volume_from: String,
+    is_host: bool,
+    /// Whether its place among the others is the same on all ranks.
+    can_be_matched: bool,
 }
 
 impl Collective {
@@ -231,7 +250,7 @@ impl Collective {
         let text = |figure: fn(&Metadata) -> Option<&str>| metadata.as_ref().and_then(figure);
         let ranks = text(|metadata| metadata.process_group_ranks.as_deref());
         rows.new_text(self.process_group())
-            .i64(layout::process_group_id(self.process_group(), ranks))
+            .i64(layout::process_group_id(self.process_group(), ranks, self.is_host))
             .i64(ordinal)
             .i64(kernel.seq)
             .i32(kernel.step.map(|step| step as i32))
@@ -251,6 +270,7 @@ impl Collective {
             .new_text(self.volume.as_ref().ok().map(|_| self.volume_from.as_str()))
             .new_text(self.volume.as_ref().err().map(String::as_str))
             .new_text(self.named_by.as_str())
+            .bool(self.is_host)
             .end_row()
     }
 }
@@ -275,6 +295,8 @@ fn describe(kernel: Kernel, around: &[Speaking]) -> Collective {
         volume,
         volume_from: volume_from.to_owned(),
         metadata,
+        is_host: false,
+        can_be_matched: kernel.launch_ns.is_some(),
         kernel,
     }
 }

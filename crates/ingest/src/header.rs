@@ -14,8 +14,19 @@ pub(crate) struct Header {
     pub rank: Json,
     pub world_size: Json,
     pub devices: Option<Vec<Device>>,
+    /// Process groups that the rank belongs to.
+    pub process_groups: Vec<ProcessGroup>,
     /// Samples of steps, by the number in the name of their mark.
     pub samples: BTreeMap<u64, i64>,
+}
+
+/// A process group of the rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProcessGroup {
+    pub name: Option<String>,
+    /// Backends by device, as `cpu:gloo,cuda:nccl`.
+    pub backends: String,
+    pub ranks: Option<Vec<i64>>,
 }
 
 impl Header {
@@ -31,6 +42,8 @@ impl Header {
                 let info = json(value);
                 self.rank = info.get("rank").cloned().unwrap_or(Json::Null);
                 self.world_size = info.get("world_size").cloned().unwrap_or(Json::Null);
+                let groups = info.get("pg_config").and_then(Json::as_array);
+                self.process_groups = groups.into_iter().flatten().map(process_group).collect();
             }
             "deviceProperties" => {
                 self.devices = json(value)
@@ -58,6 +71,16 @@ impl Header {
 
 fn samples_of_step((step, samples): (&String, &Json)) -> Option<(u64, i64)> {
     Some((step.parse().ok()?, samples.as_i64().filter(|samples| *samples >= 0)?))
+}
+
+fn process_group(item: &Json) -> ProcessGroup {
+    let text = |key: &str| item.get(key).and_then(Json::as_str).map(str::to_owned);
+    let ranks = item.get("ranks").and_then(Json::as_array);
+    ProcessGroup {
+        name: text("pg_name"),
+        backends: text("backend_config").unwrap_or_default(),
+        ranks: ranks.and_then(|ranks| ranks.iter().map(Json::as_i64).collect()),
+    }
 }
 
 fn device(item: &Json) -> Device {

@@ -9,9 +9,12 @@ use crate::strings::TextId;
 /// The names of communication kernels that come with Stepscope (metrics, section 9).
 pub const COMMUNICATION_NAMES: &str = include_str!("communication.txt");
 
+/// Libraries that transfer on the host. Their calls are annotated as `gloo:all_reduce`.
+const HOST_BACKENDS: [&str; 3] = ["gloo:", "mpi:", "ucc:"];
+
 /// What a name says: one bit for the answer of each rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NameFacts(u8);
+pub(crate) struct NameFacts(u16);
 
 impl NameFacts {
     /// An operator with this name is an annotation.
@@ -30,6 +33,10 @@ impl NameFacts {
     pub(crate) const COMMUNICATION_OWNER: Self = Self(1 << 6);
     /// A kernel that moves data between devices.
     pub(crate) const COMMUNICATION_KERNEL: Self = Self(1 << 7);
+    /// A collective that the host does itself: `gloo:…`, `mpi:…`, `ucc:…`.
+    pub(crate) const HOST_COLLECTIVE: Self = Self(1 << 8);
+    /// The call that asks for a collective: `c10d::…`.
+    pub(crate) const COLLECTIVE_CALL: Self = Self(1 << 9);
 
     /// Whether it says `fact`.
     pub(crate) fn has(self, fact: Self) -> bool {
@@ -38,16 +45,16 @@ impl NameFacts {
 }
 
 impl Field for NameFacts {
-    const BYTES: usize = 1;
+    const BYTES: usize = u16::BYTES;
 
     #[inline]
     fn put(self, out: &mut Vec<u8>) {
-        out.push(self.0);
+        self.0.put(out);
     }
 
     #[inline]
     fn take(bytes: &mut &[u8]) -> Self {
-        Self(u8::take(bytes))
+        Self(u16::take(bytes))
     }
 }
 
@@ -111,6 +118,8 @@ impl Names {
                 NameFacts::COMMUNICATION_KERNEL,
                 self.communication.is_match(name) && !self.not_communication.is_match(name),
             ),
+            (NameFacts::HOST_COLLECTIVE, HOST_BACKENDS.iter().any(|backend| name.starts_with(backend))),
+            (NameFacts::COLLECTIVE_CALL, name.starts_with("c10d::")),
         ];
         let bits = answers.iter().filter(|(_, is_so)| *is_so).map(|(fact, _)| fact.0);
         NameFacts(bits.fold(0, |all, bit| all | bit))

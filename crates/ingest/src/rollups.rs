@@ -10,6 +10,7 @@ use crate::breakdown::Breakdown;
 use crate::collectives::Collectives;
 use crate::device_use::DeviceUse;
 use crate::error::IngestError;
+use crate::header::ProcessGroup;
 use crate::kernel_rollup::KernelRollup;
 use crate::launches::{self, Launch};
 use crate::link::LinkRow;
@@ -54,13 +55,14 @@ impl<'s> Rollups<'s> {
         writer: &mut SourceWriter,
         id: SourceId,
         strings: &'s Strings,
+        groups: &[ProcessGroup],
     ) -> Result<Self, IngestError> {
         Ok(Self {
             ops: OpRollup::new(scratch),
             kernels: KernelRollup::new(scratch),
             devices: DeviceUse::new(scratch),
             breakdown: Breakdown::new(scratch),
-            collectives: Collectives::new(scratch),
+            collectives: Collectives::new(groups, scratch),
             launches: Rows::new(&LAUNCHES, writer.table(&LAUNCHES)?, id, strings),
             id,
             strings,
@@ -93,7 +95,7 @@ impl<'s> Rollups<'s> {
                 if let Some(launch) = &derived.launch {
                     launches::write_row(&mut self.launches, span, *step, launch)?;
                 }
-                self.collectives.push_host(span, nested.depth, derived.issued_communication, self.strings)?;
+                self.collectives.push_host(span, nested.depth, *step, derived.issued_communication, self.strings)?;
             }
             None => {}
         }

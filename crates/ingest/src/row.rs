@@ -38,7 +38,7 @@ macro_rules! integer_fields {
     )+};
 }
 
-integer_fields!(u8, u32, u64, i64);
+integer_fields!(u8, u16, u32, u64, i64);
 
 impl Field for f64 {
     const BYTES: usize = u64::BYTES;

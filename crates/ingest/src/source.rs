@@ -191,8 +191,9 @@ impl Recording {
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
-        let rollups =
-            extras.rollups.then(|| Rollups::new(&self.scratch, tables.writer, id, &self.strings)).transpose()?;
+        let groups = &self.header.process_groups;
+        let rollups = || Rollups::new(&self.scratch, tables.writer, id, &self.strings, groups);
+        let rollups = extras.rollups.then(rollups).transpose()?;
         let tiles = || Tiles::new(&self.scratch, tables.writer, id, &self.strings, &self.tracks);
         let tiles = extras.tiles.then(tiles).transpose()?;
         tables.spans(stream, &self.strings, &derivation, rollups, tiles, &mut watch)?;

@@ -126,7 +126,7 @@ fn write_collective(
     let ordinal = Value::Int(collective.ordinal as i64);
     rows.push(&[
         Value::Text(PROCESS_GROUP),
-        Value::Int(layout::process_group_id(Some(PROCESS_GROUP), Some(group_ranks))),
+        Value::Int(layout::process_group_id(Some(PROCESS_GROUP), Some(group_ranks), false)),
         ordinal,
         ordinal,
         Value::Int(step.number.into()),
@@ -147,5 +147,6 @@ fn write_collective(
         Value::Text("metadata"),
         Value::Null,
         Value::Text("kernel"),
+        Value::Bool(false),
     ])
 }

@@ -73,10 +73,12 @@ pub fn collectives_partition(process_group: &str) -> u32 {
     (stable_hash(process_group.as_bytes()) % COLLECTIVE_GROUPS) as u32
 }
 
-/// The number of a process group: the same on every host, from its name and its ranks as recorded.
+/// The number of a process group: the same on every rank, from its name and its ranks as recorded. What it does on the
+/// host has another number than what it does on devices.
 #[must_use]
-pub fn process_group_id(name: Option<&str>, ranks: Option<&str>) -> i64 {
-    let text = format!("{}\0{}", name.unwrap_or_default(), ranks.unwrap_or_default());
+pub fn process_group_id(name: Option<&str>, ranks: Option<&str>, is_host: bool) -> i64 {
+    let place = if is_host { "\0host" } else { "" };
+    let text = format!("{}\0{}{place}", name.unwrap_or_default(), ranks.unwrap_or_default());
     stable_hash(text.as_bytes()).cast_signed()
 }
 

@@ -74,12 +74,15 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let groups = match_ranks(asking)?;
     let waiting = waiting(&groups);
     let kinds = kinds(asking, &groups)?;
-    let on_host = host::table(asking)?;
+    let on_host = host::table(asking, &groups)?;
+    let not_matched = host::unknown_groups(asking)?;
     let mut parts = Vec::new();
-    if kinds.rows.is_empty() {
+    if kinds.rows.is_empty() && waiting.ranks.is_empty() {
         parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::strong(text))));
         parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
         parts.push(Part::Table(ranks_table(&waiting)));
+        parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
+        parts.extend(not_matched);
         let is_left_out = asking.are_sums_left_out();
         let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
         let mut report = Report::new("comms", parts);
@@ -94,12 +97,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     parts.push(Part::Text(head_line(asking, &waiting)));
     parts.extend(sentence(asking, &waiting).map(|text| Part::Text(Text::strong(text))));
     let missing = missing_in(&kinds, "busbw_gb_per_s", &format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"));
-    parts.push(Part::Table(kinds));
+    parts.extend(Some(kinds).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
     if !waiting.ranks.is_empty() {
         parts.push(Part::Table(ranks_table(&waiting)));
     }
     parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
+    parts.extend(not_matched);
     let mut report = Report::new("comms", parts);
     report.data.push(("metrics", metrics(asking, &groups)));
     report.missing.extend(missing);
@@ -177,7 +181,7 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
            sum(message_bytes) AS moved, sum(dur_ns) FILTER (WHERE message_bytes IS NOT NULL) AS moved_ns,
            count(*) - count(message_bytes) AS bytes_missing,
            CASE WHEN count(DISTINCT coalesce(group_size, -1)) = 1 THEN min(group_size) END AS group_size
-         FROM collectives WHERE {{events}} GROUP BY ALL ORDER BY dur_ns DESC, collective, process_group"
+         FROM collectives WHERE {{events}} AND NOT is_host GROUP BY ALL ORDER BY dur_ns DESC, collective, process_group"
     ))?;
     let (collectives, group_names) = (rows.text("collective")?, rows.text("process_group")?);
     let (events, ranks, durations) =
@@ -187,7 +191,7 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
     let mut cells = Vec::with_capacity(rows.rows());
     for (row, name) in collectives.into_iter().enumerate() {
         let name = name.unwrap_or_default();
-        let of_kind = |group: &&Group| !by_group || group.name == group_names[row];
+        let of_kind = |group: &&Group| !group.is_host && (!by_group || group.name == group_names[row]);
         // Per kind and matched: the transfer is what the last to arrive needs.
         let transfers: Option<(i64, i64)> = groups.iter().filter(of_kind).try_fold((0, 0), |sum, group| {
             let Outcome::Matched(matched) = &group.outcome else { return None };
@@ -305,11 +309,11 @@ fn unmatched(groups: &[Group]) -> Vec<String> {
     lines
 }
 
-/// The member `metrics` of JSON, as the reference prints it.
+/// The member `metrics` of JSON, as the reference prints it: collectives of devices alone.
 fn metrics(asking: &Asking<'_>, groups: &[Group]) -> Json {
     let ranks = asking.ranks();
     let mut members = Map::new();
-    for group in groups {
+    for group in groups.iter().filter(|group| !group.is_host) {
         let name = group.key();
         let value = match &group.outcome {
             Outcome::Matched(matched) => {

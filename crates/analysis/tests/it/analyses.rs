@@ -3,6 +3,7 @@
 mod comms;
 mod findings;
 mod functions;
+mod host_comms;
 mod kernels;
 mod launches;
 mod memory;

@@ -19,6 +19,9 @@ const NAMES: [(&str, &str); 12] = [
     ("barrier", "barrier"),
 ];
 
+/// How many kinds there are, with that of names that say nothing.
+pub(super) const KINDS: usize = NAMES.len() + 1;
+
 /// Libraries whose calls are annotated as `nccl:all_reduce`.
 const BACKENDS: [&str; 3] = ["nccl:", "xccl:", "hccl:"];
 
@@ -26,6 +29,12 @@ const BACKENDS: [&str; 3] = ["nccl:", "xccl:", "hccl:"];
 pub(super) fn collective(name: &str) -> Option<&'static str> {
     let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     NAMES.into_iter().find(|(part, _)| letters.contains(part)).map(|(_, collective)| collective)
+}
+
+/// The place of a name's collective among the kinds.
+pub(super) fn place(name: &str) -> usize {
+    let found = collective(name);
+    NAMES.iter().position(|(_, collective)| Some(*collective) == found).unwrap_or(NAMES.len())
 }
 
 /// Whether a span is the call of a library that transfers on the device.
@@ -56,6 +65,12 @@ pub(super) fn element_bytes(dtype: &str) -> Option<i64> {
         | "float8_e5m2" | "float8_e4m3fnuz" | "float8_e5m2fnuz" => Some(1),
         _ => None,
     }
+}
+
+/// The first type of a call that is one of elements, from its types as a JSON list.
+pub(super) fn first_dtype(input_types: &str) -> Option<String> {
+    let types: Vec<String> = serde_json::from_str(input_types).ok()?;
+    types.into_iter().find(|dtype| element_bytes(dtype).is_some())
 }
 
 /// Bytes of all tensors of a call, from its shapes and types as JSON lists. None if any part is not known.

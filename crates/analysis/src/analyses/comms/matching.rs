@@ -14,6 +14,8 @@ pub(super) struct Group {
     pub name: Option<String>,
     /// Ranks as recorded, where several groups have the same name.
     members: Option<String>,
+    /// Whether the host transfers, as with gloo.
+    pub is_host: bool,
     /// How many collectives its ranks have at most.
     pub collectives: i64,
     pub outcome: Outcome,
@@ -42,7 +44,7 @@ pub(super) enum Outcome {
 pub(super) struct Matched {
     pub collectives: i64,
     pub transfer_ns: i64,
-    /// By kind of collective: transfer and count.
+    /// By kind of collective, or by the name of the span on the host: transfer and count.
     pub transfer_by_kind: BTreeMap<String, (i64, i64)>,
     /// By rank.
     pub ranks: Vec<RankWait>,
@@ -64,9 +66,9 @@ const CLOCK_ROWS: i64 = 1_000_000;
 
 const LAUNCHED: &str = "
     SELECT group_id, rank, \"window\", ordinal, dur_ns, start_ns
-    FROM collectives WHERE {events} AND launch_ns IS NOT NULL";
+    FROM collectives WHERE {events} AND ordinal IS NOT NULL";
 
-/// Matches every group. Collectives that were launched before the recording are left out.
+/// Matches every group. Collectives without an ordinal are left out, as those launched before the recording.
 pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisError> {
     let mut found: BTreeMap<i64, Found> = BTreeMap::new();
     read_ranks(asking, &mut found)?;
@@ -75,34 +77,44 @@ pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisErr
     }
     let names = read_names(asking)?;
     let name_of = |id: &i64| names.get(id).cloned().unwrap_or_default();
-    let is_shared = |name: &Option<String>| names.values().filter(|(other, _)| other == name).count() > 1;
+    let is_shared = |name: &Option<String>, is_host: bool| {
+        names.values().filter(|other| (&other.text, other.is_host) == (name, is_host)).count() > 1
+    };
     let mut groups: Vec<Group> = found
         .into_iter()
         .map(|(id, found)| {
-            let (name, members) = name_of(&id);
+            let Name { text, ranks, is_host } = name_of(&id);
             Group {
-                members: members.filter(|_| is_shared(&name)),
-                name,
+                members: ranks.filter(|_| is_shared(&text, is_host)),
+                name: text,
+                is_host,
                 collectives: found.by_rank.values().map(|rank| rank.collectives).max().unwrap_or(0),
                 outcome: found.outcome(),
             }
         })
         .collect();
-    groups.sort_by(|a, b| (&a.name, &a.members).cmp(&(&b.name, &b.members)));
+    groups.sort_by(|a, b| (a.is_host, &a.name, &a.members).cmp(&(b.is_host, &b.name, &b.members)));
     Ok(groups)
 }
 
-/// The name of a group and its ranks, as recorded.
-type Name = (Option<String>, Option<String>);
+/// What a group is called.
+#[derive(Clone, Default)]
+struct Name {
+    text: Option<String>,
+    /// As recorded.
+    ranks: Option<String>,
+    is_host: bool,
+}
 
 /// The name and the ranks of each group. Asked of one rank's rows of each: lists of ranks are long.
 fn read_names(asking: &Asking<'_>) -> Result<BTreeMap<i64, Name>, AnalysisError> {
     let rows = asking.query(
-        "SELECT group_id, min(process_group) AS name, min(process_group_ranks) AS ranks
+        "SELECT group_id, min(process_group) AS name, min(process_group_ranks) AS ranks, bool_or(is_host) AS is_host
          FROM collectives WHERE {source} AND ordinal = 0 GROUP BY group_id",
     )?;
-    let named = rows.text("name")?.into_iter().zip(rows.text("ranks")?);
-    Ok(rows.required_i64("group_id")?.into_iter().zip(named).collect())
+    let named = rows.text("name")?.into_iter().zip(rows.text("ranks")?).zip(rows.bool("is_host")?);
+    let name = |((text, ranks), is_host): ((_, _), Option<bool>)| Name { text, ranks, is_host: is_host == Some(true) };
+    Ok(rows.required_i64("group_id")?.into_iter().zip(named.map(name)).collect())
 }
 
 /// What a rank launched in one window of a group.
@@ -181,9 +193,11 @@ fn add_clock_offsets(launched: &HashMap<(i64, i64, i64), Launched>, found: &mut 
 /// One row a collective: the shortest time is the transfer, and whoever has it arrived last.
 fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
     // The rank of the shortest time in one number with it: ranks are below 2^20, and no collective takes two hours.
-    let statement = "SELECT group_id, min(collective) AS collective, max(collective) AS other, count(*) AS ranks,
+    let statement = "SELECT group_id, count(*) AS ranks,
+           min(CASE WHEN is_host THEN kernel ELSE collective END) AS collective,
+           max(CASE WHEN is_host THEN kernel ELSE collective END) AS other,
            sum(dur_ns) AS dur_ns, min(dur_ns) AS transfer_ns, min(least(dur_ns, 8000000000000) * 1048576 + rank) AS last
-         FROM collectives WHERE {events} AND launch_ns IS NOT NULL GROUP BY group_id, \"window\", ordinal";
+         FROM collectives WHERE {events} AND ordinal IS NOT NULL GROUP BY group_id, \"window\", ordinal";
     asking.walk(statement, |rows| {
         let names = rows.text("collective")?.into_iter().zip(rows.text("other")?);
         let (ranks, durations) = (rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);
