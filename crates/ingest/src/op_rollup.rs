@@ -30,6 +30,8 @@ row! {
         flops: Option<i64>,
         outermost_flops: Option<i64>,
         flops_device_ns: i64,
+        flops_host_ns: i64,
+        root_host_ns: i64,
     }
 }
 
@@ -45,6 +47,8 @@ impl Sums for OpSums {
         add_known(&mut self.flops, other.flops);
         add_known(&mut self.outermost_flops, other.outermost_flops);
         self.flops_device_ns = self.flops_device_ns.saturating_add(other.flops_device_ns);
+        self.flops_host_ns = self.flops_host_ns.saturating_add(other.flops_host_ns);
+        self.root_host_ns = self.root_host_ns.saturating_add(other.root_host_ns);
     }
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -121,6 +125,10 @@ impl OpRollup {
         let is_inside_flops = self.open.last().is_some_and(|parent| parent.has_flops);
         let flops = dims.and_then(|dims| self.flops.of(span, dims, strings));
         let has_flops = is_inside_flops || flops.is_some();
+        let outermost_flops = flops.filter(|_| !is_inside_flops);
+        // Autocast calls an operator again inside itself, with other types.
+        let is_counted_above = self.open.iter().any(|open| open.name == name && open.sums.flops.is_some());
+        let dur_ns = span.key.dur();
         if let Some(parent) = self.open.last_mut() {
             parent.child_ops += 1;
             parent.same_child = (parent.name == name).then(|| group.clone());
@@ -129,13 +137,15 @@ impl OpRollup {
             spans: 1,
             calls: 1,
             host_self_ns: self_ns,
-            host_total_ns: if is_outermost { span.key.dur() } else { 0 },
+            host_total_ns: if is_outermost { dur_ns } else { 0 },
             device_events: device.events,
             device_self_ns: device.time_ns,
             device_total_ns: 0,
-            flops,
-            outermost_flops: flops.filter(|_| !is_inside_flops),
+            flops: flops.filter(|_| !is_counted_above),
+            outermost_flops,
             flops_device_ns: if has_flops { device.time_ns } else { 0 },
+            flops_host_ns: if outermost_flops.is_some() { dur_ns } else { 0 },
+            root_host_ns: if self.open.is_empty() { dur_ns } else { 0 },
         };
         self.open.push(Open {
             id: span.id,
@@ -176,6 +186,8 @@ impl OpRollup {
                 .i64(sums.flops)
                 .i64(sums.outermost_flops)
                 .i64(sums.flops_device_ns)
+                .i64(sums.flops_host_ns)
+                .i64(sums.root_host_ns)
                 .end_row()
         })?;
         rows.finish()

@@ -1,4 +1,4 @@
-//! FLOPs of steps from recorded shapes, and how much of the device time they explain (metrics, section 15).
+//! FLOPs of steps from recorded shapes, and how much of the time they explain (metrics, section 15).
 
 use super::Asking;
 use super::step_times::{StepTime, in_complete};
@@ -12,13 +12,17 @@ pub(super) struct FlopCount {
     pub covered_ns: i64,
     /// Device time of all operators, and of work without one.
     pub device_ns: i64,
+    /// Host time of the outermost operators with FLOPs, and of all outermost operators.
+    pub covered_host_ns: i64,
+    pub host_ns: i64,
 }
 
 /// Operators with their device time, parents before children.
 const OPERATORS: &str = "
-    SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, coalesce(device_ns, 0) AS device_ns
+    SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, dur_ns, coalesce(device_ns, 0) AS device_ns
     FROM (
-      SELECT rank, \"window\", span_id, parent_op_id, op_flops(name, input_dims, concrete_inputs) AS flops FROM spans
+      SELECT rank, \"window\", span_id, parent_op_id, dur_ns, op_flops(name, input_dims, concrete_inputs) AS flops
+      FROM spans
       WHERE {events} AND kind = 'op' AND phase = 'X' AND {complete}
     ) AS op
     LEFT JOIN (
@@ -35,14 +39,21 @@ pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<Fl
 
 fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT sum(outermost_flops) AS flops, sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns
+        "SELECT sum(outermost_flops) AS flops, sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns,
+           sum(flops_host_ns) AS covered_host_ns, sum(root_host_ns) AS host_ns
          FROM op_rollup WHERE {{steps}} AND {}",
         in_complete(steps)
     ))?;
     let first = |name: &str| Ok::<_, AnalysisError>(rows.i64(name)?.first().copied().flatten());
     let Some(flops) = first("flops")? else { return Ok(None) };
-    let (covered_ns, device_ns) = (first("covered_ns")?.unwrap_or(0), first("device_ns")?.unwrap_or(0));
-    Ok(Some(FlopCount { flops, covered_ns, device_ns }))
+    let sum = |name: &str| Ok::<_, AnalysisError>(first(name)?.unwrap_or(0));
+    Ok(Some(FlopCount {
+        flops,
+        covered_ns: sum("covered_ns")?,
+        device_ns: sum("device_ns")?,
+        covered_host_ns: sum("covered_host_ns")?,
+        host_ns: sum("host_ns")?,
+    }))
 }
 
 fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
@@ -58,6 +69,7 @@ fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCoun
         let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
         let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
         let (flops, device) = (rows.i64("flops")?, rows.required_i64("device_ns")?);
+        let durations = rows.required_i64("dur_ns")?;
         for row in 0..rows.rows() {
             if source.replace((ranks[row], windows[row])) != Some((ranks[row], windows[row])) {
                 path.clear();
@@ -68,6 +80,8 @@ fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCoun
             let is_inside = path.last().is_some_and(|(_, is_counted)| *is_counted);
             let own = flops[row].filter(|_| !is_inside);
             count.flops += own.unwrap_or(0);
+            count.covered_host_ns += if own.is_some() { durations[row] } else { 0 };
+            count.host_ns += if path.is_empty() { durations[row] } else { 0 };
             let is_counted = is_inside || own.is_some();
             count.covered_ns += if is_counted { device[row] } else { 0 };
             path.push((ids[row], is_counted));

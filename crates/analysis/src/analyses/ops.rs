@@ -52,6 +52,7 @@ pub(super) struct Sums {
     host_memory_bytes: Option<i64>,
     device_memory_bytes: Option<i64>,
     flops: Option<i64>,
+    outermost_flops: Option<i64>,
 }
 
 /// The operators, and the device time that belongs to none.
@@ -70,9 +71,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if has_memory {
         add_memory(asking, &mut operators)?;
     }
-    if is_walk_needed && !asking.groups_by("stack") {
-        add_flops(asking, &mut operators)?;
-    }
     let has_flops = operators.groups.values().any(|sums| sums.flops.is_some());
     Ok(report(asking, operators, has_memory, has_flops))
 }
@@ -84,7 +82,8 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
         "SELECT name, {keys},
            sum(spans) AS spans, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns,
            sum(host_total_ns) AS host_total_ns, sum(device_events) AS device_events,
-           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns, sum(flops) AS flops
+           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns, sum(flops) AS flops,
+           sum(outermost_flops) AS outermost_flops
          FROM op_rollup WHERE {{steps}} GROUP BY ALL"
     ))?;
     let groups = groups(&frame)?;
@@ -93,6 +92,7 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
     let (host_self, host_total) = (column("host_self_ns")?, column("host_total_ns")?);
     let (device_events, device_self) = (column("device_events")?, column("device_self_ns")?);
     let (device_total, flops) = (column("device_total_ns")?, frame.i64("flops")?);
+    let outermost_flops = frame.i64("outermost_flops")?;
     let mut operators = Operators::default();
     for (row, group) in groups.into_iter().enumerate() {
         let Some(group) = group else {
@@ -109,6 +109,7 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
             device_self_ns: device_self[row],
             device_total_ns: device_total[row],
             flops: flops[row],
+            outermost_flops: outermost_flops[row],
             ..Sums::default()
         };
         operators.groups.insert(group, sums);
@@ -167,19 +168,11 @@ fn add_memory(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), Anal
     Ok(())
 }
 
-/// What operators compute, by their own shapes; an operator inside another of the list counts the same work again.
-fn add_flops(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), AnalysisError> {
-    let frame = asking.query(&format!(
-        "SELECT name, {}, sum(flops) AS flops FROM ops_with_flops WHERE {{events}} GROUP BY ALL",
-        keys(asking, "input_dims")
-    ))?;
-    let flops = frame.i64("flops")?;
-    for (row, group) in groups(&frame)?.into_iter().enumerate() {
-        if let Some(sums) = group.and_then(|group| operators.groups.get_mut(&group)) {
-            sums.flops = flops[row];
-        }
+/// Adds a figure that may not be known to a sum of those that are.
+fn add_known(sum: &mut Option<i64>, more: Option<i64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
     }
-    Ok(())
 }
 
 fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops: bool) -> Report {
@@ -214,6 +207,7 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
             int(sums.device_memory_bytes.or(has_memory.then_some(0))),
             int(sums.flops),
             flops_per_s.map_or(Cell::Null, Cell::Float),
+            int(sums.outermost_flops),
             Cell::Int(sums.spans),
             of_device(sums.device_events),
             text(&group.input_shape),
@@ -241,8 +235,12 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
     if !has_memory && !asking.groups_by("stack") {
         missing.extend(all_missing_in(&table, &["host_memory_bytes", "device_memory_bytes"], NO_MEMORY_EVENTS));
     }
-    if !has_flops && !asking.groups_by("stack") {
-        missing.extend(all_missing_in(&table, &["flops", "achieved_flops_per_s"], SHAPES_NOT_RECORDED));
+    if !has_flops {
+        missing.extend(all_missing_in(
+            &table,
+            &["flops", "achieved_flops_per_s", "outermost_flops"],
+            SHAPES_NOT_RECORDED,
+        ));
     }
     Report { missing, ..Report::new("ops", vec![Part::Table(table)]) }
 }
@@ -272,6 +270,7 @@ fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<Repor
             .from_width(140),
         named("flops").unit(stepscope_model::Unit::Flops).look(Look::Hidden),
         named("achieved_flops_per_s").label("achieved").look(Look::Hidden),
+        named("outermost_flops").unit(stepscope_model::Unit::Flops).look(Look::Hidden),
         named("spans").look(Look::Hidden),
         named("device_events").look(Look::Hidden),
         named("input_shape").look(only_if(asking.groups_by("input_shape"), Look::Detail)),

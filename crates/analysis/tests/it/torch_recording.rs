@@ -30,8 +30,10 @@ const RECURSIVE: [&str; 3] = [
 ];
 
 /// Operators that we know the FLOPs of and the profiler does not, and those below or above the one that it puts them to.
-const FLOPS_OF_OURS: [&str; 5] = [
+const FLOPS_OF_OURS: [&str; 7] = [
     "aten::_convolution",
+    "aten::_scaled_dot_product_flash_attention_for_cpu",
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
     "aten::convolution",
     "aten::convolution_backward",
     "aten::linear",

@@ -30,6 +30,10 @@ WHERE kind = 'op' AND phase = 'X' AND input_dims IS NOT NULL
     'aten::scaled_dot_product_attention', 'aten::_scaled_dot_product_flash_attention',
     'aten::_scaled_dot_product_efficient_attention', 'aten::_scaled_dot_product_cudnn_attention',
     'aten::_scaled_dot_product_flash_attention_backward', 'aten::_scaled_dot_product_efficient_attention_backward',
-    'aten::_scaled_dot_product_cudnn_attention_backward'
+    'aten::_scaled_dot_product_cudnn_attention_backward',
+    'aten::_scaled_dot_product_flash_attention_for_cpu',
+    'aten::_scaled_dot_product_flash_attention_for_cpu_backward',
+    'aten::_scaled_dot_product_fused_attention_overrideable',
+    'aten::_scaled_dot_product_fused_attention_overrideable_backward'
   )
   AND op_flops(name, input_dims, concrete_inputs) > 0

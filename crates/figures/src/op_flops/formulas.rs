@@ -9,7 +9,7 @@ use super::inputs::Inputs;
 pub(super) type Formula = fn(&Inputs) -> Option<i64>;
 
 /// The operators whose FLOPs follow from the shapes of their inputs. The view `ops_with_flops` has the same names.
-pub(super) const FORMULAS: [(&str, Formula); 16] = [
+pub(super) const FORMULAS: [(&str, Formula); 20] = [
     ("aten::mm", |inputs| matrix_product(inputs, 0)),
     ("aten::addmm", |inputs| matrix_product(inputs, 1)),
     ("aten::bmm", |inputs| batched_product(inputs, 0)),
@@ -23,9 +23,13 @@ pub(super) const FORMULAS: [(&str, Formula); 16] = [
     ("aten::_scaled_dot_product_flash_attention", attention),
     ("aten::_scaled_dot_product_efficient_attention", attention),
     ("aten::_scaled_dot_product_cudnn_attention", attention),
+    ("aten::_scaled_dot_product_flash_attention_for_cpu", attention),
+    ("aten::_scaled_dot_product_fused_attention_overrideable", attention),
     ("aten::_scaled_dot_product_flash_attention_backward", attention_backward),
     ("aten::_scaled_dot_product_efficient_attention_backward", attention_backward),
     ("aten::_scaled_dot_product_cudnn_attention_backward", attention_backward),
+    ("aten::_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward),
+    ("aten::_scaled_dot_product_fused_attention_overrideable_backward", attention_backward),
 ];
 
 /// The formula of an operator.
@@ -207,11 +211,20 @@ mod tests {
     fn attentions() {
         let forward = "[[2,3,5,8],[2,3,7,8],[2,3,7,4]]";
         // 2 · 3 heads, 5 · 7 scores: 8 for each score, 4 for each product with the values.
-        for operator in ["aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention"] {
+        for operator in [
+            "aten::scaled_dot_product_attention",
+            "aten::_scaled_dot_product_flash_attention",
+            "aten::_scaled_dot_product_flash_attention_for_cpu",
+        ] {
             check(operator, forward, "[]", Some(2 * 6 * 35 * 12));
         }
         let backward = "[[2,3,5,4],[2,3,5,8],[2,3,7,8],[2,3,7,4]]";
-        check("aten::_scaled_dot_product_efficient_attention_backward", backward, "[]", Some(2 * 6 * 35 * 32));
+        for operator in [
+            "aten::_scaled_dot_product_efficient_attention_backward",
+            "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+        ] {
+            check(operator, backward, "[]", Some(2 * 6 * 35 * 32));
+        }
         check("aten::scaled_dot_product_attention", "[[3,5,8],[3,7,8],[3,7,4]]", "[]", None);
     }
 }

@@ -12,7 +12,7 @@ pub static OP_ROLLUP: Table = Table {
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 13] = [
+static COLUMNS: [Column; 15] = [
     Column::optional("step", I32, "Step that the operators start in; null outside the steps."),
     Column::optional("name", Text, "Operator; null for device work that no operator launched."),
     Column::optional("input_dims", Text, "Shapes of the inputs, as a JSON list; null when they were not recorded."),
@@ -31,7 +31,13 @@ static COLUMNS: [Column; 13] = [
         I64,
         "The same with the operators below, of the spans that lie in no other of the name.",
     ),
-    Column::optional("flops", I64, "FLOPs of its calls (metrics, section 15); null where none is known."),
+    Column::optional(
+        "flops",
+        I64,
+        "FLOPs of its calls (metrics, section 15), without those inside a call of its name with FLOPs; null where none is known.",
+    ),
     Column::optional("outermost_flops", I64, "The same without the calls inside a call with FLOPs: these add up."),
     Column::required("flops_device_ns", I64, "Device time of calls with FLOPs, or of calls inside one."),
+    Column::required("flops_host_ns", I64, "Length of the calls whose FLOPs count as outermost."),
+    Column::required("root_host_ns", I64, "Length of the calls that lie in no operator."),
 ];

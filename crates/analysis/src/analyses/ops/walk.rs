@@ -1,6 +1,6 @@
 //! Adds up operators one by one, for what sums by step cannot answer: a stretch of time, or groups by call stack.
 
-use super::{Group, Operators, Sums};
+use super::{Group, Operators, Sums, add_known};
 use crate::analyses::Asking;
 use crate::analyses::stacks::Stacks;
 use crate::error::AnalysisError;
@@ -8,7 +8,7 @@ use crate::error::AnalysisError;
 /// Operators in the order of their starts on each thread, so that a parent comes right before its children.
 const OPERATORS: &str = "
     SELECT op.rank, op.\"window\", span_id, parent_op_id, step, name, input_dims, call_stack, python_parent_id,
-      dur_ns, self_ns, coalesce(events, 0) AS events, coalesce(device_ns, 0) AS device_ns
+      dur_ns, self_ns, op_flops(name, input_dims, concrete_inputs) AS flops, coalesce(events, 0) AS events, coalesce(device_ns, 0) AS device_ns
     FROM (SELECT * FROM spans WHERE {events} AND kind = 'op' AND phase = 'X') AS op
     LEFT JOIN (
       SELECT rank, \"window\", operator_id, count(*) AS events, sum(dur_ns) AS device_ns
@@ -27,6 +27,9 @@ struct Open {
     group: Group,
     is_outermost: bool,
     device_ns: i64,
+    /// FLOPs of the call, and whether they or those of an operator around it are known.
+    flops: Option<i64>,
+    has_flops: bool,
     child_ops: u64,
     same_child: Option<Group>,
 }
@@ -43,6 +46,7 @@ pub(super) fn walk_operators(asking: &Asking<'_>) -> Result<Operators, AnalysisE
         let (recorded, frames) = (frame.text("call_stack")?, frame.i64("python_parent_id")?);
         let (durations, self_times) = (required("dur_ns")?, required("self_ns")?);
         let (events, device) = (required("events")?, required("device_ns")?);
+        let flops = frame.i64("flops")?;
         for row in 0..frame.rows() {
             let source = (ranks[row], windows[row]);
             let stack =
@@ -55,7 +59,7 @@ pub(super) fn walk_operators(asking: &Asking<'_>) -> Result<Operators, AnalysisE
                 stack,
             };
             walk.enter(source, parents[row]);
-            walk.push(ids[row], group, durations[row], self_times[row], (events[row], device[row]));
+            walk.push(ids[row], group, flops[row], durations[row], self_times[row], (events[row], device[row]));
         }
         Ok(())
     })?;
@@ -82,7 +86,17 @@ impl Walk {
         self.end_all_but(parent);
     }
 
-    fn push(&mut self, id: i64, group: Group, dur_ns: i64, self_ns: i64, (events, device_ns): (i64, i64)) {
+    fn push(
+        &mut self,
+        id: i64,
+        group: Group,
+        flops: Option<i64>,
+        dur_ns: i64,
+        self_ns: i64,
+        (events, device_ns): (i64, i64),
+    ) {
+        let is_counted_above = self.open.iter().any(|open| open.group.name == group.name && open.flops.is_some());
+        let is_inside_flops = self.open.last().is_some_and(|parent| parent.has_flops);
         let is_outermost = !self.open.iter().any(|open| open.group.name == group.name);
         if let Some(parent) = self.open.last_mut() {
             parent.child_ops += 1;
@@ -95,7 +109,10 @@ impl Walk {
         sums.host_total_ns += if is_outermost { dur_ns } else { 0 };
         sums.device_events += events;
         sums.device_self_ns += device_ns;
-        self.open.push(Open { id, group, is_outermost, device_ns, child_ops: 0, same_child: None });
+        add_known(&mut sums.flops, flops.filter(|_| !is_counted_above));
+        add_known(&mut sums.outermost_flops, flops.filter(|_| !is_inside_flops));
+        let has_flops = is_inside_flops || flops.is_some();
+        self.open.push(Open { id, group, is_outermost, device_ns, flops, has_flops, child_ops: 0, same_child: None });
     }
 
     /// Ends the operators that do not enclose what comes next.

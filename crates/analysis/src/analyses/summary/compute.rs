@@ -14,6 +14,9 @@ use crate::words;
 /// Below this share of device time with FLOPs, their ratio to the peak says nothing.
 const LEAST_COVERED: f64 = 0.1;
 
+/// What shapes cover a share of.
+const DEVICE_TIME: &str = "device time";
+
 /// A figure, or why it is missing.
 type Figure = Result<f64, String>;
 
@@ -21,8 +24,9 @@ struct Compute {
     step_flops: Figure,
     achieved_flops_per_s: Figure,
     mfu_ratio: Figure,
-    /// Share of device time whose FLOPs are known.
+    /// Share of device time whose FLOPs are known; of the operators' host time where there is no device.
     coverage_ratio: Figure,
+    covers: &'static str,
     /// Of the device, with the type that it is for.
     peak: Option<(f64, &'static str)>,
 }
@@ -46,7 +50,7 @@ pub(super) fn parts(
     if times.is_some() {
         tell("step_flops", "FLOPs", &compute.step_flops);
     }
-    if compute.step_flops.is_ok() && compute.coverage_ratio.is_ok() {
+    if compute.step_flops.is_ok() && compute.covers == DEVICE_TIME {
         tell("mfu_ratio", "MFU", &compute.mfu_ratio);
     }
     let mut parts: Vec<Part> =
@@ -63,8 +67,13 @@ fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Res
     let step_flops = count.flops as f64 / times.count() as f64;
     let achieved = count.flops as f64 / times.total() as f64 * 1e9;
     if count.device_ns == 0 {
-        let on_device = Compute::missing(NO_DEVICE_EVENTS);
-        return Ok(Compute { step_flops: Ok(step_flops), achieved_flops_per_s: Ok(achieved), ..on_device });
+        return Ok(Compute {
+            step_flops: Ok(step_flops),
+            achieved_flops_per_s: Ok(achieved),
+            coverage_ratio: Ok(count.covered_host_ns as f64 / count.host_ns.max(1) as f64),
+            covers: "operator time",
+            ..Compute::missing(NO_DEVICE_EVENTS)
+        });
     }
     let covered = count.covered_ns as f64 / count.device_ns as f64;
     if covered < LEAST_COVERED {
@@ -78,6 +87,7 @@ fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Res
         achieved_flops_per_s: Ok(achieved),
         mfu_ratio: peak.map(|(peak, _)| achieved / peak).ok_or_else(|| UNKNOWN_DEVICE_PEAK.to_owned()),
         coverage_ratio: Ok(covered),
+        covers: DEVICE_TIME,
         peak,
     })
 }
@@ -90,6 +100,7 @@ impl Compute {
             achieved_flops_per_s: nothing(),
             mfu_ratio: nothing(),
             coverage_ratio: nothing(),
+            covers: DEVICE_TIME,
             peak: None,
         }
     }
@@ -104,7 +115,7 @@ impl Compute {
             pieces.push(format!("MFU ≥ {} of {} ({dtype} dense)", words::ratio(*mfu), words::flops(peak, "/s")));
         }
         if let Ok(covered) = &self.coverage_ratio {
-            pieces.push(format!("shapes cover {} of device time", words::ratio(*covered)));
+            pieces.push(format!("shapes cover {} of {}", words::ratio(*covered), self.covers));
         }
         Some(pieces.join(" · "))
     }

@@ -135,6 +135,28 @@ fn sums_that_were_left_out_are_made_by_walk() {
 }
 
 #[test]
+fn a_call_that_autocast_repeats_counts_its_flops_once() {
+    let dims = |trace: TraceBuilder, dims: &str| trace.arg("Input Dims", dims);
+    let linear = "[[2, 3], [5, 3], [5]]";
+    let mut trace = dims(TraceBuilder::new().op("aten::linear", 1, "0", "50"), linear);
+    trace = trace.op("aten::to", 1, "5", "5");
+    trace = dims(trace.op("aten::linear", 1, "12", "30"), linear);
+    trace = dims(trace.op("aten::addmm", 1, "15", "20"), "[[5], [2, 3], [3, 5]]");
+    // Another one beside it, whose own shapes are not known, but those of the call inside.
+    trace = trace.op("aten::linear", 1, "100", "50");
+    trace = dims(trace.op("aten::linear", 1, "110", "30"), linear);
+    let workspace = open_text(&trace.finish());
+    // From sums and by walk.
+    for question in [Question::default(), Question { from_ns: Some(0), ..Question::default() }, by(&["stack"])] {
+        let report = ask(&workspace, "ops", &question);
+        let rows = cells(table(&report, "rows"), "name flops outermost_flops");
+        let mut rows: Vec<&str> = rows.lines().collect();
+        rows.sort_unstable();
+        assert_eq!(rows, ["aten::addmm 60 -", "aten::linear 120 120", "aten::to - -"], "{question:?}");
+    }
+}
+
+#[test]
 fn real_traces_have_the_operators_of_their_metrics() {
     let traces = [
         "kineto/resnet50_num_workers_0",
@@ -149,6 +171,8 @@ fn real_traces_have_the_operators_of_their_metrics() {
         for operator in metrics["operators"]["rows"].as_array().unwrap() {
             same(named(&whole, &operator["name"]), operator, &figures, trace);
         }
+        let flops = metrics["flops"]["total_flops"].as_i64().unwrap_or(0);
+        assert_eq!(sum(&whole, "outermost_flops"), flops, "{trace}: the FLOPs of all rows add up");
         assert_eq!(
             sum(&whole, "device_self_ns") + summary["no_operator"]["device_time_ns"].as_i64().unwrap(),
             metrics["kernels"]["total_ns"].as_i64().unwrap() + sum(metrics["copies"].as_array().unwrap(), "total_ns"),

@@ -88,3 +88,19 @@ fn commands_to_type_next_carry_path_and_part() {
     let findings = ask(&workspace, "diagnose", &question);
     assert_eq!(cells(table(&findings, "rows"), "rule show"), "low_utilization stepscope steps run/ --rank 3");
 }
+
+#[test]
+fn without_a_device_shapes_cover_time_of_operators() {
+    // The product takes 20 of 80 µs; what lies inside it is its own.
+    let trace = TraceBuilder::new()
+        .annotation("ProfilerStep#1", 1, "0", "100")
+        .op("aten::mm", 1, "10", "20")
+        .arg("Input Dims", "[[10, 20], [20, 30]]")
+        .op("aten::resolve_conj", 1, "12", "5")
+        .op("Torch-Compiled Region: 0/0", 1, "40", "60")
+        .annotation("## Call CompiledFxGraph ##", 1, "42", "50");
+    let report = summary(&trace);
+    assert!(texts(&report).contains("shapes cover 25.0 % of operator time"), "{}", texts(&report));
+    assert_eq!(figure(&report, "flops_coverage_ratio"), (Cell::Float(0.25), None));
+    assert_eq!(figure(&report, "mfu_ratio"), (Cell::Null, Some("no device events".to_owned())));
+}
