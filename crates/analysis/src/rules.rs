@@ -20,6 +20,7 @@ use std::cmp::Ordering;
 
 use stepscope_model::{Finding, Severity};
 
+pub(crate) use self::data_loading::is_loading_region;
 pub(crate) use self::facts::Facts;
 
 /// One rule.

@@ -1,5 +1,7 @@
 //! Measures what the rules need to know.
 
+mod loading_regions;
+
 use stepscope_model::Class;
 use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS};
 
@@ -30,6 +32,9 @@ pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, A
     add_steps(&mut facts, steps);
     let complete = in_complete(steps);
     add_annotations(asking, &complete, &mut facts)?;
+    if facts.loaders.is_empty() {
+        loading_regions::add(asking, &complete, &mut facts)?;
+    }
     add_operators(asking, &complete, &mut facts)?;
     if facts.device_events > 0 {
         add_kernels(asking, &complete, &mut facts)?;

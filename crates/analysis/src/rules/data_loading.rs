@@ -9,10 +9,37 @@ use crate::words;
 const SHARE: f64 = 0.05;
 const HIGH_SHARE: f64 = 0.15;
 
+/// Names of regions that load data: letters and digits only, any case. `docs/findings.md` lists them.
+const LOADING_REGIONS: [&str; 20] = [
+    "dataloading",
+    "dataload",
+    "dataloader",
+    "dataloadernext",
+    "datafetch",
+    "datafetching",
+    "datawait",
+    "loaddata",
+    "fetchdata",
+    "getdata",
+    "waitfordata",
+    "nextbatch",
+    "getbatch",
+    "getnextbatch",
+    "fetchbatch",
+    "loadbatch",
+    "batchload",
+    "batchloading",
+    "inputpipeline",
+    "loadinputs",
+];
+
+/// Words before such a name that say which data it is.
+const WHICH_DATA: [&str; 5] = ["train", "val", "valid", "eval", "test"];
+
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
     title: "The step waits for the DataLoader",
-    what: "More than 5 % of the step time passes inside `enumerate(DataLoader)` while nothing runs on a device.",
+    what: "More than 5 % of the step time passes inside `enumerate(DataLoader)` while nothing runs on a device. Where there is no DataLoader, regions named for data loading count, such as `data_loading`.",
     why: "The next batch is not ready when the step needs it, so it idles until the host has built it.",
     fix: "DataLoader(dataset, batch_size=…, num_workers=4,\n           pin_memory=True, persistent_workers=True)",
     not_this: "if the data already lies in memory, or loading is what you measure",
@@ -20,8 +47,20 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
+/// Whether a region has a name for data loading: `data_loading`, `train/next_batch`, `Loader::get_batch`, `load_data#3`.
+pub(crate) fn is_loading_region(name: &str) -> bool {
+    let name = name.split_once('#').map_or(name, |(name, _)| name);
+    let last = name.rsplit(['/', ':', '.']).next().unwrap_or_default();
+    let letters: String = last.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let letters = letters.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let is_known = |name: &str| LOADING_REGIONS.contains(&name);
+    is_known(letters) || WHICH_DATA.iter().any(|which| letters.strip_prefix(which).is_some_and(is_known))
+}
+
 fn find(facts: &Facts) -> Option<Found> {
-    let loading_ns = facts.of(Class::Dataloader);
+    // A region says what the classes of a step cannot: these are told by the annotations of frameworks.
+    let by_class_ns = facts.of(Class::Dataloader);
+    let loading_ns = by_class_ns.max(facts.region_loading_ns).min(facts.step_ns);
     let share = facts.share(loading_ns);
     if share <= SHARE {
         return None;
@@ -30,12 +69,51 @@ fn find(facts: &Facts) -> Option<Found> {
     let is_single = facts.loaders.keys().any(|name| name.contains("_SingleProcessDataLoaderIter"));
     let workers = if is_single { "num_workers=0; " } else { "" };
     evidence.push(format!("{workers}loading is {} of every step", words::ratio(share)));
-    if let Some((least, most)) = facts.loading_range_ns.filter(|(least, most)| least < most) {
+    let range = facts.loading_range_ns.filter(|_| by_class_ns >= facts.region_loading_ns);
+    if let Some((least, most)) = range.filter(|(least, most)| least < most) {
         evidence.push(format!("{} – {} a step", words::ns(least as f64), words::ns(most as f64)));
     }
     for (name, calls) in facts.loaders.iter().take(2) {
         evidence.push(format!("{name}: {} calls", words::count(*calls)));
     }
+    for (name, calls) in facts.loading_regions.iter().take(2) {
+        evidence.push(format!("region `{name}`: {} calls", words::count(*calls)));
+    }
     let severity = if share > HIGH_SHARE { Severity::High } else { Severity::Medium };
     Some(Found { severity, at_stake_ns: Some(facts.per_step(loading_ns)), evidence })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loading_region;
+
+    #[test]
+    fn usual_spellings_are_known() {
+        for name in [
+            "data_loading",
+            "Data Loading",
+            "DATA-LOADING",
+            "dataloading",
+            "load_data",
+            "data_load",
+            "DataLoader",
+            "data_loader",
+            "next_batch",
+            "get_batch",
+            "fetch_batch",
+            "input_pipeline",
+            "train/data_loading",
+            "val_dataloader",
+            "Trainer::get_batch",
+            "[_TrainingEpochLoop].train_dataloader_next",
+            "load_data#3",
+            "next_batch_2",
+        ] {
+            assert!(is_loading_region(name), "{name}");
+        }
+        for name in ["forward", "data", "batch", "load_checkpoint", "data_parallel", "loading", "upload_data", "", "#"]
+        {
+            assert!(!is_loading_region(name), "{name}");
+        }
+    }
 }

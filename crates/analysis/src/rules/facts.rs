@@ -21,6 +21,10 @@ pub(crate) struct Facts {
     pub device_events: i64,
     /// Classes of iterators that data comes from, as annotated, with their number of calls.
     pub loaders: BTreeMap<String, i64>,
+    /// Regions that their author named for data loading, with their number of calls, and their time in which no device
+    /// works; looked for where there is no such iterator.
+    pub loading_regions: BTreeMap<String, i64>,
+    pub region_loading_ns: i64,
     /// Time under `DataParallel.forward`, and whether `DistributedDataParallel.forward` is there.
     pub data_parallel_ns: i64,
     pub has_ddp: bool,

@@ -127,7 +127,7 @@ fn sentence(source: &SourceRecord, figures: &Figures) -> String {
     };
     let lost = match count("lost_events") {
         0 if source.notes.iter().any(|note| note == "not_recorded") => {
-            "none lost; the recorder had no room for some regions".to_owned()
+            "none lost; some regions were not recorded: no room, or left on another thread".to_owned()
         }
         0 => "none lost".to_owned(),
         lost => format!("{} lost", words::count(lost)),

@@ -76,6 +76,46 @@ fn a_recording_without_devices_is_not_told_about_them() {
 }
 
 #[test]
+fn a_region_named_for_loading_speaks_for_it() {
+    let of_regions = |device: bool, loader: bool| {
+        let mut trace = TraceBuilder::new();
+        for step in 0..3_i64 {
+            let start = step * 1000;
+            let at = |offset: i64| (start + offset).to_string();
+            trace = trace
+                .annotation(&format!("ProfilerStep#{step}"), 1, &at(0), "1000")
+                // The second lies in the first, and the third reaches out of its step.
+                .annotation("Data Loading", 1, &at(0), "300")
+                .annotation("get_batch", 1, &at(100), "100")
+                .annotation("load_data", 2, &at(900), "200")
+                .op("aten::mm", 1, &at(400), "500");
+            if device {
+                trace = trace.runtime("cudaLaunchKernel", 1, &at(10), "5", step + 1).kernel(
+                    "gemm",
+                    0,
+                    7,
+                    &at(20),
+                    "230",
+                    step + 1,
+                );
+            }
+            if loader {
+                let name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+                trace = trace.annotation(name, 1, &at(0), "10");
+            }
+        }
+        let report = ask(&open_text(&trace.finish()), "diagnose", &Question::default());
+        let found = cells(table(&report, "rows"), "rule at_stake_ns");
+        found.lines().filter(|line| line.starts_with("data_loading")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(of_regions(false, false), ["data_loading 400000"]);
+    // What a kernel hides is not waited for.
+    assert_eq!(of_regions(true, false), ["data_loading 170000"]);
+    // With a DataLoader, its own annotations count.
+    assert!(of_regions(false, true).is_empty());
+}
+
+#[test]
 fn an_incomplete_step_is_left_out_of_what_a_step_takes() {
     let mut trace = TraceBuilder::new();
     // Two steps with five copies each, and one that was cut off behind its first.
