@@ -1,10 +1,13 @@
 //! Durations of a group in a few bytes: mergeable across ranks, percentiles within one part in 128.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// Bits of a value that tell its bucket apart, below its leading one. Values that have no more bits are exact.
 const BITS: u32 = 6;
+
+/// The bucket of the largest value.
+const LAST_BUCKET: u32 = ((u64::BITS - BITS) << BITS) + (1 << BITS) - 1;
 
 /// Largest relative error of a percentile: half the width of a bucket.
 pub const ERROR_RATIO: f64 = 1.0 / (2u64 << BITS) as f64;
@@ -13,12 +16,16 @@ pub const ERROR_RATIO: f64 = 1.0 / (2u64 << BITS) as f64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sketch {
     counts: BTreeMap<u32, u64>,
+    /// The smallest and the largest value, exactly: no percentile lies beyond them.
+    range: Option<(i64, i64)>,
 }
 
 impl Sketch {
     /// Adds a value; one below 0 counts as 0.
     pub fn add(&mut self, value: i64) {
-        *self.counts.entry(bucket_of(value.max(0).unsigned_abs())).or_default() += 1;
+        let value = value.max(0);
+        *self.counts.entry(bucket_of(value.unsigned_abs())).or_default() += 1;
+        self.reach((value, value));
     }
 
     /// Adds the values of another one.
@@ -26,16 +33,21 @@ impl Sketch {
         for (bucket, count) in &other.counts {
             *self.counts.entry(*bucket).or_default() += count;
         }
+        if let Some(range) = other.range {
+            self.reach(range);
+        }
     }
 
-    /// The middle of the bucket that value number ⌈percent · n / 100⌉ of the n values in ascending order lies in.
+    /// The middle of the bucket that value number ⌈percent · n / 100⌉ of the n values in ascending order lies in, within
+    /// the range of the values.
     #[must_use]
     pub fn percentile(&self, percent: impl Into<f64>) -> Option<i64> {
         let (all, percent) = (self.count() as f64, percent.into());
+        let (least, most) = self.range?;
         let mut up_to = 0;
         self.counts.iter().find_map(|(bucket, count)| {
             up_to += *count;
-            (up_to as f64 * 100.0 >= all * percent).then(|| middle_of(*bucket))
+            (up_to as f64 * 100.0 >= all * percent).then(|| middle_of(*bucket).clamp(least, most))
         })
     }
 
@@ -51,28 +63,39 @@ impl Sketch {
         2 * self.counts.len() * size_of::<(u32, u64)>()
     }
 
-    /// Reads what `to_string` wrote; `None` if it is something else.
+    /// Reads what `to_string` wrote; `None` if it is something else. Without a range, that of the buckets is taken.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let pair = |pair: &str| {
             let (bucket, count) = pair.split_once(':')?;
-            Some((bucket.parse().ok()?, count.parse().ok()?))
+            Some((bucket.parse::<u32>().ok().filter(|bucket| *bucket <= LAST_BUCKET)?, count.parse().ok()?))
         };
-        let counts = text.split_ascii_whitespace().map(pair).collect::<Option<_>>()?;
-        Some(Self { counts })
+        let mut words = text.split_ascii_whitespace().peekable();
+        let range = words.next_if(|word| word.contains("..")).map(|word| {
+            let (least, most) = word.split_once("..")?;
+            Some((least.parse::<i64>().ok()?, most.parse::<i64>().ok()?)).filter(|(least, most)| least <= most)
+        });
+        let counts = words.map(pair).collect::<Option<BTreeMap<u32, u64>>>()?;
+        let of_buckets = || Some((first_of(*counts.first_key_value()?.0), last_of(*counts.last_key_value()?.0)));
+        let range = match range {
+            Some(range) => Some(range?),
+            None => of_buckets(),
+        };
+        Some(Self { counts, range })
+    }
+
+    fn reach(&mut self, (least, most): (i64, i64)) {
+        let range = self.range.get_or_insert((least, most));
+        *range = (range.0.min(least), range.1.max(most));
     }
 }
 
-/// `bucket:count`, with spaces between.
+/// `least..most`, then `bucket:count`, with spaces between; nothing for no values.
 impl fmt::Display for Sketch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, (bucket, count)) in self.counts.iter().enumerate() {
-            if place > 0 {
-                formatter.write_char(' ')?;
-            }
-            write!(formatter, "{bucket}:{count}")?;
-        }
-        Ok(())
+        let Some((least, most)) = self.range else { return Ok(()) };
+        write!(formatter, "{least}..{most}")?;
+        self.counts.iter().try_for_each(|(bucket, count)| write!(formatter, " {bucket}:{count}"))
     }
 }
 
@@ -82,10 +105,23 @@ fn bucket_of(value: u64) -> u32 {
     (shift << BITS) + (value >> shift) as u32
 }
 
-fn middle_of(bucket: u32) -> i64 {
+/// Where a bucket begins, and how wide it is.
+fn extent_of(bucket: u32) -> (u64, u64) {
     let shift = (bucket >> BITS).saturating_sub(1);
-    let first = u64::from(bucket - (shift << BITS)) << shift;
-    let width = 1u64 << shift;
+    (u64::from(bucket - (shift << BITS)) << shift, 1 << shift)
+}
+
+fn first_of(bucket: u32) -> i64 {
+    i64::try_from(extent_of(bucket).0).unwrap_or(i64::MAX)
+}
+
+fn last_of(bucket: u32) -> i64 {
+    let (first, width) = extent_of(bucket);
+    i64::try_from(first + (width - 1)).unwrap_or(i64::MAX)
+}
+
+fn middle_of(bucket: u32) -> i64 {
+    let (first, width) = extent_of(bucket);
     i64::try_from(first + (width - 1) / 2).unwrap_or(i64::MAX)
 }
 
@@ -123,10 +159,29 @@ mod tests {
         assert_eq!(merged, sketch(&[-3, 5, 100, 100, 1_000_000]));
         assert_eq!(merged.percentile(50), Some(100));
         assert_eq!(merged.percentile(1), Some(0));
-        assert_eq!(merged.percentile(99), Some(middle_of(bucket_of(1_000_000))));
+        assert_eq!(merged.percentile(99), Some(1_000_000));
         assert_eq!(Sketch::parse(&merged.to_string()), Some(merged));
         assert_eq!(Sketch::default().percentile(50), None);
         assert_eq!(Sketch::parse(""), Some(Sketch::default()));
-        assert_eq!(Sketch::parse("1:x"), None);
+        for broken in ["1:x", "x", "1..x 1:1", "..", "2..1 1:1", "1:1 1..2", "4000000000:1"] {
+            assert_eq!(Sketch::parse(broken), None, "{broken}");
+        }
+        assert_eq!(bucket_of(u64::MAX), LAST_BUCKET);
+    }
+
+    #[test]
+    fn percentiles_lie_between_the_smallest_and_the_largest_value() {
+        // Buckets begin at powers of two: there, their middles lie above a value; at their ends, below it.
+        for value in (0..40).flat_map(|bit| [(1_i64 << bit) - 1, 1 << bit, (1 << bit) + 1]) {
+            let mut sketch = Sketch::default();
+            sketch.add(value);
+            sketch.add(value + 3);
+            for sketch in [Sketch::parse(&sketch.to_string()).unwrap(), sketch] {
+                let ranks = [0, 50, 90, 99, 100].map(|percent| sketch.percentile(percent).unwrap());
+                assert!(value <= ranks[0] && ranks.is_sorted() && ranks[4] <= value + 3, "{value}: {ranks:?}");
+            }
+        }
+        // Without a range, as it was once written.
+        assert_eq!(Sketch::parse("5:1 100:2").unwrap().to_string(), "5..100 5:1 100:2");
     }
 }

@@ -84,9 +84,9 @@ fn sums_of_ranks(keys: &[String]) -> String {
     format!(
         "SELECT name, {}, sum(count) AS count, sum(total_ns) AS total_ns,
            sum(total_ns) / CAST(sum(count) AS DOUBLE) AS mean_ns, min(min_ns) AS min_ns,
-           least(sketch_percentile(durations, 50), max(max_ns)) AS p50_ns,
-           least(sketch_percentile(durations, 90), max(max_ns)) AS p90_ns,
-           least(sketch_percentile(durations, 99), max(max_ns)) AS p99_ns, max(max_ns) AS max_ns,
+           sketch_percentile(durations, 50) AS p50_ns,
+           sketch_percentile(durations, 90) AS p90_ns,
+           sketch_percentile(durations, 99) AS p99_ns, max(max_ns) AS max_ns,
            sum(blocks_per_sm_ns) / nullif(sum(with_blocks_per_sm_ns), 0) AS blocks_per_sm,
            sum(occupancy_ns) / nullif(sum(with_occupancy_ns), 0) AS occupancy_ratio,
            bool_or(is_communication) AS is_communication, sum(with_operator) AS with_operator

@@ -6,6 +6,7 @@ use stepscope_analysis::{Settings, Workspace};
 use stepscope_model::{Cell, Exit, Part};
 use stepscope_testkit::corpus;
 
+use crate::analyses::{ask, by, objects, table};
 use crate::harness::{Silent, answer, open};
 
 #[test]
@@ -21,7 +22,7 @@ fn every_element_is_a_row_or_a_reason() {
     assert!(read > 80 && refused > 4, "{read} {refused}");
 }
 
-/// Whether the file is a trace; fails if an element of it is not accounted for.
+/// Whether the file is a trace; fails if an element of it is not accounted for, or if what is stored breaks a promise.
 fn account(file: &Path) -> bool {
     let store = tempfile::tempdir().unwrap();
     let settings = Settings { store: Some(store.path().to_owned()), ..Settings::default() };
@@ -44,7 +45,48 @@ fn account(file: &Path) -> bool {
     };
     let dropped: i64 = dropped.as_object().unwrap().values().filter_map(serde_json::Value::as_i64).sum();
     assert_eq!(*events_in, rows + dropped, "{}", file.display());
+    let workspace = Workspace::open(&[store.path().to_owned()], &Settings::default(), &Silent).unwrap();
+    for (promise, broken) in PROMISES {
+        assert_eq!(answer(&workspace, broken), "0", "{promise}: {}", file.display());
+    }
     true
+}
+
+/// What holds in every store: how many rows break it.
+const PROMISES: [(&str, &str); 2] = [
+    (
+        "percentiles of sketches lie in order between the smallest and the largest value",
+        "SELECT count(*) FROM (
+           SELECT name, min(min_ns) AS min_ns, max(max_ns) AS max_ns, sketch_percentile(durations, 0) AS p0,
+             sketch_percentile(durations, 50) AS p50, sketch_percentile(durations, 99) AS p99,
+             sketch_percentile(durations, 100) AS p100
+           FROM kernel_rollup GROUP BY name)
+         WHERE NOT (min_ns <= p0 AND p0 <= p50 AND p50 <= p99 AND p99 <= p100 AND p100 <= max_ns)",
+    ),
+    (
+        "a lower bound of FLOPs is not above the FLOPs",
+        "SELECT count(*) FROM op_rollup WHERE least_flops > coalesce(outermost_flops, 0)",
+    ),
+];
+
+#[test]
+fn percentiles_across_ranks_lie_between_the_smallest_and_the_largest() {
+    let Some(corpus) = corpus() else { return };
+    let unpacked = tempfile::tempdir().unwrap();
+    // Only several ranks are added up from sketches; some kernels have one length, some two.
+    for paths in [corpus.unpack_dlrm(unpacked.path()), vec![corpus.trace("astra-sim/megatron-tp8")]] {
+        let workspace = open(&paths).unwrap();
+        for group_by in [&[][..], &["step"]] {
+            let report = ask(&workspace, "kernels", &by(group_by));
+            let rows = objects(table(&report, "rows"));
+            assert!(rows.len() > 20, "{}", rows.len());
+            for row in rows {
+                let figures =
+                    ["min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|name| row[name].as_i64().unwrap());
+                assert!(figures.is_sorted(), "{}: {figures:?}", row["name"]);
+            }
+        }
+    }
 }
 
 #[test]

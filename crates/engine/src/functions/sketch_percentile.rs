@@ -14,7 +14,7 @@ use super::nearest_rank::percent;
 
 pub(super) const DOC: FunctionDoc = FunctionDoc {
     call: "sketch_percentile(sketch, percent)",
-    doc: "Percentile across sketches, such as `kernel_rollup.durations`, within 1 %; percent is a whole number from 0 to 100; null over no rows.",
+    doc: "Percentile across sketches, such as `kernel_rollup.durations`, within 1 % and never beyond the shortest or the longest; percent is a whole number from 0 to 100; null over no rows.",
 };
 
 pub(super) fn function() -> AggregateUDF {
