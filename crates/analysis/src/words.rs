@@ -36,6 +36,12 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
+/// A share that is a lower bound: never rounded up.
+pub(crate) fn at_least(value: f64) -> String {
+    let tenths = (value * 1000.0).floor().max(0.0);
+    if tenths == 0.0 { "0 %".to_owned() } else { format!("{:.1} %", tenths / 10.0) }
+}
+
 /// Memory: powers of 1024.
 pub(crate) fn memory(bytes: f64) -> String {
     scaled(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"])

@@ -21,8 +21,14 @@ pub struct FunctionDoc {
 }
 
 /// Every function, in alphabetical order.
-pub static FUNCTIONS: [FunctionDoc; 5] =
-    [nearest_rank::DOC, op_flops::DOC, overlap_length::DOC, sketch_percentile::DOC, union_length::DOC];
+pub static FUNCTIONS: [FunctionDoc; 6] = [
+    nearest_rank::DOC,
+    op_flops::DOC,
+    op_flops::LEAST_DOC,
+    overlap_length::DOC,
+    sketch_percentile::DOC,
+    union_length::DOC,
+];
 
 /// The functions over many rows, as the engine takes them.
 pub(crate) fn aggregates() -> [AggregateUDF; 4] {
@@ -30,6 +36,6 @@ pub(crate) fn aggregates() -> [AggregateUDF; 4] {
 }
 
 /// The functions of one row, as the engine takes them.
-pub(crate) fn scalars() -> [ScalarUDF; 1] {
-    [op_flops::function()]
+pub(crate) fn scalars() -> [ScalarUDF; 2] {
+    [op_flops::function(), op_flops::least_function()]
 }

@@ -13,6 +13,14 @@ pub fn op_flops(operator: &str, input_dims: &str, concrete_inputs: Option<&str>)
     formula(&Inputs::read(input_dims, concrete_inputs)?)
 }
 
+/// What is certain of the FLOPs of a call, where they are known: a lower bound. Attention that is causal, or may be,
+/// counts the scores on and below the diagonal.
+#[must_use]
+pub fn op_least_flops(operator: &str, input_dims: &str, concrete_inputs: Option<&str>) -> Option<i64> {
+    let inputs = Inputs::read(input_dims, concrete_inputs)?;
+    formulas::least(operator, &inputs, formulas::formula(operator)?(&inputs)?)
+}
+
 /// The operators whose FLOPs follow from the shapes of their inputs.
 pub fn operators() -> impl Iterator<Item = &'static str> {
     FORMULAS.iter().map(|(operator, _)| *operator)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use stepscope_figures::op_flops::{op_flops, operators};
+use stepscope_figures::op_flops::{op_flops, op_least_flops, operators};
 use stepscope_model::args::SpanArgColumn;
 use twox_hash::XxHash3_128;
 
@@ -29,6 +29,7 @@ row! {
         device_total_ns: i64,
         flops: Option<i64>,
         outermost_flops: Option<i64>,
+        least_flops: Option<i64>,
         flops_device_ns: i64,
         flops_host_ns: i64,
         root_host_ns: i64,
@@ -46,6 +47,7 @@ impl Sums for OpSums {
         self.device_total_ns = self.device_total_ns.saturating_add(other.device_total_ns);
         add_known(&mut self.flops, other.flops);
         add_known(&mut self.outermost_flops, other.outermost_flops);
+        add_known(&mut self.least_flops, other.least_flops);
         self.flops_device_ns = self.flops_device_ns.saturating_add(other.flops_device_ns);
         self.flops_host_ns = self.flops_host_ns.saturating_add(other.flops_host_ns);
         self.root_host_ns = self.root_host_ns.saturating_add(other.root_host_ns);
@@ -125,7 +127,7 @@ impl OpRollup {
         let is_inside_flops = self.open.last().is_some_and(|parent| parent.has_flops);
         let flops = dims.and_then(|dims| self.flops.of(span, dims, strings));
         let has_flops = is_inside_flops || flops.is_some();
-        let outermost_flops = flops.filter(|_| !is_inside_flops);
+        let outermost_flops = flops.map(|call| call.all).filter(|_| !is_inside_flops);
         // Autocast calls an operator again inside itself, with other types.
         let is_counted_above = self.open.iter().any(|open| open.name == name && open.sums.flops.is_some());
         let dur_ns = span.key.dur();
@@ -141,8 +143,10 @@ impl OpRollup {
             device_events: device.events,
             device_self_ns: device.time_ns,
             device_total_ns: 0,
-            flops: flops.filter(|_| !is_counted_above),
+            flops: flops.map(|call| call.all).filter(|_| !is_counted_above),
             outermost_flops,
+            // Until the operator ends, it is not known whether it launches anything.
+            least_flops: flops.and_then(|call| call.least).filter(|_| !is_inside_flops),
             flops_device_ns: if has_flops { device.time_ns } else { 0 },
             flops_host_ns: if outermost_flops.is_some() { dur_ns } else { 0 },
             root_host_ns: if self.open.is_empty() { dur_ns } else { 0 },
@@ -185,6 +189,7 @@ impl OpRollup {
                 .i64(sums.device_total_ns)
                 .i64(sums.flops)
                 .i64(sums.outermost_flops)
+                .i64(sums.least_flops)
                 .i64(sums.flops_device_ns)
                 .i64(sums.flops_host_ns)
                 .i64(sums.root_host_ns)
@@ -197,6 +202,9 @@ impl OpRollup {
     fn end_all_but(&mut self, parent: Option<SpanId>, strings: &Strings) -> Result<(), IngestError> {
         while self.open.last().is_some_and(|open| Some(open.id) != parent) {
             let Some(mut open) = self.open.pop() else { break };
+            if open.device_ns == 0 {
+                open.sums.least_flops = None;
+            }
             if open.is_outermost {
                 open.sums.device_total_ns = open.device_ns;
             }
@@ -213,16 +221,23 @@ impl OpRollup {
     }
 }
 
+/// FLOPs of a call, and what of them is certain.
+#[derive(Clone, Copy)]
+struct CallFlops {
+    all: i64,
+    least: Option<i64>,
+}
+
 /// FLOPs by name, shapes and values: a model calls the same operators with the same shapes over and over.
 #[derive(Default)]
 struct FlopsOfCalls {
     /// Whether there is a formula for a name; for most there is none.
     has_formula: HashMap<TextId, bool>,
-    known: HashMap<[Option<TextId>; 3], Option<i64>>,
+    known: HashMap<[Option<TextId>; 3], Option<CallFlops>>,
 }
 
 impl FlopsOfCalls {
-    fn of(&mut self, span: &Span<'_>, dims: Text, strings: &Strings) -> Option<i64> {
+    fn of(&mut self, span: &Span<'_>, dims: Text, strings: &Strings) -> Option<CallFlops> {
         let name = span.record.head.name?;
         if let Text::Id(id) = name {
             let has_formula = || operators().any(|operator| operator == strings.get(id));
@@ -232,7 +247,11 @@ impl FlopsOfCalls {
         }
         let values = span.record.text(SpanArgColumn::concrete_inputs);
         let resolve = |text: Text| strings.resolve(text, span.record.texts);
-        let work_out = || op_flops(resolve(name), resolve(dims), values.map(resolve));
+        let work_out = || {
+            let (name, dims, values) = (resolve(name), resolve(dims), values.map(resolve));
+            let all = op_flops(name, dims, values)?;
+            Some(CallFlops { all, least: op_least_flops(name, dims, values) })
+        };
         let id = |text: Text| if let Text::Id(id) = text { Some(id) } else { None };
         match (id(name), id(dims), values.map(id)) {
             (Some(name), Some(dims), None) => {

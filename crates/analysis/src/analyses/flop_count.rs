@@ -8,6 +8,8 @@ use crate::error::AnalysisError;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlopCount {
     pub flops: i64,
+    /// Lower bound of what ran on a device: calls that launched work, causal attention up to its diagonal.
+    pub least_flops: i64,
     /// Device time of operators with FLOPs and of those below them.
     pub covered_ns: i64,
     /// Device time of all operators, and of work without one.
@@ -19,9 +21,11 @@ pub(super) struct FlopCount {
 
 /// Operators with their device time, parents before children.
 const OPERATORS: &str = "
-    SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, dur_ns, coalesce(device_ns, 0) AS device_ns
+    SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, least_flops, dur_ns,
+      coalesce(device_ns, 0) AS device_ns
     FROM (
-      SELECT rank, \"window\", span_id, parent_op_id, dur_ns, op_flops(name, input_dims, concrete_inputs) AS flops
+      SELECT rank, \"window\", span_id, parent_op_id, dur_ns, op_flops(name, input_dims, concrete_inputs) AS flops,
+        op_least_flops(name, input_dims, concrete_inputs) AS least_flops
       FROM spans
       WHERE {events} AND kind = 'op' AND phase = 'X' AND {complete}
     ) AS op
@@ -39,8 +43,8 @@ pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<Fl
 
 fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT sum(outermost_flops) AS flops, sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns,
-           sum(flops_host_ns) AS covered_host_ns, sum(root_host_ns) AS host_ns
+        "SELECT sum(outermost_flops) AS flops, sum(least_flops) AS least_flops, sum(flops_device_ns) AS covered_ns,
+           sum(device_self_ns) AS device_ns, sum(flops_host_ns) AS covered_host_ns, sum(root_host_ns) AS host_ns
          FROM op_rollup WHERE {{steps}} AND {}",
         in_complete(steps)
     ))?;
@@ -49,6 +53,7 @@ fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount
     let sum = |name: &str| Ok::<_, AnalysisError>(first(name)?.unwrap_or(0));
     Ok(Some(FlopCount {
         flops,
+        least_flops: sum("least_flops")?,
         covered_ns: sum("covered_ns")?,
         device_ns: sum("device_ns")?,
         covered_host_ns: sum("covered_host_ns")?,
@@ -56,38 +61,62 @@ fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount
     }))
 }
 
+/// An operator on the way from the outermost to the current one.
+struct Open {
+    id: i64,
+    /// Its FLOPs count, or those of an operator around it.
+    is_counted: bool,
+    least_flops: i64,
+    /// Of it and of the operators below.
+    device_ns: i64,
+}
+
+/// Ends the innermost operator: what it computes is certain if it launched anything.
+fn end(path: &mut Vec<Open>, count: &mut FlopCount) {
+    let Some(ended) = path.pop() else { return };
+    count.least_flops += if ended.device_ns > 0 { ended.least_flops } else { 0 };
+    if let Some(parent) = path.last_mut() {
+        parent.device_ns += ended.device_ns;
+    }
+}
+
 fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
     if asking.query("SELECT 1 FROM ops_with_flops WHERE {events} LIMIT 1")?.rows() == 0 {
         return Ok(None);
     }
     let mut count = FlopCount::default();
-    // The operators around the current one, and whether one of them was counted.
-    let mut path: Vec<(i64, bool)> = Vec::new();
+    let mut path: Vec<Open> = Vec::new();
     let mut source = None;
     let complete = in_complete(steps);
     asking.walk(&OPERATORS.replace("{complete}", &complete), |rows| {
         let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
         let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
-        let (flops, device) = (rows.i64("flops")?, rows.required_i64("device_ns")?);
+        let (flops, least, device) = (rows.i64("flops")?, rows.i64("least_flops")?, rows.required_i64("device_ns")?);
         let durations = rows.required_i64("dur_ns")?;
         for row in 0..rows.rows() {
             if source.replace((ranks[row], windows[row])) != Some((ranks[row], windows[row])) {
-                path.clear();
+                while !path.is_empty() {
+                    end(&mut path, &mut count);
+                }
             }
-            while path.last().is_some_and(|(id, _)| Some(*id) != parents[row]) {
-                path.pop();
+            while path.last().is_some_and(|open| Some(open.id) != parents[row]) {
+                end(&mut path, &mut count);
             }
-            let is_inside = path.last().is_some_and(|(_, is_counted)| *is_counted);
+            let is_inside = path.last().is_some_and(|open| open.is_counted);
             let own = flops[row].filter(|_| !is_inside);
             count.flops += own.unwrap_or(0);
             count.covered_host_ns += if own.is_some() { durations[row] } else { 0 };
             count.host_ns += if path.is_empty() { durations[row] } else { 0 };
             let is_counted = is_inside || own.is_some();
             count.covered_ns += if is_counted { device[row] } else { 0 };
-            path.push((ids[row], is_counted));
+            let least_flops = least[row].filter(|_| !is_inside).unwrap_or(0);
+            path.push(Open { id: ids[row], is_counted, least_flops, device_ns: device[row] });
         }
         Ok(())
     })?;
+    while !path.is_empty() {
+        end(&mut path, &mut count);
+    }
     let all = asking.query(&format!(
         "SELECT CAST(coalesce(sum(dur_ns), 0) AS BIGINT) AS device_ns FROM device_events WHERE {{events}} AND {complete}"
     ))?;

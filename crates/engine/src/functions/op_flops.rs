@@ -1,6 +1,8 @@
-//! `op_flops(name, input_dims, concrete_inputs)`: what one call of an operator computes.
+//! `op_flops(name, input_dims, concrete_inputs)`: what one call of an operator computes; `op_least_flops`: what of it is
+//! certain.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, Int64Array};
@@ -8,7 +10,7 @@ use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
-use stepscope_figures::op_flops::op_flops;
+use stepscope_figures::op_flops::{op_flops, op_least_flops};
 
 use super::FunctionDoc;
 
@@ -17,18 +19,55 @@ pub(super) const DOC: FunctionDoc = FunctionDoc {
     doc: "FLOPs of a matrix product, convolution or attention from its recorded shapes; null where they are not known.",
 };
 
+pub(super) const LEAST_DOC: FunctionDoc = FunctionDoc {
+    call: "op_least_flops(name, input_dims, concrete_inputs)",
+    doc: "Lower bound of `op_flops`: attention that is or may be causal counts the scores up to the diagonal only.",
+};
+
 pub(super) fn function() -> ScalarUDF {
-    ScalarUDF::from(OpFlops { signature: Signature::exact(vec![DataType::Utf8; 3], Volatility::Immutable) })
+    of_calls("op_flops", op_flops)
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) fn least_function() -> ScalarUDF {
+    of_calls("op_least_flops", op_least_flops)
+}
+
+fn of_calls(name: &'static str, count: Count) -> ScalarUDF {
+    ScalarUDF::from(OpFlops {
+        name,
+        count,
+        signature: Signature::exact(vec![DataType::Utf8; 3], Volatility::Immutable),
+    })
+}
+
+/// FLOPs of a call: its name, shapes and values.
+type Count = fn(&str, &str, Option<&str>) -> Option<i64>;
+
+#[derive(Debug)]
 struct OpFlops {
+    name: &'static str,
+    count: Count,
     signature: Signature,
+}
+
+/// The name says which function it is.
+impl PartialEq for OpFlops {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OpFlops {}
+
+impl Hash for OpFlops {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
 }
 
 impl ScalarUDFImpl for OpFlops {
     fn name(&self) -> &'static str {
-        "op_flops"
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -50,7 +89,7 @@ impl ScalarUDFImpl for OpFlops {
         let mut known = HashMap::new();
         let flops = (0..names.len()).map(|row| {
             let (name, dims, values) = (text(0, row)?, text(1, row)?, text(2, row));
-            *known.entry((name, dims, values)).or_insert_with(|| op_flops(name, dims, values))
+            *known.entry((name, dims, values)).or_insert_with(|| (self.count)(name, dims, values))
         });
         Ok(ColumnarValue::Array(Arc::new(flops.collect::<Int64Array>())))
     }

@@ -32,6 +32,53 @@ pub(super) const FORMULAS: [(&str, Formula); 20] = [
     ("aten::_scaled_dot_product_fused_attention_overrideable_backward", attention_backward),
 ];
 
+/// Where the calls of an attention say over which scores they go.
+struct Masked {
+    operator: &'static str,
+    /// The input with the queries; that with the keys comes next.
+    queries: usize,
+    /// The value of `is_causal`.
+    is_causal: usize,
+}
+
+const MASKED: [Masked; 11] = [
+    masked("aten::scaled_dot_product_attention", 0, 5),
+    masked("aten::_scaled_dot_product_flash_attention", 0, 4),
+    masked("aten::_scaled_dot_product_efficient_attention", 0, 6),
+    masked("aten::_scaled_dot_product_cudnn_attention", 0, 6),
+    masked("aten::_scaled_dot_product_flash_attention_backward", 1, 11),
+    masked("aten::_scaled_dot_product_efficient_attention_backward", 1, 11),
+    masked("aten::_scaled_dot_product_cudnn_attention_backward", 1, 14),
+    masked("aten::_scaled_dot_product_flash_attention_for_cpu", 0, 4),
+    masked("aten::_scaled_dot_product_flash_attention_for_cpu_backward", 1, 7),
+    masked("aten::_scaled_dot_product_fused_attention_overrideable", 0, 5),
+    masked("aten::_scaled_dot_product_fused_attention_overrideable_backward", 1, 13),
+];
+
+const fn masked(operator: &'static str, queries: usize, is_causal: usize) -> Masked {
+    Masked { operator, queries, is_causal }
+}
+
+/// What is certain of the FLOPs of a call: kernels skip the scores above the diagonal where attention is causal, and it
+/// may be where the recording does not say.
+///
+/// The diagonal begins at the first key or ends at the last one, by version and kernel. Of the two, the smaller triangle
+/// counts: that of a square as large as the shorter side.
+pub(super) fn least(operator: &str, inputs: &Inputs, flops: i64) -> Option<i64> {
+    let Some(masked) = MASKED.iter().find(|known| known.operator == operator) else { return Some(flops) };
+    if inputs.flag(masked.is_causal) == Some(false) {
+        return Some(flops);
+    }
+    let [_, _, queries, _] = inputs.shape_of(masked.queries)?;
+    let [_, _, keys, _] = inputs.shape_of(masked.queries + 1)?;
+    let side = i128::from(queries.min(keys));
+    let (all, below) = (i128::from(queries) * i128::from(keys), side * (side + 1) / 2);
+    if all <= 0 {
+        return Some(flops);
+    }
+    i64::try_from(i128::from(flops) / all * below).ok()
+}
+
 /// The formula of an operator.
 pub(super) fn formula(operator: &str) -> Option<Formula> {
     FORMULAS.iter().find(|(name, _)| *name == operator).map(|(_, formula)| *formula)
@@ -124,7 +171,7 @@ fn product(factors: impl IntoIterator<Item = i64>) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::super::inputs::Inputs;
-    use super::formula;
+    use super::{FORMULAS, MASKED, formula, least};
 
     #[track_caller]
     fn check(operator: &str, dims: &str, values: &str, want: Option<i64>) {
@@ -226,5 +273,48 @@ mod tests {
             check(operator, backward, "[]", Some(2 * 6 * 35 * 32));
         }
         check("aten::scaled_dot_product_attention", "[[3,5,8],[3,7,8],[3,7,4]]", "[]", None);
+    }
+
+    #[test]
+    fn attention_that_may_be_causal_is_certain_of_the_scores_below_the_diagonal() {
+        #[track_caller]
+        fn check_least(operator: &str, dims: &str, values: &str, want: i64) {
+            let inputs = Inputs::read(dims, Some(values)).unwrap();
+            let flops = formula(operator).unwrap()(&inputs).unwrap();
+            assert_eq!(least(operator, &inputs, flops), Some(want), "{operator} {dims} {values}");
+        }
+        let any = "aten::scaled_dot_product_attention";
+        let values = |is_causal: &str| format!(r#"["","","","","0.","{is_causal}","","False"]"#);
+        // 6 heads, 4 by 4 scores, 12 for each: 10 of the 16 lie on or below the diagonal.
+        let square = "[[2,3,4,8],[2,3,4,8],[2,3,4,4]]";
+        check_least(any, square, &values("False"), 2 * 6 * 16 * 12);
+        check_least(any, square, &values("True"), 2 * 6 * 10 * 12);
+        check_least(any, square, &values(""), 2 * 6 * 10 * 12);
+        check_least(any, square, "[]", 2 * 6 * 10 * 12);
+        // One query and seven keys: the first key alone, if the diagonal begins there.
+        let long = "[[2,3,1,8],[2,3,7,8],[2,3,7,4]]";
+        check_least(any, long, &values("True"), 2 * 6 * 12);
+        check_least(any, long, &values("False"), 2 * 6 * 7 * 12);
+        // Five queries and two keys: three scores, if the diagonal ends at the last ones.
+        check_least(any, "[[1,1,5,8],[1,1,2,8],[1,1,2,4]]", &values("True"), 2 * 3 * 12);
+        check_least(any, "[[1,1,0,8],[1,1,2,8],[1,1,2,4]]", &values("True"), 0);
+        let flash = "aten::_scaled_dot_product_flash_attention";
+        check_least(flash, square, r#"["","","","0.","True","False",""]"#, 2 * 6 * 10 * 12);
+        check_least(flash, square, r#"["","","","0.","False","True",""]"#, 2 * 6 * 16 * 12);
+        let backward = "[[2,3,4,4],[2,3,4,8],[2,3,4,8],[2,3,4,4]]";
+        let values = |is_causal: &str| format!(r#"["","","","","","","","","4","4","0.","{is_causal}","","",""]"#);
+        let flash = "aten::_scaled_dot_product_flash_attention_backward";
+        check_least(flash, backward, &values("True"), 2 * 6 * 10 * 32);
+        check_least(flash, backward, &values("False"), 2 * 6 * 16 * 32);
+        // Nothing else has a diagonal.
+        check_least("aten::mm", "[[2,3],[3,5]]", "[]", 60);
+    }
+
+    #[test]
+    fn every_attention_says_where_its_mask_is() {
+        for (operator, _) in FORMULAS {
+            let is_known = MASKED.iter().any(|known| known.operator == operator);
+            assert_eq!(is_known, operator.contains("attention"), "{operator}");
+        }
     }
 }

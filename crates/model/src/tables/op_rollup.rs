@@ -12,7 +12,7 @@ pub static OP_ROLLUP: Table = Table {
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 15] = [
+static COLUMNS: [Column; 16] = [
     Column::optional("step", I32, "Step that the operators start in; null outside the steps."),
     Column::optional("name", Text, "Operator; null for device work that no operator launched."),
     Column::optional("input_dims", Text, "Shapes of the inputs, as a JSON list; null when they were not recorded."),
@@ -37,6 +37,11 @@ static COLUMNS: [Column; 15] = [
         "FLOPs of its calls (metrics, section 15), without those inside a call of its name with FLOPs; null where none is known.",
     ),
     Column::optional("outermost_flops", I64, "The same without the calls inside a call with FLOPs: these add up."),
+    Column::optional(
+        "least_flops",
+        I64,
+        "Lower bound of `outermost_flops` on a device: calls that launched work, causal attention up to its diagonal.",
+    ),
     Column::required("flops_device_ns", I64, "Device time of calls with FLOPs, or of calls inside one."),
     Column::required("flops_host_ns", I64, "Length of the calls whose FLOPs count as outermost."),
     Column::required("root_host_ns", I64, "Length of the calls that lie in no operator."),

@@ -22,13 +22,17 @@ type Figure = Result<f64, String>;
 
 struct Compute {
     step_flops: Figure,
+    /// Lower bound of what a step computes on the device; the MFU is that of this.
+    step_least_flops: Figure,
     achieved_flops_per_s: Figure,
     mfu_ratio: Figure,
     /// Share of device time whose FLOPs are known; of the operators' host time where there is no device.
     coverage_ratio: Figure,
     covers: &'static str,
-    /// Of the device, with the type that it is for.
+    /// Of a device, with the type that it is for.
     peak: Option<(f64, &'static str)>,
+    /// Devices that a rank uses.
+    devices: i64,
 }
 
 /// The line and the figures. `missing` gets what people should hear of: how to record more, not what a host cannot have.
@@ -82,14 +86,27 @@ fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Res
     }
     let device = asking.sources.first().and_then(|source| source.devices.as_ref()?.first()?.name.clone());
     let peak = device.as_deref().and_then(peak_of);
+    let unknown_peak = || UNKNOWN_DEVICE_PEAK.to_owned();
+    let least_achieved = count.least_flops as f64 / times.total() as f64 * 1e9;
+    let devices = devices_of_a_rank(asking)?;
     Ok(Compute {
         step_flops: Ok(step_flops),
         achieved_flops_per_s: Ok(achieved),
-        mfu_ratio: peak.map(|(peak, _)| achieved / peak).ok_or_else(|| UNKNOWN_DEVICE_PEAK.to_owned()),
+        step_least_flops: Ok(count.least_flops as f64 / times.count() as f64),
+        mfu_ratio: peak.map(|(peak, _)| least_achieved / (peak * devices as f64)).ok_or_else(unknown_peak),
         coverage_ratio: Ok(covered),
         covers: DEVICE_TIME,
         peak,
+        devices,
     })
+}
+
+/// How many devices a rank has work on; the most of all ranks.
+fn devices_of_a_rank(asking: &Asking<'_>) -> Result<i64, AnalysisError> {
+    let rows = asking.query(
+        "SELECT count(DISTINCT device_id) AS devices FROM step_devices WHERE {source} AND busy_ns > 0 GROUP BY rank, \"window\"",
+    )?;
+    Ok(rows.required_i64("devices")?.into_iter().max().unwrap_or(1).max(1))
 }
 
 impl Compute {
@@ -97,11 +114,13 @@ impl Compute {
         let nothing = || Err(reason.to_owned());
         Self {
             step_flops: nothing(),
+            step_least_flops: nothing(),
             achieved_flops_per_s: nothing(),
             mfu_ratio: nothing(),
             coverage_ratio: nothing(),
             covers: DEVICE_TIME,
             peak: None,
+            devices: 1,
         }
     }
 
@@ -112,7 +131,9 @@ impl Compute {
             format!("{} achieved", words::flops(*achieved, "/s")),
         ];
         if let (Ok(mfu), Some((peak, dtype))) = (&self.mfu_ratio, self.peak) {
-            pieces.push(format!("MFU ≥ {} of {} ({dtype} dense)", words::ratio(*mfu), words::flops(peak, "/s")));
+            let devices = if self.devices > 1 { format!("{} × ", self.devices) } else { String::new() };
+            let peak = words::flops(peak, "/s");
+            pieces.push(format!("MFU ≥ {} of {devices}{peak} ({dtype} dense)", words::at_least(*mfu)));
         }
         if let Ok(covered) = &self.coverage_ratio {
             pieces.push(format!("shapes cover {} of {}", words::ratio(*covered), self.covers));
@@ -120,7 +141,7 @@ impl Compute {
         Some(pieces.join(" · "))
     }
 
-    fn figures(&self) -> [Metric; 4] {
+    fn figures(&self) -> [Metric; 5] {
         let metric = |(name, unit, figure): (&str, Unit, &Figure)| Metric {
             name: name.to_owned(),
             value: figure.as_ref().map_or(Cell::Null, |value| Cell::Float(*value)),
@@ -130,6 +151,7 @@ impl Compute {
         };
         [
             ("step_flops", Unit::Flops, &self.step_flops),
+            ("step_least_flops", Unit::Flops, &self.step_least_flops),
             ("achieved_flops_per_s", Unit::FlopsPerSecond, &self.achieved_flops_per_s),
             ("mfu_ratio", Unit::Ratio, &self.mfu_ratio),
             ("flops_coverage_ratio", Unit::Ratio, &self.coverage_ratio),

@@ -4,7 +4,7 @@ use stepscope_analysis::Question;
 use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, cells, reason, table};
+use super::{ask, between, cells, reason, table};
 use crate::harness::open_text;
 
 fn summary(trace: &TraceBuilder) -> Report {
@@ -47,6 +47,59 @@ fn programs_get_what_the_compute_line_says() {
     assert_eq!(figure(&unknown, "mfu_ratio"), (Cell::Null, Some("unknown device peak".to_owned())));
     let without = summary(&TraceBuilder::new().op("f", 1, "0", "10"));
     assert_eq!(figure(&without, "step_flops"), (Cell::Null, Some("shapes not recorded".to_owned())));
+}
+
+/// One step of 1 ms on an A100, in which a kernel of 500 µs computes attention over 1,024 by 1,024 scores.
+fn attention(is_causal: &str) -> TraceBuilder {
+    let shape = "[1, 16, 1024, 64]";
+    TraceBuilder::new()
+        .header("deviceProperties", r#"[{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]"#)
+        .annotation("ProfilerStep#1", 1, "0", "1000")
+        .op("aten::scaled_dot_product_attention", 1, "10", "20")
+        .arg("Input Dims", &format!("[{shape}, {shape}, {shape}, [], [], [], [], []]"))
+        .arg("Concrete Inputs", &format!(r#"["", "", "", "", "0.", "{is_causal}", "", "False"]"#))
+        .runtime("cudaLaunchKernel", 1, "15", "1", 1)
+        .kernel("flash_fwd_kernel", 0, 7, "40", "500", 1)
+}
+
+#[test]
+fn what_is_said_to_be_at_least_is_a_lower_bound() {
+    let check = |report: &Report, name: &str, want: f64| match figure(report, name) {
+        (Cell::Float(value), None) => assert!((value - want).abs() <= 1e-12 * want, "{name} is {value}, not {want}"),
+        other => panic!("{name}: {other:?}"),
+    };
+    // 16 heads, 1,024² scores, 2 · (64 + 64) operations for each; of those, 1,024 · 1,025 / 2 are certain.
+    let (all, causal) = (16.0 * 1024.0 * 1024.0 * 256.0, 16.0 * 1024.0 * 1025.0 / 2.0 * 256.0);
+    for (is_causal, least, said) in [
+        // 4.295e12 and 2.149e12 of 312e12 a second; nothing is rounded up.
+        ("False", all, "MFU ≥ 1.3 % of 312.0 TFLOP/s"),
+        ("True", causal, "MFU ≥ 0.6 % of 312.0 TFLOP/s"),
+        ("", causal, "MFU ≥ 0.6 % of 312.0 TFLOP/s"),
+    ] {
+        let trace = attention(is_causal);
+        let workspace = open_text(&trace.finish());
+        // The sums of steps and the spans of a stretch of time agree.
+        for question in [Question::default(), between(0, 1000)] {
+            let report = ask(&workspace, "summary", &question);
+            check(&report, "step_flops", all);
+            check(&report, "step_least_flops", least);
+            check(&report, "mfu_ratio", least / 1e-3 / 312e12);
+            assert!(texts(&report).contains(said), "{}", texts(&report));
+        }
+    }
+    // What launches nothing did not run on the device: a product on the host, or one that a graph records.
+    let host = attention("False").op("aten::mm", 1, "600", "20").arg("Input Dims", "[[512, 512], [512, 512]]");
+    let workspace = open_text(&host.finish());
+    for question in [Question::default(), between(0, 1000)] {
+        let report = ask(&workspace, "summary", &question);
+        check(&report, "step_flops", all + 2.0 * 512.0 * 512.0 * 512.0);
+        check(&report, "step_least_flops", all);
+    }
+    // Two devices can do twice as much.
+    let two = attention("False").runtime("cudaLaunchKernel", 1, "40", "1", 2).kernel("copy", 1, 7, "60", "10", 2);
+    let report = summary(&two);
+    check(&report, "mfu_ratio", all / 1e-3 / (2.0 * 312e12));
+    assert!(texts(&report).contains("MFU ≥ 0.6 % of 2 × 312.0 TFLOP/s"), "{}", texts(&report));
 }
 
 #[test]
