@@ -26,7 +26,7 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 11] = sql_files![
+const FILES: [(&str, &str); 13] = sql_files![
     "timeline_spans",
     "breakdown_spans",
     "device_events",
@@ -38,6 +38,8 @@ const FILES: [(&str, &str); 11] = sql_files![
     "kernels_by_name",
     "ops_by_name",
     "ops_with_flops",
+    "launches_by_thread",
+    "stream_gaps",
 ];
 
 static VIEWS: LazyLock<Vec<View>> = LazyLock::new(|| FILES.iter().map(|(name, sql)| parse(name, sql)).collect());

@@ -1,4 +1,5 @@
-//! Regions that people marked in their code, and what was launched from inside them.
+//! Regions that people marked in their code, and what was launched from inside them: by their own thread, and by an
+//! autograd thread that worked for it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +17,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     examples: &[
         ("stepscope regions trace.json.gz", "those with the most time first"),
         ("stepscope regions trace.json.gz --group-by step", "each step for itself"),
-        ("stepscope regions trace.json.gz --sort -device_total", "by the device time that they launch"),
+        ("stepscope regions trace.json.gz --sort -all_threads_device", "by device time, with backward work"),
     ],
     groupings: &["rank", "step"],
     usual_rows: Some(20),
@@ -40,9 +41,13 @@ struct Sums {
     host_total_ns: i64,
     /// Of that, what starts in a step.
     in_steps_ns: i64,
+    /// Launched by the thread of the region.
     device_events: i64,
     device_total_ns: i64,
     device_self_ns: i64,
+    /// The same, with what autograd launched for that thread.
+    all_threads_device_events: i64,
+    all_threads_device_ns: i64,
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
@@ -59,7 +64,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     }
     let mut missing = all_missing_in(&table, &["share_ratio"], ZERO_DURATION);
     if !has_device {
-        let columns = ["device_events", "device_total_ns", "device_self_ns"];
+        let columns = [
+            "device_events",
+            "device_total_ns",
+            "device_self_ns",
+            "all_threads_device_events",
+            "all_threads_device_ns",
+        ];
         missing.extend(all_missing_in(&table, &columns, reason));
     }
     let mut parts = Vec::new();
@@ -78,10 +89,12 @@ struct Region {
     is_in_step: bool,
 }
 
-/// A launch on its thread.
+/// A launch that counts for a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Launch {
     start_ns: i64,
+    /// The thread made the call itself.
+    is_own: bool,
     device_events: i64,
     device_ns: i64,
 }
@@ -89,7 +102,8 @@ struct Launch {
 /// Rank, window and track.
 type Thread = (i64, i64, i64);
 
-/// Follows each thread: a launch belongs to the regions that are open when its call starts.
+/// Follows each thread: a launch belongs to the regions that are open when its call starts, on the thread that calls and
+/// on the one that it works for.
 fn walk(asking: &Asking<'_>) -> Result<HashMap<Group, Sums>, AnalysisError> {
     let regions = read_regions(asking)?;
     let mut launches = if regions.is_empty() { HashMap::new() } else { read_launches(asking)? };
@@ -127,15 +141,23 @@ fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, An
 
 fn read_launches(asking: &Asking<'_>) -> Result<HashMap<Thread, Vec<Launch>>, AnalysisError> {
     let mut launches: HashMap<Thread, Vec<Launch>> = HashMap::new();
-    let statement =
-        "SELECT rank, \"window\", track_id, start_ns, device_events, device_total_ns FROM launches WHERE {source}";
+    let statement = "SELECT rank, \"window\", track_id, for_track_id, start_ns, device_events, device_total_ns
+         FROM launches_by_thread WHERE {source}";
     asking.walk(statement, |frame| {
         let column = |name: &str| frame.required_i64(name);
         let (ranks, windows, tracks) = (column("rank")?, column("window")?, column("track_id")?);
+        let for_tracks = frame.i64("for_track_id")?;
         let (starts, events, device) = (column("start_ns")?, column("device_events")?, column("device_total_ns")?);
         for row in 0..frame.rows() {
-            let launch = Launch { start_ns: starts[row], device_events: events[row], device_ns: device[row] };
-            launches.entry((ranks[row], windows[row], tracks[row])).or_default().push(launch);
+            let (start_ns, device_events, device_ns) = (starts[row], events[row], device[row]);
+            let mut add = |track: i64, is_own: bool| {
+                let launch = Launch { start_ns, is_own, device_events, device_ns };
+                launches.entry((ranks[row], windows[row], track)).or_default().push(launch);
+            };
+            add(tracks[row], true);
+            if let Some(track) = for_tracks[row] {
+                add(track, false);
+            }
         }
         Ok(())
     })?;
@@ -170,10 +192,14 @@ fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[&Region], launch: &Launch
     for (place, region) in open.iter().enumerate() {
         let Some(sums) = sums.get_mut(&region.group) else { continue };
         if !open[..place].iter().any(|outer| outer.group.0 == region.group.0) {
-            sums.device_events += launch.device_events;
-            sums.device_total_ns += launch.device_ns;
+            sums.all_threads_device_events += launch.device_events;
+            sums.all_threads_device_ns += launch.device_ns;
+            if launch.is_own {
+                sums.device_events += launch.device_events;
+                sums.device_total_ns += launch.device_ns;
+            }
         }
-        if place + 1 == open.len() {
+        if launch.is_own && place + 1 == open.len() {
             sums.device_self_ns += launch.device_ns;
         }
     }
@@ -221,6 +247,8 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
             of_device(sums.device_events),
             of_device(sums.device_total_ns),
             of_device(sums.device_self_ns),
+            of_device(sums.all_threads_device_events),
+            of_device(sums.all_threads_device_ns),
         ]
     };
     Ok(groups.into_iter().map(cells).collect())
@@ -241,8 +269,10 @@ fn columns(asking: &Asking<'_>, has_device: bool) -> Vec<ReportColumn> {
         named("p50_ns").from_width(120),
         named("p99_ns").look(Look::Hidden),
         named("max_ns").from_width(120),
-        named("device_events").look(of_device).from_width(100),
-        named("device_total_ns").look(of_device),
+        named("device_events").look(of_device).from_width(140),
+        named("device_total_ns").label("device (own)").look(of_device).from_width(100),
         named("device_self_ns").look(Look::Hidden),
+        named("all_threads_device_events").look(Look::Hidden),
+        named("all_threads_device_ns").label("device (all)").look(of_device),
     ]
 }

@@ -1,10 +1,11 @@
 //! Regions.
 
+use serde_json::Value as Json;
 use stepscope_analysis::Question;
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, between, by, cells, check, each_real, in_step, objects, reason, sentence, sum, table};
-use crate::harness::open_text;
+use super::{ask, between, by, cells, check, each_real, in_step, named, objects, reason, sentence, sum, table};
+use crate::harness::{answer, lines, open, open_text, write};
 
 const HOST: &str = "name count host_total_ns host_self_ns mean_ns p50_ns max_ns";
 const DEVICE: &str = "name device_events device_total_ns device_self_ns";
@@ -40,6 +41,92 @@ fn a_launch_belongs_to_the_regions_of_its_thread_that_are_open_when_it_starts() 
     // At the start of a; at the end of a, which is the start of b; behind both; on another thread.
     let trace = work(work(work(work(trace, 1, "10", 1, "1"), 1, "30", 2, "2"), 1, "40", 3, "4"), 2, "15", 4, "8");
     check(&trace, "regions", &Question::default(), DEVICE, "a 1 1000 1000\nb 1 2000 2000");
+}
+
+/// An operator of autograd on thread 2 that names its forward operator by a number.
+fn backward(trace: TraceBuilder, ts: &str, dur: &str, number: &str) -> TraceBuilder {
+    let name = "autograd::engine::evaluate_function: MmBackward0";
+    trace.op(name, 2, ts, dur).arg("Sequence number", number).arg("Fwd thread id", "1")
+}
+
+/// Thread 1 runs a forward operator at 10, and waits in `backward` from 100 to 200 for what thread 2 launches.
+fn training() -> TraceBuilder {
+    let trace = TraceBuilder::new()
+        .annotation("train", 1, "0", "300")
+        .annotation("backward", 1, "100", "100")
+        .annotation("nccl:all_reduce", 2, "155", "10")
+        .op("aten::mm", 1, "10", "10")
+        .arg("Sequence number", "5");
+    let trace = work(work(trace, 1, "15", 1, "32"), 1, "101", 2, "1");
+    // On the autograd thread: before its first link, below it, without a link after it, and when the region has ended.
+    let trace = backward(work(trace, 2, "105", 3, "2"), "110", "20", "5");
+    let trace = work(work(work(trace, 2, "115", 4, "8"), 2, "160", 5, "4"), 2, "205", 6, "16");
+    // A thread that autograd has no part in.
+    work(trace, 3, "120", 7, "64")
+}
+
+const ALL: &str = "name device_events device_total_ns all_threads_device_events all_threads_device_ns";
+
+#[test]
+fn a_region_counts_what_autograd_launches_for_its_thread() {
+    let want = "train 2 33000 6 63000\nbackward 1 1000 4 15000\nnccl:all_reduce 1 4000 1 4000";
+    check(&training(), "regions", &Question::default(), ALL, want);
+    // What is inside both is not less than what is inside one.
+    let nested = training().annotation("inside", 1, "102", "50");
+    let want = "train 2 33000 6 63000
+                backward 1 1000 4 15000
+                inside 0 0 2 10000
+                nccl:all_reduce 1 4000 1 4000";
+    check(&nested, "regions", &Question::default(), ALL, want);
+}
+
+#[test]
+fn launches_by_thread_name_the_thread_that_autograd_works_for() {
+    // Another thread runs a forward operator, too; autograd turns to it at 170.
+    let trace = training()
+        .annotation("other backward", 4, "100", "200")
+        .op("aten::mm", 4, "20", "10")
+        .arg("Sequence number", "6");
+    let trace = backward(trace, "170", "20", "6");
+    let workspace = open_text(&trace.finish());
+    let sql =
+        "SELECT launch.start_ns, caller.thread, worked_for.thread, device_total_ns FROM launches_by_thread AS launch
+         JOIN tracks AS caller ON caller.track_id = launch.track_id
+         LEFT JOIN tracks AS worked_for ON worked_for.track_id = launch.for_track_id
+         ORDER BY launch.start_ns";
+    assert_eq!(
+        answer(&workspace, sql),
+        lines(
+            "15000 1 - 32000
+             101000 1 - 1000
+             105000 2 1 2000
+             115000 2 1 8000
+             120000 3 - 64000
+             160000 2 1 4000
+             205000 2 4 16000"
+        )
+    );
+    let report = ask(&workspace, "regions", &Question::default());
+    let want = "train 2 33000 5 47000
+                other backward 0 0 1 16000
+                backward 1 1000 4 15000
+                nccl:all_reduce 1 4000 1 4000";
+    assert_eq!(cells(table(&report, "rows"), ALL), lines(want));
+}
+
+#[test]
+fn autograd_of_one_rank_does_not_work_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let rank = |rank: i64, trace: TraceBuilder| {
+        let trace = trace.header("distributedInfo", &format!("{{\"rank\": {rank}, \"world_size\": 2}}"));
+        write(folder.path(), &format!("rank{rank}.json"), &trace.finish())
+    };
+    // Rank 1 has regions and no autograd thread.
+    let alone = work(TraceBuilder::new().annotation("backward", 1, "100", "100"), 1, "101", 1, "3");
+    let workspace = open(&[rank(0, training()), rank(1, alone)]).unwrap();
+    let report = ask(&workspace, "regions", &by(&["rank"]));
+    let rows = cells(table(&report, "rows"), "name rank device_total_ns all_threads_device_ns");
+    assert!(rows.contains("backward 0 1000 15000") && rows.contains("backward 1 3000 3000"), "{rows}");
 }
 
 #[test]
@@ -108,12 +195,30 @@ fn real_traces_have_no_more_device_time_in_regions_than_in_all() {
         assert!(own <= all, "{trace}: {own} of {all}");
         for row in &rows {
             assert!(row["device_total_ns"].as_i64() >= row["device_self_ns"].as_i64(), "{trace}: {row}");
+            assert!(row["all_threads_device_ns"].as_i64() >= row["device_total_ns"].as_i64(), "{trace}: {row}");
+            assert!(row["all_threads_device_ns"].as_i64() <= Some(all), "{trace}: {row}");
             assert!(!row["name"].as_str().unwrap().starts_with("ProfilerStep#"), "{trace}");
         }
         let by_step =
             objects(table(&ask(workspace, "regions", &Question { window: Some(0), ..by(&["step"]) }), "rows"));
-        for figure in ["count", "host_total_ns", "host_self_ns", "device_events", "device_total_ns"] {
+        let figures = ["count", "host_total_ns", "host_self_ns", "device_events", "device_total_ns"];
+        for figure in figures.into_iter().chain(["all_threads_device_events", "all_threads_device_ns"]) {
             assert_eq!(sum(&by_step, figure), sum(&rows, figure), "{trace}: {figure}");
         }
     });
+}
+
+#[test]
+fn a_real_backward_region_has_the_work_of_the_autograd_thread() {
+    // Of control's 244.6 ms in `## backward ##`, its own thread launches a few microseconds.
+    for trace in ["hta/trace_diff/control/control.json.gz", "hta/ns_resolution_trace"] {
+        each_real(&[trace], |trace, workspace, _| {
+            let rows = objects(table(&ask(workspace, "regions", &Question::default()), "rows"));
+            let row = named(&rows, &Json::from("## backward ##"));
+            let figure = |name: &str| row[name].as_i64().unwrap();
+            let (own, all, host) =
+                (figure("device_total_ns"), figure("all_threads_device_ns"), figure("host_total_ns"));
+            assert!(own < host / 20 && all > host / 4, "{trace}: {own} and {all} of {host}");
+        });
+    }
 }
