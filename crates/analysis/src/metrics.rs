@@ -11,7 +11,7 @@ mod flops;
 mod format;
 mod gpu;
 mod health;
-mod idle_by_stream;
+pub(crate) mod idle_by_stream;
 mod kernels;
 pub(crate) mod launch;
 pub(crate) mod memory;

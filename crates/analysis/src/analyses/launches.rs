@@ -11,13 +11,14 @@ use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::metrics::distribution::{self, named_columns};
+use crate::metrics::idle_by_stream;
 use crate::metrics::launch::{COUNTS, IN_ORDER};
 use crate::metrics::queue::{self, Queue, Queues};
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "launches",
-    about: "Launches: time in runtime calls, how long work waits for the device, queues",
+    about: "Launches: time in runtime calls, waits for the device, queues, idle streams",
     examples: &[
         ("stepscope launches trace.json.gz", "runtime functions with the most time first"),
         ("stepscope launches trace.json.gz --step 2", "of one step"),
@@ -67,13 +68,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         counts.push((name, launches.required_i64(name)?.into_iter().sum::<i64>()));
     }
     let distributions = distributions_of(asking, &launches)?;
-    let (calls, queues) = (runtime_calls(asking)?, queue_lengths(asking)?);
+    let (calls, queues, idle) = (runtime_calls(asking)?, queue_lengths(asking)?, idle_streams(asking)?);
     let is_missing = distributions.rows.is_empty();
     let no_mean = missing_in(&queues, "time_weighted_mean", ZERO_DURATION);
     let is_left_out = is_missing && asking.are_sums_left_out() && asking.has_device_events()?;
     let told = if is_left_out { Text::from("Launches are not known.") } else { sentence(&counts, &distributions) };
     let mut parts = vec![Part::Text(told)];
-    parts.extend([Part::Table(distributions), Part::Table(calls), Part::Table(queues)]);
+    parts.extend([Part::Table(distributions), Part::Table(calls), Part::Table(queues), Part::Table(idle)]);
     let metric = |(name, value): (&str, i64)| {
         Part::Metric(Metric {
             name: name.to_owned(),
@@ -199,6 +200,34 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     ];
     let table = ReportTable::named("queue_lengths", columns, rows);
     Ok(ReportTable { title: Some("WAITING LAUNCHES".to_owned()), ..table })
+}
+
+/// Why streams were idle between their events. The figures are those of `metrics`, summed over recordings.
+fn idle_streams(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+    let statement = format!(
+        "SELECT *, host_wait_ns + kernel_wait_ns + other_ns + unknown_ns AS idle_ns
+         FROM ({}) ORDER BY idle_ns DESC, rank, step, device_id, stream_id",
+        idle_by_stream::statement(&format!("{}, ", keys(asking)), "{events}")
+    );
+    let named = ReportColumn::named;
+    let mut columns = key_columns(asking).to_vec();
+    columns.extend([
+        named("device_id").label("device"),
+        named("stream_id").label("stream"),
+        named("events").from_width(100),
+        named("idle_ns").label("idle"),
+        named("host_wait_ns").label("for the host"),
+        named("kernel_wait_ns").label("for a kernel"),
+        named("other_ns").label("other"),
+        named("unknown_ns").label("unknown"),
+    ]);
+    let mut table = asking.table(&statement, columns)?;
+    if !table.rows.is_empty() {
+        table.notes.push("for the host: launched after the stream ran empty".to_owned());
+        table.notes.push("for a kernel: launched in time, gap below 30 µs".to_owned());
+    }
+    let title = Some("IDLE STREAMS".to_owned());
+    Ok(ReportTable { name: "idle_streams".to_owned(), title, ..table })
 }
 
 fn sentence(counts: &[(&str, i64)], distributions: &ReportTable) -> Text {

@@ -23,7 +23,7 @@ fn the_first_screen() {
       comms        Communication: collectives, bandwidth, and who makes the others wait
       modules      Modules of the model: calls, time on the host and on devices, backward too
       regions      Regions marked with record_function: time on the host, work they launch
-      launches     Launches: time in runtime calls, how long work waits for the device, queues
+      launches     Launches: time in runtime calls, waits for the device, queues, idle streams
       functions    Functions of a Python profile: calls, own and cumulative time, callers
       open         Shows traces in the browser: pages, tables and a timeline
       report       Writes one HTML file to send to somebody: overview, findings, timeline, tables

@@ -6,7 +6,7 @@ use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
 
 use super::{ask, between, by, cells, each_real, in_step, named, objects, reason, same, sentence, table};
-use crate::harness::{Silent, lines, open_text, write};
+use crate::harness::{Silent, answer, lines, open_text, write};
 
 fn launches() -> TraceBuilder {
     TraceBuilder::new()
@@ -97,6 +97,43 @@ fn a_launch_is_measured_to_its_earliest_device_event() {
 }
 
 #[test]
+fn why_streams_were_idle_is_a_table() {
+    let columns = "device_id stream_id events idle_ns host_wait_ns kernel_wait_ns other_ns unknown_ns";
+    // Stream 7 is busy from 10 to 12, 25 to 45 and 79 to 90. The graph is launched at 20, in the gap before it; the last
+    // kernel at 80, after its gap has begun, too. Stream 8 has one event and no gap.
+    check(&launches(), &Question::default(), "idle_streams", columns, "0 7 4 47000 47000 0 0 0\n0 8 1 0 0 0 0 0");
+    let trace = launches()
+        // 10 µs after stream 8 ran empty, launched at 60 before it did; 30 µs after that, launched in time; no call.
+        .runtime("cudaLaunchKernel", 1, "60", "1", 6)
+        .runtime("cudaLaunchKernel", 1, "62", "1", 7)
+        .kernel("next", 0, 8, "80", "5", 6)
+        .kernel("late", 0, 8, "115", "5", 7)
+        .kernel("lonely", 0, 8, "121", "4", 0);
+    check(
+        &trace,
+        &Question::default(),
+        "idle_streams",
+        columns,
+        "0 7 4 47000 47000 0 0 0\n0 8 4 41000 0 10000 30000 1000",
+    );
+    // A gap belongs to the step of the event that ends it.
+    check(&trace, &in_step(0), "idle_streams", columns, "0 7 3 13000 13000 0 0 0");
+    let by_step = by(&["step"]);
+    check(&trace, &by_step, "idle_streams", "step stream_id idle_ns", "1 8 40000\n1 7 34000\n0 7 13000\n- 8 1000");
+    let gaps = "SELECT stream_id, start_ns, end_ns, gap_ns, waits_for FROM stream_gaps ORDER BY stream_id, start_ns";
+    assert_eq!(
+        answer(&open_text(&trace.finish()), gaps),
+        lines(
+            "7 12000 25000 13000 host_wait
+             7 45000 79000 34000 host_wait
+             8 70000 80000 10000 kernel_wait
+             8 85000 115000 30000 other
+             8 120000 121000 1000 unknown"
+        )
+    );
+}
+
+#[test]
 fn a_step_and_a_stretch_of_time_are_by_the_start_of_the_call() {
     check(&launches(), &in_step(0), "rows", "name count", "cudaLaunchKernel 1\ncudaGraphLaunch 1");
     check(&launches(), &in_step(1), "distributions", "name count", "call_duration 2\nlaunch_latency 1\nlaunch_delay 1");
@@ -146,6 +183,13 @@ fn real_traces_have_the_launches_of_their_metrics() {
         let calls = objects(table(&report, "rows"));
         for call in want["runtime_calls"].as_array().unwrap() {
             same(named(&calls, &call["name"]), call, &figures, trace);
+        }
+        let idle = metrics["idle_by_stream"].as_object().unwrap();
+        assert_eq!(table(&report, "idle_streams").rows.len(), idle.len(), "{trace}");
+        for stream in objects(table(&report, "idle_streams")) {
+            let name = format!("{}/{}", stream["device_id"], stream["stream_id"]);
+            let figures = ["events", "host_wait_ns", "kernel_wait_ns", "other_ns", "unknown_ns"];
+            same(&stream, &idle[&name], &figures, trace);
         }
         for queue in objects(table(&report, "queue_lengths")) {
             let name = format!("{}/{}", queue["device_id"], queue["stream_id"]);
