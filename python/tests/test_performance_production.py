@@ -9,6 +9,7 @@ import random
 import re
 import threading
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -274,4 +275,34 @@ def test_prometheus_reads_the_text() -> None:
     assert values["stepscope_requests_total", None] == 6
     assert values["stepscope_sla_violations_total", None] == 2
     assert values["stepscope_memory_bytes", None] > 1e6 and types["stepscope_memory_bytes"] == "gauge"
+    service.close()
+
+
+def test_the_last_requests_are_in_the_metrics_log() -> None:
+    service = Service(sla_seconds=1.0)
+    for number in range(3):
+        with service.profile_request(number):
+            pass
+        service.log_metrics(number, 0.5 * number)
+        service.time_s += 1800
+    last = service.metrics_log[-1]
+    assert set(last) == {
+        "timestamp",
+        "request_id",
+        "internal_latency",
+        "user_facing_latency",
+        "memory_mb",
+        "cpu_percent",
+    }
+    assert (last["request_id"], last["user_facing_latency"]) == (2, 1.0)
+    assert last["internal_latency"] < 1 and last["memory_mb"] > 1
+    # The code of the guide: local time without a zone.
+    cutoff = datetime.fromtimestamp(NOON_S + 3600) - timedelta(hours=1)
+    recent = [entry for entry in service.metrics_log if datetime.fromisoformat(entry["timestamp"]) > cutoff]
+    assert [entry["request_id"] for entry in recent] == [1, 2]
+    assert len(service.metrics_log) == 3 and service.metrics_log[:1][0]["request_id"] == 0
+    for number in range(20_000):
+        service.log_metrics(number, 0.1)
+    assert len(service.metrics_log) == 10_000
+    assert service.metrics_log[0]["request_id"] == 10_000
     service.close()

@@ -328,7 +328,7 @@ def test_a_recording_that_lost_regions_says_so(
     profiler.close()
     profiler.close()
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("stepscope: 3 regions of this process were not measured: they ended faster than")
+    assert first.startswith("stepscope: 3 regions of this process were not measured: ended faster than")
     assert second.startswith(f"stepscope: 1,200 regions are missing in {profiler.recording}: ")
 
 
@@ -340,7 +340,10 @@ def test_a_region_that_another_thread_leaves_is_counted_and_told(capsys: pytest.
         leaver.start()
         leaver.join()
         assert profiler.get_timing_breakdown() == {}
-    said = "1 regions of this process were not measured: they were left on another thread or task"
+        with pytest.raises(RegionError) as refused:
+            profiler.get_metrics("wanders")
+        assert "left on another thread" in str(refused.value.hint)
+    said = "1 region of this process was not measured: left on another thread or task"
     assert said in capsys.readouterr().err
     # The rest of the process goes on as if it had been left here.
     region.__exit__(None, None, None)

@@ -40,7 +40,7 @@ warning_codes! {
     GARBAGE, "garbage", false, "Bytes between events that belong to none.";
     HEADER_BROKEN, "header_broken", false, "A part of the header could not be read.";
     DUPLICATE_FLOW_START, "duplicate_flow_start", false, "Two arrows start with one id.";
-    NOT_RECORDED, "not_recorded", false, "The recorder had no room for these regions; they are not in the file.";
+    NOT_RECORDED, "not_recorded", false, "The recorder had no room for these regions, or they were left on another thread; they are not in the file.";
     OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
 }
 
@@ -65,7 +65,7 @@ fn note_words(note: &str) -> Option<&'static str> {
         "json_truncated" => Some("JSON ends early"),
         "recording_truncated" => Some("the recording ends early"),
         "recording_damaged" => Some("a part of the recording is damaged"),
-        "not_recorded" => Some("the recorder had no room for some regions"),
+        "not_recorded" => Some("some regions were not recorded"),
         "marshal_truncated" => Some("profile ends early"),
         "marshal_broken" => Some("profile is damaged, and what follows cannot be read"),
         _ => None,

@@ -1,6 +1,7 @@
 //! What the Python package calls: conversions between Python and the façade, and the recorder of lines, which must be
 //! fast. The public names are in `python/stepscope`; everything here is private to it.
 
+mod annotations;
 mod errors;
 mod line_counts;
 mod lines;

@@ -11,6 +11,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 use stepscope_record::{NameId, Scope, Totals};
 
+use crate::annotations;
+
 /// Regions that are kept for their names; a program that makes up new names for ever makes new ones.
 const MAX_KEPT: usize = 1 << 16;
 
@@ -93,8 +95,10 @@ pub(crate) struct Region {
 #[pymethods]
 impl Region {
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        let py = slf.py();
-        if stepscope_record::enter_named(slf.get().id, task(py)) {
+        let (py, region) = (slf.py(), slf.get());
+        let task = task(py);
+        annotations::begin(py, &region.name, region.id, task);
+        if stepscope_record::enter_named(region.id, task) {
             name_thread(py)?;
         }
         Ok(slf)
@@ -110,6 +114,7 @@ impl Region {
         // A thread without open tasks cannot be in one.
         let task = if stepscope_record::has_open_tasks() { task(py) } else { 0 };
         stepscope_record::leave_named(self.id, task, self.samples);
+        annotations::end(py, self.id, task);
     }
 
     /// The function, with the region around each of its calls.
@@ -166,6 +171,21 @@ impl RegionTotals {
     #[getter]
     fn samples_ns(&self) -> i64 {
         self.totals.samples_ns
+    }
+
+    #[getter]
+    fn inner_samples(&self) -> Option<u64> {
+        self.totals.inner_samples
+    }
+
+    #[getter]
+    fn inner_samples_ns(&self) -> i64 {
+        self.totals.inner_samples_ns
+    }
+
+    #[getter]
+    fn has_dropped(&self) -> bool {
+        self.totals.has_dropped
     }
 
     #[getter]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::lock::Lock;
+use crate::losses;
 use stepscope_model::segment::SegmentRecord;
 
 use crate::clock::Clock;
@@ -58,8 +59,19 @@ struct Track {
 struct Nest {
     /// Time of the regions that were left at each depth since the one around them was entered; by task.
     inside_ns: BTreeMap<u16, Vec<i64>>,
+    /// Samples of the regions that were left at each depth since the one around them was entered; by task.
+    samples: BTreeMap<u16, Vec<Vec<(NameId, u64)>>>,
     /// The region that was left last: samples may follow.
-    last: Option<(NameId, i64)>,
+    last: Option<Last>,
+}
+
+/// A region that was left.
+#[derive(Clone, Copy)]
+struct Last {
+    name: NameId,
+    dur_ns: i64,
+    task: u16,
+    depth: u16,
 }
 
 /// The region that a scope left last, as far out as there is one.
@@ -135,17 +147,22 @@ impl Collector {
 
     fn region(&mut self, nest: &mut Nest, event: &Event, start_ns: i64, end_ns: i64) {
         let inside_ns = nest.leave(event, end_ns - start_ns);
+        let inner_samples = nest.leave_samples(event);
         self.regions += 1;
         let Some(known) = self.known(event.name) else { return };
         known.totals.add(start_ns, end_ns, inside_ns, event.depth == 0);
+        if let Some(samples) = inner_samples {
+            known.totals.add_inner_samples(samples, end_ns - start_ns);
+        }
         let scope = known.scope;
         self.left(scope, event, start_ns, end_ns);
     }
 
-    fn samples(&mut self, nest: &Nest, samples: u64) {
-        let Some((name, dur_ns)) = nest.last else { return };
-        if let Some(known) = self.known(name) {
-            known.totals.add_samples(samples, dur_ns);
+    fn samples(&mut self, nest: &mut Nest, samples: u64) {
+        let Some(last) = nest.last else { return };
+        nest.add_samples(&last, samples);
+        if let Some(known) = self.known(last.name) {
+            known.totals.add_samples(samples, last.dur_ns);
         }
         if let Some(pending) = &mut self.pending {
             pending.samples_of_last(samples);
@@ -192,10 +209,13 @@ impl Collector {
 
     /// What is known of each name of a scope, in the order in which they were first left.
     pub(crate) fn totals(&self, scope: Scope) -> Vec<(Arc<str>, Totals)> {
-        let known = self.order.iter().filter_map(|name| self.known[name.0 as usize].as_ref());
+        let known = self.order.iter().filter_map(|name| Some((name, self.known[name.0 as usize].as_ref()?)));
         known
-            .filter(|known| known.scope == scope)
-            .map(|known| (Arc::clone(&known.text), known.totals.clone()))
+            .filter(|(_, known)| known.scope == scope)
+            .map(|(name, known)| {
+                let totals = Totals { has_dropped: losses::has_dropped(*name), ..known.totals.clone() };
+                (Arc::clone(&known.text), totals)
+            })
             .collect()
     }
 
@@ -261,8 +281,44 @@ impl Nest {
             inside_ns.resize(depth + 2, 0);
         }
         inside_ns[depth] = if depth == 0 { 0 } else { inside_ns[depth] + dur_ns };
-        self.last = Some((event.name, dur_ns));
+        self.last = Some(Last { name: event.name, dur_ns, task: event.task, depth: event.depth });
         std::mem::take(&mut inside_ns[depth + 1])
+    }
+
+    /// The region that was left last gave samples; they matter to those around it.
+    fn add_samples(&mut self, last: &Last, samples: u64) {
+        let depth = usize::from(last.depth);
+        if depth == 0 {
+            return;
+        }
+        let by_depth = self.samples.entry(last.task).or_default();
+        if by_depth.len() <= depth {
+            by_depth.resize(depth + 1, Vec::new());
+        }
+        add_samples_of(&mut by_depth[depth], last.name, samples);
+    }
+
+    /// A region was left; gives the samples of the regions inside, of the name that has the most.
+    fn leave_samples(&mut self, event: &Event) -> Option<u64> {
+        let by_depth = self.samples.get_mut(&event.task)?;
+        let depth = usize::from(event.depth);
+        let inside = std::mem::take(by_depth.get_mut(depth + 1)?);
+        by_depth.truncate(depth + 1);
+        let most = inside.iter().map(|(_, samples)| *samples).max()?;
+        // The region around this one works on them too.
+        if let Some(own) = by_depth.get_mut(depth).filter(|_| depth > 0) {
+            for (name, samples) in inside {
+                add_samples_of(own, name, samples);
+            }
+        }
+        Some(most)
+    }
+}
+
+fn add_samples_of(of_names: &mut Vec<(NameId, u64)>, name: NameId, samples: u64) {
+    match of_names.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, sum)) => *sum += samples,
+        None => of_names.push((name, samples)),
     }
 }
 

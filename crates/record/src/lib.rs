@@ -16,6 +16,7 @@ mod drainer;
 mod fork;
 mod layer;
 mod lock;
+mod losses;
 mod names;
 mod open_regions;
 mod output;

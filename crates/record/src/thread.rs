@@ -14,7 +14,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::clock::ticks;
 use crate::names::NameId;
 use crate::open_regions::{OpenRegions, OpenTasks};
-use crate::{boundary, drainer, fork};
+use crate::{boundary, drainer, fork, losses};
 
 /// Regions that a thread can leave before the drainer comes by; 24 bytes each.
 const RING_SLOTS: usize = 1 << 14;
@@ -125,7 +125,7 @@ pub(crate) fn leave(name: NameId, start: u64) {
         thread.push(Event { start, dur: end.saturating_sub(start), name, task: 0, depth });
     });
     if !has_ring {
-        WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+        note_without_ring(name);
     }
 }
 
@@ -161,7 +161,7 @@ pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
     let has_ring = with_thread(|thread| {
         let left =
             if task == 0 { thread.open.leave(name).map(|left| (0, left)) } else { thread.tasks.leave(task, name) };
-        let Some((task, left)) = left else { return note_left_elsewhere() };
+        let Some((task, left)) = left else { return note_left_elsewhere(name) };
         let depth = if task == 0 {
             thread.depth = thread.depth.saturating_sub(1);
             thread.depth.saturating_sub((thread.open.len() - left.around) as u16)
@@ -178,15 +178,24 @@ pub fn leave_named(name: NameId, task: usize, samples: Option<u64>) {
         }
     });
     if !has_ring {
-        WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+        note_without_ring(name);
     }
 }
 
 #[cold]
-fn note_left_elsewhere() {
+fn note_without_ring(name: NameId) {
+    WITHOUT_RING.fetch_add(1, Ordering::Relaxed);
+    losses::note(name);
+}
+
+#[cold]
+fn note_left_elsewhere(name: NameId) {
     match PARENTS.get() {
         _ if !is_on() => {}
-        0 => _ = LEFT_ELSEWHERE.fetch_add(1, Ordering::Relaxed),
+        0 => {
+            LEFT_ELSEWHERE.fetch_add(1, Ordering::Relaxed);
+            losses::note(name);
+        }
         open => PARENTS.set(open - 1),
     }
 }
@@ -211,13 +220,15 @@ impl Thread {
     #[inline]
     fn push(&mut self, event: Event) {
         if self.events.push(event).is_err() && event.name.0 < CPU_TIME.0 {
-            self.lose(1);
+            self.lose(event.name);
         }
     }
 
     /// One thread alone writes its count, so no more than a store is needed.
-    fn lose(&self, regions: u64) {
-        self.lost.store(self.lost.load(Ordering::Relaxed) + regions, Ordering::Relaxed);
+    #[cold]
+    fn lose(&self, name: NameId) {
+        self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        losses::note(name);
     }
 
     /// Memory and processor time where outermost regions begin and end, now and then; gives whether it was now.

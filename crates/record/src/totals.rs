@@ -19,6 +19,13 @@ pub struct Totals {
     pub samples: Option<u64>,
     /// Wall time of those that gave samples.
     pub samples_ns: i64,
+    /// Samples of the regions inside: of each call, those of the name that gave the most, as one batch passes through
+    /// several regions. `None` if none gave any.
+    pub inner_samples: Option<u64>,
+    /// Wall time of the calls that had such regions inside.
+    pub inner_samples_ns: i64,
+    /// Whether calls were dropped, so that the rest here is not all.
+    pub has_dropped: bool,
     /// When the one that was left last was entered; Unix time.
     pub last_start_ns: i64,
     /// When it was left.
@@ -47,5 +54,10 @@ impl Totals {
     pub(crate) fn add_samples(&mut self, samples: u64, dur_ns: i64) {
         *self.samples.get_or_insert(0) += samples;
         self.samples_ns += dur_ns;
+    }
+
+    pub(crate) fn add_inner_samples(&mut self, samples: u64, dur_ns: i64) {
+        *self.inner_samples.get_or_insert(0) += samples;
+        self.inner_samples_ns += dur_ns;
     }
 }

@@ -1,4 +1,6 @@
-"""A figure that was not measured: a float that is NaN and says why.
+"""Figures with a reason: not measured (NaN), or measured in part (a number).
+
+A figure that was not measured is a float that is NaN and says why.
 
 It formats, compares and computes as any NaN does, so code that expects a number goes on. What is computed from it
 keeps the reason.
@@ -10,6 +12,12 @@ keeps the reason.
 False
 >>> (peak / 1000).reason
 'track_gpu is off'
+
+A figure that covers only a part of what it is about is a plain number that says so.
+
+>>> calls = incomplete(1200, "some calls were dropped")
+>>> calls + 1, calls.reason
+(1201, 'some calls were dropped')
 """
 
 from __future__ import annotations
@@ -17,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Unmeasured", "known", "reason_of", "unmeasured"]
+__all__ = ["Unmeasured", "incomplete", "known", "reason_of", "unmeasured", "what_is_missing"]
 
 _INTEGER_FORMATS = "bcdoxX"
 
@@ -72,6 +80,39 @@ for _name in ("__neg__", "__pos__", "__abs__"):
 def unmeasured(reason: str) -> Unmeasured:
     """A figure that was not measured, and why."""
     return Unmeasured(reason)
+
+
+class _IncompleteFloat(float):
+    """A float that covers a part, and says why."""
+
+    reason: str
+
+    def __reduce__(self) -> tuple[Any, tuple[float, str]]:
+        return incomplete, (float(self), self.reason)
+
+
+class _IncompleteInt(int):
+    """An integer that covers a part, and says why."""
+
+    reason: str
+
+    def __reduce__(self) -> tuple[Any, tuple[int, str]]:
+        return incomplete, (int(self), self.reason)
+
+
+def incomplete(value: Any, reason: str | None) -> Any:
+    """The value, with the reason why it does not cover everything; unmodified without a reason, or if it is NaN."""
+    if reason is None or value != value:
+        return value
+    kind = _IncompleteInt if isinstance(value, int) else _IncompleteFloat
+    marked = kind(value)
+    marked.reason = reason
+    return marked
+
+
+def what_is_missing(value: Any) -> str | None:
+    """Why a figure that was measured does not cover everything; `None` if it does."""
+    return getattr(value, "reason", None) if known(value) else None
 
 
 def known(value: float | str | None) -> bool:

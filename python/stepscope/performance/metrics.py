@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .figure import known, reason_of
+from .figure import known, reason_of, what_is_missing
 
 if TYPE_CHECKING:
     from .leaks import Leak
@@ -34,7 +34,8 @@ class _Figures:
 
     def __repr__(self) -> str:
         group = type(self).__name__.removesuffix("Metrics").lower()
-        return "\n".join([*_lines_of(group, self), *lines_of_missing(_nulls(self))])
+        parts = lines_of_missing(_parts(self), "incomplete")
+        return "\n".join([*_lines_of(group, self), *lines_of_missing(_nulls(self)), *parts])
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +111,7 @@ class SystemMetrics(_Figures):
     cpu_percent: float
     """All cores together, 0 to 100."""
     process_cpu_percent: float
-    """This process; 100 is one core."""
+    """This process, from the start of the call to its end; 100 is one core."""
     memory_percent: float
     """Memory of the machine in use."""
     disk_io_percent: float
@@ -154,14 +155,19 @@ class Metrics:
     system: SystemMetrics
     """The machine during that call."""
     throughput: float
-    """Samples a second, over the calls that were given `samples`."""
+    """Samples per second, over the calls that were given `samples`; else over those with such regions inside."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: `None` where nothing was measured, with the reasons under `nulls`."""
+        """Everything, ready for JSON: `None` where nothing was measured, with the reasons under `nulls`.
+
+        Figures that dropped regions make wrong have their reasons under `incomplete`.
+        """
         document: dict[str, Any] = {"name": self.name}
         nulls: dict[str, str] = {}
+        parts: dict[str, str] = {}
         for group, value in self._groups():
             missing = _nulls(value)
+            parts |= {f"{group}.{name}": reason for name, reason in _parts(value).items()}
             document[group] = {
                 field.name: None if field.name in missing else getattr(value, field.name) for field in fields(value)
             }
@@ -172,6 +178,7 @@ class Metrics:
         if not known(self.throughput):
             nulls["throughput"] = str(reason_of(self.throughput))
         document["nulls"] = nulls
+        document["incomplete"] = parts
         return document
 
     def to_json(self) -> str:
@@ -186,7 +193,9 @@ class Metrics:
             lines.append(f"{'throughput':<11} {'samples/s':<26} {_number(self.throughput)}")
         for leak in self.memory.leaks or ():
             lines.append(f"leak: {leak.summary()}")
-        return "\n".join([*lines, *lines_of_missing(self.to_dict()["nulls"])])
+        document = self.to_dict()
+        missing = lines_of_missing(document["nulls"]) + lines_of_missing(document["incomplete"], "incomplete")
+        return "\n".join([*lines, *missing])
 
     def _repr_html_(self) -> str:
         rows = []
@@ -195,7 +204,7 @@ class Metrics:
                 figure = getattr(value, field.name)
                 if field.name != "leaks":
                     shown = _number(figure) if known(figure) else "–"
-                    why = escape(reason_of(figure) or "", quote=True)
+                    why = escape(reason_of(figure) or what_is_missing(figure) or "", quote=True)
                     rows.append(f'<tr><td>{group}</td><td>{field.name}</td><td title="{why}">{shown}</td></tr>')
         shown = _number(self.throughput) if known(self.throughput) else "–"
         rows.append(f"<tr><td></td><td>throughput</td><td>{shown}</td></tr>")
@@ -228,7 +237,13 @@ def _nulls(value: Any) -> dict[str, str]:
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
-def lines_of_missing(nulls: Mapping[str, str]) -> list[str]:
+def _parts(value: Any) -> dict[str, str]:
+    """Why figures of a group do not cover everything, by their names."""
+    reasons = {field.name: what_is_missing(getattr(value, field.name)) for field in fields(value)}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def lines_of_missing(nulls: Mapping[str, str], what: str = "not measured") -> list[str]:
     """A line for each reason with the figures that are missing for it."""
     reasons: dict[str, list[str]] = {}
     for name, reason in nulls.items():
@@ -236,7 +251,7 @@ def lines_of_missing(nulls: Mapping[str, str]) -> list[str]:
     lines = []
     for reason, names in reasons.items():
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        lines.append(f"not measured: {', '.join(names[:_MOST_NAMES])}{more}: {reason}")
+        lines.append(f"{what}: {', '.join(names[:_MOST_NAMES])}{more}: {reason}")
     return lines
 
 

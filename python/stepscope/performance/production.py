@@ -17,7 +17,7 @@ from stepscope.saying import say
 
 from .hourly_report import Counts, HourlyReport, Latencies
 from .profiler import PerformanceProfiler
-from .request_log import RequestLog
+from .request_log import MetricsLog, RequestLog, entry_of
 
 __all__ = ["ProductionProfiler"]
 
@@ -51,6 +51,9 @@ class ProductionProfiler:
         self.profiler = PerformanceProfiler() if profiler is None else profiler
         self._region = self.profiler.profile("request")
         self._log = None if log_path is None else RequestLog(log_path, round(log_limit_mb * 1e6))
+        self._requests = MetricsLog()
+        self.metrics_log = self._requests
+        """The last 10,000 requests that were logged, oldest first: a dictionary each, as `log_metrics` writes it."""
         self._lock = threading.Lock()
         self._minutes: dict[int, Latencies] = {}
         self._since_start = Counts()
@@ -69,7 +72,9 @@ class ProductionProfiler:
         """Counts a request that took so many seconds for the user, logs it, and alerts if that was too long."""
         is_valid = 0 <= user_facing_latency < float("inf")
         is_violation = is_valid and user_facing_latency > self.sla_seconds
-        minute = int(self._now_s() // 60)
+        now_s = self._now_s()
+        minute = int(now_s // 60)
+        memory_mb, cpu_percent = self._machine_now()
         with self._lock:
             internal_latency = self._unlogged.pop(request_id, None) if self._unlogged else None
             of_minute = self._minutes.get(minute)
@@ -82,17 +87,19 @@ class ProductionProfiler:
                     latencies.invalid += 1
             if is_valid:
                 self._bucket_counts[bisect_left(self._buckets, user_facing_latency)] += 1
+            request = (
+                now_s,
+                request_id,
+                internal_latency,
+                user_facing_latency if is_valid else None,
+                memory_mb,
+                cpu_percent,
+            )
+            self._requests.append(request)
         if self._log is None and not is_violation:
             return
-        memory_mb, cpu_percent = self._machine_now()
-        entry = {
-            "timestamp": datetime.fromtimestamp(self._now_s()).astimezone().isoformat(),
-            "request_id": request_id,
-            "internal_latency": internal_latency,
-            "user_facing_latency": user_facing_latency if is_valid else None,
-            "memory_mb": memory_mb,
-            "cpu_percent": cpu_percent,
-        }
+        entry = entry_of(request)
+        entry["timestamp"] = datetime.fromtimestamp(now_s).astimezone().isoformat()
         if self._log is not None:
             self._log.write(entry)
         if is_violation:

@@ -16,7 +16,7 @@ from stepscope.saying import say
 
 from . import recording
 from .comparison import Comparison
-from .figure import unmeasured
+from .figure import incomplete, unmeasured
 from .leaks import Leak
 from .metrics import MB, ComputeMetrics, MemoryMetrics, Metrics, SystemMetrics, TimingMetrics
 from .readings import Readings, of_gpus, system_metrics
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["PerformanceProfiler"]
 
 _WHY_DROPPED = {
-    "dropped_ring_full": "they ended faster than they could be collected; put a region around more work",
+    "dropped_ring_full": "ended faster than they could be collected; put a region around more work",
     "dropped_no_ring": "too many threads had regions at once",
-    "dropped_left_elsewhere": "they were left on another thread or task than they were entered on",
+    "dropped_left_elsewhere": "left on another thread or task than entered on",
 }
 
 
@@ -152,21 +152,21 @@ class PerformanceProfiler:
             return metrics_of_nothing(name or "")
         totals = self._totals(name)
         readings = self._readings(totals.last_start_ns, totals.last_end_ns)
-        samples = totals.samples
         return Metrics(
             name=totals.name,
             memory=self._memory(totals.name, readings),
-            timing=_timing(totals, readings),
+            timing=_timing(totals, readings, self._why_dropped()),
             compute=self._compute(totals, readings),
             system=system_metrics(readings, self._carbon_intensity),
-            throughput=samples / (totals.samples_ns / 1e9)
-            if samples is not None and totals.samples_ns > 0
-            else unmeasured("no samples were given; profile(name, samples=n) counts them"),
+            throughput=_throughput(totals),
         )
 
     def get_timing_breakdown(self) -> dict[str, float]:
         """Seconds of each region in all its calls, less the regions inside it: they add up to the time covered."""
-        return {totals.name: totals.self_ns / 1e9 for totals in self._recorder.totals()} if self._is_enabled else {}
+        if not self._is_enabled:
+            return {}
+        why = self._why_dropped()
+        return {totals.name: incomplete(totals.self_ns / 1e9, why) for totals in self._recorder.totals()}
 
     def get_current_memory(self) -> float:
         """Memory of the process in MB. With `detailed_memory`, it also ends a step, as `mark_step()` does."""
@@ -290,8 +290,14 @@ class PerformanceProfiler:
             return regions[wanted]
         if not regions:
             hint = 'run `with profiler.profile("name"):` first; a region counts when it has closed'
-            raise RegionError("no region has closed yet", None, hint)
+            raise RegionError("no region has closed yet", None, self._why_dropped() or hint)
         raise RegionError(f"no region `{wanted}` has closed", None, _nearest(str(wanted), regions))
+
+    def _why_dropped(self) -> str | None:
+        """Why regions of this process were dropped since the profiler was made; `None` if none were."""
+        counts = _native.recording_counts()
+        reasons = [why for name, why in _WHY_DROPPED.items() if counts[name] > self._counts_before[name]]
+        return f"regions were dropped: {'; '.join(reasons)}" if reasons else None
 
     def _readings_now(self) -> tuple[int, dict[str, float | str]]:
         if self._last_readings is not None:
@@ -337,20 +343,35 @@ class PerformanceProfiler:
         return Measured(off, off, off, unmeasured("detailed_memory is off"))
 
 
-def _timing(totals: _native.RegionTotals, readings: Readings) -> TimingMetrics:
+def _timing(totals: _native.RegionTotals, readings: Readings, why_dropped: str | None) -> TimingMetrics:
+    of_calls = (why_dropped or "regions were dropped") if totals.has_dropped else None
+
+    def part(value: Any) -> Any:
+        return incomplete(value, of_calls)
+
     return TimingMetrics(
         wall_time_s=(totals.last_end_ns - totals.last_start_ns) / 1e9,
         cpu_time_s=readings.growth("process_cpu_seconds"),
-        self_time_s=totals.self_ns / 1e9,
-        total_time_s=totals.total_ns / 1e9,
-        calls=totals.count,
-        mean_s=totals.total_ns / totals.count / 1e9,
-        min_s=totals.shortest_ns / 1e9,
-        max_s=totals.longest_ns / 1e9,
-        p50_s=_percentile_s(totals, 50),
-        p95_s=_percentile_s(totals, 95),
-        p99_s=_percentile_s(totals, 99),
+        # A region inside that was dropped counts as the time of the one around it.
+        self_time_s=incomplete(totals.self_ns / 1e9, of_calls or why_dropped),
+        total_time_s=part(totals.total_ns / 1e9),
+        calls=part(totals.count),
+        mean_s=part(totals.total_ns / totals.count / 1e9),
+        min_s=part(totals.shortest_ns / 1e9),
+        max_s=part(totals.longest_ns / 1e9),
+        p50_s=part(_percentile_s(totals, 50)),
+        p95_s=part(_percentile_s(totals, 95)),
+        p99_s=part(_percentile_s(totals, 99)),
     )
+
+
+def _throughput(totals: _native.RegionTotals) -> float:
+    """Samples per second: of the region's own samples, else of those of the regions inside it."""
+    own = totals.samples, totals.samples_ns
+    for samples, over_ns in (own, (totals.inner_samples, totals.inner_samples_ns)):
+        if samples is not None and over_ns > 0:
+            return samples / (over_ns / 1e9)
+    return unmeasured("no samples were given; profile(name, samples=n) counts them")
 
 
 def _percentile_s(totals: _native.RegionTotals, percent: float) -> float:
@@ -362,12 +383,16 @@ def _say_what_was_lost(before: Mapping[str, int], recording: str | None) -> None
     counts = _native.recording_counts()
     for name, why in _WHY_DROPPED.items():
         if (lost := counts[name] - before[name]) > 0:
-            say(f"{lost:,} regions of this process were not measured: {why}")
+            say(f"{_regions(lost)} of this process {'was' if lost == 1 else 'were'} not measured: {why}")
     if recording is not None and (lost := counts["dropped_past_limit"]):
         why = "it is as large as record_limit_mb allows, or the disk was too slow"
-        say(f"{lost:,} regions are missing in {recording}: {why}")
+        say(f"{_regions(lost)} {'is' if lost == 1 else 'are'} missing in {recording}: {why}")
     if recording is not None and (failure := _native.recording_failure()):
         say(f"the recording ended early: {failure}")
+
+
+def _regions(count: int) -> str:
+    return "1 region" if count == 1 else f"{count:,} regions"
 
 
 def _check_number(name: str, value: Any, unit: str, example: float) -> None:

@@ -163,7 +163,7 @@ def system_metrics(readings: Readings, carbon_intensity_g_per_kwh: float | None)
     energy, covers = _energy(readings)
     return SystemMetrics(
         cpu_percent=readings.average("cpu_percent"),
-        process_cpu_percent=readings.average("process_cpu_percent"),
+        process_cpu_percent=_process_cpu_percent(readings),
         memory_percent=readings.average("memory_percent"),
         disk_io_percent=readings.average("disk_io_percent"),
         disk_io_wait_percent=readings.average("disk_io_wait_percent"),
@@ -178,6 +178,14 @@ def system_metrics(readings: Readings, carbon_intensity_g_per_kwh: float | None)
         energy_covers=covers,
         carbon_g=_carbon(energy, carbon_intensity_g_per_kwh),
     )
+
+
+def _process_cpu_percent(readings: Readings) -> float:
+    """CPU time of the while by its length: what a reading tells reaches out of it. Of a moment, the reading."""
+    length_s = (readings.end_ns - readings.start_ns) / 1e9
+    if length_s <= 0:
+        return readings.average("process_cpu_percent")
+    return readings.growth("process_cpu_seconds") / length_s * 100
 
 
 def of_gpus(readings: Readings, figure: str, combine: Callable[[list[float]], float]) -> float:

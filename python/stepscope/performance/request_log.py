@@ -1,17 +1,68 @@
-"""A log of bounded size with a JSON object for each request."""
+"""Logs of bounded size: a file with a JSON object per request, and the last requests in memory."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
+from collections import deque
+from collections.abc import Hashable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from stepscope.errors import UsageError
 from stepscope.saying import say
 
-__all__ = ["RequestLog"]
+__all__ = ["MetricsLog", "RequestLog", "entry_of"]
+
+_MOST_REQUESTS = 10_000
+
+#: Unix time, id, latency inside and for the user in seconds, memory in MB, CPU in percent.
+Request = tuple[float, Hashable, "float | None", "float | None", "float | None", "float | None"]
+
+
+def entry_of(request: Request) -> dict[str, Any]:
+    """A request as it is logged; the timestamp is local time, as `datetime.now().isoformat()` gives it."""
+    time_s, request_id, internal_latency, user_facing_latency, memory_mb, cpu_percent = request
+    return {
+        "timestamp": datetime.fromtimestamp(time_s).isoformat(),
+        "request_id": request_id,
+        "internal_latency": internal_latency,
+        "user_facing_latency": user_facing_latency,
+        "memory_mb": memory_mb,
+        "cpu_percent": cpu_percent,
+    }
+
+
+class MetricsLog(Sequence[dict[str, Any]]):
+    """The last 10,000 requests as a list of dictionaries, made when they are asked for."""
+
+    def __init__(self) -> None:
+        self._requests: deque[Request] = deque(maxlen=_MOST_REQUESTS)
+
+    def append(self, request: Request) -> None:
+        """Adds a request; past the limit, the oldest is removed."""
+        self._requests.append(request)
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(place, slice):
+            return [entry_of(request) for request in list(self._requests)[place]]
+        return entry_of(self._requests[place])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        # A copy: other threads log meanwhile.
+        return iter([entry_of(request) for request in self._requests.copy()])
+
+    def __repr__(self) -> str:
+        return f"<MetricsLog of {len(self):,} requests>"
 
 
 class RequestLog:
