@@ -17,7 +17,11 @@ pub enum LooksLike {
     JsonList,
     /// Some other JSON.
     Json,
-    /// A Python pickle, such as a memory snapshot of PyTorch.
+    /// A memory snapshot of PyTorch.
+    MemorySnapshot,
+    /// A profile of `line_profiler`.
+    LineProfile,
+    /// Some other Python pickle.
     Pickle,
     /// Data of Python's `marshal` that is no profile, or a profile of Python 2.
     Marshal,
@@ -27,11 +31,23 @@ pub enum LooksLike {
     Zip,
     /// Data compressed with something else than gzip.
     OtherCompression,
-    /// An `SQLite` database, such as an export of Nsight Systems.
+    /// An export of Nsight Systems to `SQLite`.
+    NsightSystems,
+    /// Some other `SQLite` database.
     Sqlite,
-    /// Binary data, such as an `XPlane` protobuf.
+    /// An `XPlane` protobuf of JAX or `TensorFlow`.
+    XPlane,
+    /// A protobuf trace of Perfetto.
+    Perfetto,
+    /// A table of Parquet or Arrow.
+    Table,
+    /// Some other binary data.
     Binary,
-    /// Text.
+    /// A memory recording of `mprof`.
+    Mprof,
+    /// Collapsed stacks, as `py-spy` writes them with `--format raw`.
+    CollapsedStacks,
+    /// Some other text.
     Text,
 }
 
@@ -43,15 +59,21 @@ impl LooksLike {
         let holds = |what: &str| memmem::find(head, what.as_bytes()).is_some();
         let is_binary = head.iter().take(4096).any(|&byte| byte == 0 || (byte < 0x20 && !byte.is_ascii_whitespace()));
         match head {
+            [0x80, 0..=5, ..] if holds("line_profiler") && holds("LineStats") => return Self::LineProfile,
+            [0x80, 0..=5, ..] if holds("segments") || holds("device_traces") => return Self::MemorySnapshot,
             [0x80, 0..=5, ..] => return Self::Pickle,
             [b'P', b'K', 3 | 5, ..] => return Self::Zip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'B', b'Z', b'h', ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] => {
                 return Self::OtherCompression;
             }
-            _ if head.starts_with(b"SQLite format 3\0") => return Self::Sqlite,
+            _ if head.starts_with(b"SQLite format 3\0") => {
+                let is_nsys = holds("CUPTI_ACTIVITY") || holds("NVTX_EVENTS") || holds("TARGET_INFO");
+                return if is_nsys { Self::NsightSystems } else { Self::Sqlite };
+            }
+            _ if head.starts_with(b"PAR1") || head.starts_with(b"ARROW1") => return Self::Table,
             _ if head.get(257..262) == Some(b"ustar") => return Self::Tar,
             [b'{' | 0xfb, b'(' | 0xa8 | 0xa9 | b')', ..] if is_binary => return Self::Marshal,
-            _ if is_binary => return Self::Binary,
+            _ if is_binary => return Self::of_binary(head),
             _ => {}
         }
         match text {
@@ -63,7 +85,23 @@ impl LooksLike {
             _ if std::str::from_utf8(&head[..head.len().min(1024)]).is_err_and(|error| error.error_len().is_some()) => {
                 Self::Binary
             }
+            _ if text.starts_with(b"CMDLINE ") || text.starts_with(b"MEM ") => Self::Mprof,
+            _ if is_collapsed(text) => Self::CollapsedStacks,
             _ => Self::Text,
+        }
+    }
+
+    /// Protobufs have no mark of their own: the first field of both is a message, and what follows tells which.
+    fn of_binary(head: &[u8]) -> Self {
+        let holds = |what: &str| memmem::find(head, what.as_bytes()).is_some();
+        let Some(packet) = head.strip_prefix(&[0x0a]).and_then(after_varint) else { return Self::Binary };
+        match packet {
+            // The name of a plane, or its number and then its name.
+            [0x08 | 0x12, ..] if ["/host:", "/device:", "Task Environment"].into_iter().any(holds) => Self::XPlane,
+            // Fields of a TracePacket: clock_snapshot, timestamp, trusted_packet_sequence_id, sequence_flags, and
+            // compressed_packets.
+            [0x32 | 0x40 | 0x50 | 0x68, ..] | [0x92, 0x03, ..] => Self::Perfetto,
+            _ => Self::Binary,
         }
     }
 
@@ -81,13 +119,28 @@ impl LooksLike {
             Self::JsonList | Self::Json => {
                 "a Chrome trace is an object with a list `traceEvents`, or a list of events with `ph` and `ts`"
             }
-            Self::Pickle => "a memory snapshot is not a trace; `prof.export_chrome_trace(path)` writes one",
+            Self::MemorySnapshot => {
+                "open it at pytorch.org/memory_viz; `prof.export_chrome_trace(path)` writes a trace that is read"
+            }
+            Self::LineProfile => "show it with `python -m line_profiler FILE`; Stepscope records lines by itself",
+            Self::Pickle => "`prof.export_chrome_trace(path)` writes a trace that is read",
             Self::Marshal => "`python -m cProfile -o script.prof script.py` of Python 3 writes a profile that is read",
             Self::Tar | Self::Zip => "unpack it and open the traces inside",
             Self::OtherCompression => "unpack it first; Stepscope reads plain and gzip files",
-            Self::Sqlite => "record with PyTorch's profiler; databases of Nsight Systems are not read",
+            Self::NsightSystems | Self::Sqlite => {
+                "record with PyTorch's profiler; databases of Nsight Systems are not read"
+            }
+            Self::XPlane => "open it in XProf or TensorBoard; traces of JAX and TensorFlow are not read",
+            Self::Perfetto => {
+                "open it at ui.perfetto.dev; `prof.export_chrome_trace(path)` writes a trace that is read"
+            }
+            Self::Table => "a store is opened by its folder, the one that holds `runs`",
             Self::Binary => {
                 "binary formats such as XPlane are not read; `prof.export_chrome_trace(path)` writes a trace that is"
+            }
+            Self::Mprof => "plot it with `mprof plot FILE`; memory over time is in the traces of PyTorch's profiler",
+            Self::CollapsedStacks => {
+                "open it in speedscope, or record with `python -m cProfile -o script.prof script.py`"
             }
             Self::Text => "give the `.json` or `.json.gz` file that the profiler wrote",
         }
@@ -102,16 +155,40 @@ impl fmt::Display for LooksLike {
             Self::Speedscope => "a speedscope profile",
             Self::JsonList => "a JSON list of something else than events",
             Self::Json => "JSON of another kind",
+            Self::MemorySnapshot => "a PyTorch memory snapshot",
+            Self::LineProfile => "a line_profiler profile",
             Self::Pickle => "a Python pickle",
             Self::Marshal => "marshal data of Python that is no profile of Python 3",
             Self::Tar => "a tar archive",
             Self::Zip => "a zip archive",
             Self::OtherCompression => "data compressed with something else than gzip",
+            Self::NsightSystems => "an SQLite export of Nsight Systems",
             Self::Sqlite => "an SQLite database",
+            Self::XPlane => "an XPlane protobuf",
+            Self::Perfetto => "a Perfetto protobuf",
+            Self::Table => "a Parquet or Arrow table",
             Self::Binary => "binary data",
+            Self::Mprof => "an mprof recording",
+            Self::CollapsedStacks => "collapsed stacks",
             Self::Text => "text",
         })
     }
+}
+
+/// What follows the length of a field.
+fn after_varint(bytes: &[u8]) -> Option<&[u8]> {
+    let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    Some(&bytes[last + 1..])
+}
+
+/// Whether the first lines are frames separated by semicolons, each followed by a count.
+fn is_collapsed(text: &[u8]) -> bool {
+    let is_stack = |line: &[u8]| {
+        let count = line.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
+        line.contains(&b';') && count.len() < line.len() && !count.is_empty() && count.iter().all(u8::is_ascii_digit)
+    };
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty());
+    lines.next().is_some_and(is_stack) && lines.next().is_none_or(is_stack)
 }
 
 #[cfg(test)]
@@ -128,15 +205,24 @@ mod tests {
         check(b"\x80\x04\x95\x00", LooksLike::Pickle);
         check(b"PK\x03\x04", LooksLike::Zip);
         check(b"\x28\xb5\x2f\xfd\0", LooksLike::OtherCompression);
+        check(b"\x80\x04\x95\x00}(\x8c\x08segments\x94]", LooksLike::MemorySnapshot);
+        check(b"\x80\x05\x95\xfd\0\x8c\x1bline_profiler.line_profiler\x94\x8c\x09LineStats", LooksLike::LineProfile);
         check(b"SQLite format 3\0", LooksLike::Sqlite);
-        check(b"\x0a\x12\x08\x01\x12\x0c/host:CPU", LooksLike::Binary);
+        check(b"SQLite format 3\0\0CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL", LooksLike::NsightSystems);
+        check(b"\x0a\x12\x08\x01\x12\x0c/host:CPU", LooksLike::XPlane);
+        check(b"\x0a\xfd\x8f\x05\x12\x09/host:CPU\x1a", LooksLike::XPlane);
+        check(b"\x0a\x0b\x50\x01\x68\x01\xda\x03\x04", LooksLike::Perfetto);
+        check(b"\x0a\x0b\x0d\x01\x02", LooksLike::Binary);
+        check(b"PAR1\x15\x04", LooksLike::Table);
         check(b"{\xa9\x03\xda\x01~\0", LooksLike::Marshal);
         check(b" {\"schema\": \"1.0.1\", \"pid\": 1, \"nodes\": [", LooksLike::ExecutionTrace);
         check(b"{\"rocprofiler-sdk-tool\": [{", LooksLike::Rocprof);
         check(b"{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\"", LooksLike::Speedscope);
         check(b"{\"a\": 1}", LooksLike::Json);
         check(b"[[1, 2]]", LooksLike::JsonList);
-        check(b"CMDLINE python train.py\nMEM 1.2", LooksLike::Text);
+        check(b"CMDLINE python train.py\nMEM 1.2", LooksLike::Mprof);
+        check(b"main (a.py:1);work (a.py:7) 12\nmain (a.py:1);rest (a.py:9) 3\n", LooksLike::CollapsedStacks);
+        check(b"import os; x = 1\nprint(x)\n", LooksLike::Text);
         check(b"\xff\xfe\xe0 nothing known", LooksLike::Binary);
     }
 }
