@@ -236,7 +236,7 @@ impl Workspace {
 
     /// Every recording of the run, in short.
     pub fn source_summaries(&self) -> Result<Vec<SourceSummary>, AnalysisError> {
-        let grades = views::health::grades(&self.engine)?;
+        let grades = views::health::grades(&self.engine, &self.sources)?;
         let steps = "SELECT rank, \"window\", count(*) AS steps FROM steps WHERE is_complete GROUP BY rank, \"window\"";
         let steps = Frame::new(self.ask(steps, &CancelFlag::default())?);
         let (ranks, windows) = (steps.required_i64("rank")?, steps.required_i64("window")?);

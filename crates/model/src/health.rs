@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use crate::warning::WARNING_CODES;
 
+/// The figure that is shown beside those of the table `health`, where it is not 0.
+pub const UNANALYZED: &str = "unanalyzed_device_events";
+
 /// Names and meanings of the figures that every source has.
 pub static HEALTH_FIGURES: &[(&str, &str)] = &[
     ("grade", "good, partial or poor: how far figures built on this trace can be trusted"),
@@ -12,6 +15,7 @@ pub static HEALTH_FIGURES: &[(&str, &str)] = &[
     ("dropped_negative_duration", "spans that end before they start"),
     ("device_events", "kernels, copies and fills"),
     ("device_time_ns", "sum of their lengths"),
+    (UNANALYZED, "events of devices that no analysis reads; the grade is partial at best"),
     ("operator_coverage_ratio", "share of device time that belongs to an operator"),
     ("span_coverage_ratio", "share of device time that belongs to an operator or an annotation"),
     ("device_time_with_operator_ns", "device time that belongs to an operator"),

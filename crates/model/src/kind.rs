@@ -159,6 +159,25 @@ impl Kind {
         }
     }
 
+    /// Whether a category stands for work of a device that no analysis reads: of an MTIA device, of a range profiler,
+    /// or by its name of a device that Stepscope does not know.
+    #[must_use]
+    pub fn is_unanalyzed_device(category: &str) -> bool {
+        let name = category.to_ascii_lowercase();
+        let has = |words: &[&str]| {
+            let mut parts = name.split(|letter: char| !letter.is_ascii_alphabetic());
+            parts.any(|part| words.contains(&part.trim_end_matches('s')))
+        };
+        // Plurals have lost their end.
+        let is_call = has(&["runtime", "driver", "sync", "annotation", "counter", "overhead"]);
+        let is_device = has(&["kernel", "gpu", "npu", "tpu", "hpu", "xpu", "mtia", "device", "privateuse"]);
+        match Self::from_category(category) {
+            Self::Mtia | Self::Other => is_device && !is_call,
+            Self::Range => true,
+            _ => false,
+        }
+    }
+
     /// The name in tables and JSON.
     #[must_use]
     pub fn as_text(self) -> &'static str {

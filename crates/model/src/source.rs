@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Kind;
+
 /// The format of a profile that adds up the calls of functions, and has no times of day.
 pub const CPROFILE: &str = "cprofile";
 
@@ -151,6 +153,20 @@ impl SourceRecord {
     pub fn are_sums_left_out(&self) -> bool {
         let rows = |table: &crate::Table| self.rows.get(table.name).copied().unwrap_or(0);
         rows(&crate::tables::STEPS) > 0 && rows(&crate::tables::STEP_BREAKDOWN) == 0
+    }
+
+    /// Spans of devices that no analysis reads: how many, and their categories.
+    #[must_use]
+    pub fn unanalyzed_device_events(&self) -> (u64, Vec<&str>) {
+        let counts =
+            self.events_by_phase_and_category.iter().filter_map(|(key, count)| Some((key.split_once('|')?, count)));
+        let mut categories: Vec<(&str, u64)> = counts
+            .filter(|((phase, category), _)| *phase == "X" && Kind::is_unanalyzed_device(category))
+            .map(|((_, category), count)| (category, *count))
+            .collect();
+        categories.sort_by_key(|&(category, count)| (std::cmp::Reverse(count), category));
+        let count = categories.iter().map(|(_, count)| count).sum();
+        (count, categories.into_iter().map(|(category, _)| category).collect())
     }
 
     /// Rows that stand for elements of the input.

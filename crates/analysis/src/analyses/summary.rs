@@ -58,11 +58,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
     let shares = step_times::sum(&complete);
     let mut missing = Vec::new();
-    let grades = views::health::grades(asking.engine)?;
+    let grades = views::health::grades(asking.engine, asking.sources.iter().copied())?;
     let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len())?)];
     if let Some(times) = &times {
         parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
         parts.extend(unmarked_steps(asking).map(|text| Part::Text(Text::from(text))));
+        parts.extend(unanalyzed(&grades).map(|text| Part::Text(Text::from(text))));
         parts.push(Part::Table(step_time(asking, times, &complete)));
     } else {
         missing.push(Missing {
@@ -157,6 +158,12 @@ fn unmarked_steps(asking: &Asking<'_>) -> Option<String> {
             words::counted(all, "recording")
         )),
     }
+}
+
+/// Devices whose work is in no figure.
+fn unanalyzed(grades: &Grades) -> Option<String> {
+    let first = grades.values().find_map(|known| known.unanalyzed.as_ref())?;
+    Some(format!("{first}. Figures about devices leave them out."))
 }
 
 /// The devices by name, and how many of them the recording has work of.
@@ -360,10 +367,11 @@ fn health_reason(asking: &Asking<'_>, grades: &Grades) -> Option<String> {
     let [source] = &asking.sources[..] else {
         return Some(format!("{} says why not all are good", asking.question.in_command("stepscope health")));
     };
-    let Standing { grade, unexplained_ratio, .. } = grades.get(&source.id)?;
+    let Standing { grade, unexplained_ratio, unanalyzed, .. } = grades.get(&source.id)?;
     let unexplained = unexplained_ratio.filter(|ratio| *ratio > 0.0);
     let lacks = || unexplained.map(|ratio| format!("{} of device time has no operator or graph", words::ratio(ratio)));
-    let reason = damage(&source.notes, source.lost_events(), source.element()).or_else(lacks)?;
+    let reason =
+        damage(&source.notes, source.lost_events(), source.element()).or_else(lacks).or_else(|| unanalyzed.clone())?;
     Some(format!("{grade}: {reason}"))
 }
 

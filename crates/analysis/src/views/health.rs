@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stepscope_engine::{Engine, QueryOptions};
-use stepscope_model::health::{HEALTH_FIGURES, meaning};
+use stepscope_model::health::{HEALTH_FIGURES, UNANALYZED, meaning};
 use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
 
 use crate::error::AnalysisError;
@@ -28,11 +28,18 @@ pub(crate) struct Standing {
     pub unlinked_device_events: i64,
     /// Share of device time that belongs to no operator and no graph.
     pub unexplained_ratio: Option<f64>,
+    /// Work of a device that no analysis reads, in words.
+    pub unanalyzed: Option<String>,
 }
 
 pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, AnalysisError> {
     let mut by_source = read(engine)?;
     by_source.retain(|id, _| sources.iter().any(|source| source.id == *id));
+    for source in sources {
+        if let Some(figures) = by_source.get_mut(&source.id) {
+            count_unanalyzed(source, figures);
+        }
+    }
     let columns = ["rank", "window", "figure", "value", "reason", "meaning"].map(ReportColumn::named).to_vec();
     for source in sources.iter().filter(|source| source.is_profile()) {
         if let Some(figures) = by_source.get_mut(&source.id) {
@@ -50,8 +57,39 @@ fn is_of_profile(name: &str) -> bool {
         || ["lost.", "warnings."].iter().any(|group| name.starts_with(group))
 }
 
+/// Device work that no analysis reads makes a trace partly understood at best. The table `health` grades what was read
+/// of the others, as the definition of the figures has it.
+fn count_unanalyzed(source: &SourceRecord, figures: &mut Figures) {
+    let (count, _) = source.unanalyzed_device_events();
+    if count == 0 {
+        return;
+    }
+    figures.insert(UNANALYZED.to_owned(), (Cell::Int(count as i64), None));
+    if word(figures, "grade") == "good" {
+        figures.insert("grade".to_owned(), (Cell::Text("partial".to_owned()), None));
+    }
+}
+
+/// What to say about device work that no analysis reads.
+pub(crate) fn unanalyzed_words(source: &SourceRecord) -> Option<String> {
+    let (count, categories) = source.unanalyzed_device_events();
+    let events = words::counted(count as usize, "event");
+    (count > 0).then(|| format!("{events} of a device that Stepscope does not analyze: {}", categories.join(", ")))
+}
+
 /// The grade of each recording, and the figures that a line shows.
-pub(crate) fn grades(engine: &Engine) -> Result<BTreeMap<SourceId, Standing>, AnalysisError> {
+pub(crate) fn grades<'a>(
+    engine: &Engine,
+    sources: impl IntoIterator<Item = &'a SourceRecord>,
+) -> Result<BTreeMap<SourceId, Standing>, AnalysisError> {
+    let mut by_source = read(engine)?;
+    let mut unanalyzed = BTreeMap::new();
+    for source in sources {
+        if let Some(figures) = by_source.get_mut(&source.id) {
+            count_unanalyzed(source, figures);
+        }
+        unanalyzed.insert(source.id, unanalyzed_words(source));
+    }
     let count = |figures: &Figures, name: &str| match figures.get(name) {
         Some((Cell::Int(count), _)) => *count,
         _ => 0,
@@ -65,10 +103,11 @@ pub(crate) fn grades(engine: &Engine) -> Result<BTreeMap<SourceId, Standing>, An
             device_events: count(&figures, "device_events"),
             unlinked_device_events: count(&figures, "unlinked_device_events"),
             unexplained_ratio: (device_ns > 0).then(|| unexplained_ns as f64 / device_ns as f64),
+            unanalyzed: unanalyzed.get(&id).cloned().flatten(),
         };
         (id, grade)
     };
-    Ok(read(engine)?.into_iter().map(grade).collect())
+    Ok(by_source.into_iter().map(grade).collect())
 }
 
 fn read(engine: &Engine) -> Result<BTreeMap<SourceId, Figures>, AnalysisError> {
@@ -135,6 +174,8 @@ fn sentence(source: &SourceRecord, figures: &Figures) -> String {
     let (device, unlinked) = (count("device_events"), count("unlinked_device_events"));
     let linked = if source.is_profile() {
         String::new()
+    } else if let (0, Some(words)) = (device, unanalyzed_words(source)) {
+        format!("; {words}")
     } else if device == 0 {
         "; no device events".to_owned()
     } else {

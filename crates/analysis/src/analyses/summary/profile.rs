@@ -11,7 +11,7 @@ use crate::{views, words};
 const TOP: usize = 20;
 
 pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
-    let grades = views::health::grades(asking.engine)?;
+    let grades = views::health::grades(asking.engine, asking.sources.iter().copied())?;
     let (name, title) = ("functions".to_owned(), Some("FUNCTIONS".to_owned()));
     let mut table = ReportTable { name, title, ..functions::table(asking)? };
     let facts = format!("profile of Python functions · {}", words::counted(table.rows.len(), "function"));

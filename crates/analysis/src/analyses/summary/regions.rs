@@ -33,7 +33,7 @@ pub(super) fn top(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
 }
 
 pub(super) fn answer(asking: &Asking<'_>, regions: ReportTable) -> Result<Report, AnalysisError> {
-    let grades = views::health::grades(asking.engine)?;
+    let grades = views::health::grades(asking.engine, asking.sources.iter().copied())?;
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let length = asking.sources.iter().filter_map(|source| Some(source.last_event_ns? - source.first_event_ns?)).max();
     let facts = [words::ns(length.unwrap_or(0) as f64), format!("{} events", words::count(events as i64))];
