@@ -29,6 +29,7 @@ class NativeRun:
     @staticmethod
     def open(
         paths: Sequence[str],
+        run: str | None,
         store: str | None,
         no_cache: bool,
         strict: bool,

@@ -21,6 +21,7 @@ _Path = str | os.PathLike[str]
 def open(
     paths: _Path | Iterable[_Path],
     *,
+    run: str | None = None,
     store: _Path | None = None,
     cache: bool = True,
     strict: bool = False,
@@ -29,6 +30,8 @@ def open(
 ) -> Run:
     """Opens a trace file, a folder of them, several files, or a store.
 
+    Where there are several runs, `run` chooses one by its name or a part of it.
+
     A trace is read once and kept in the user's cache (`cache=False` keeps it nowhere, `store` in a folder of your own);
     the next `open` is quick. A trace that is broken but partly readable opens with a warning, or is refused with
     `strict=True`. `memory_limit` is in bytes.
@@ -36,6 +39,7 @@ def open(
     several: Iterable[_Path] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     native = NativeRun.open(
         [os.fspath(path) for path in several],
+        run=run,
         store=None if store is None else os.fspath(store),
         no_cache=not cache,
         strict=strict,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_engine::EngineError;
 use stepscope_ingest::IngestError;
-use stepscope_model::{Exit, Hint};
+use stepscope_model::{Exit, Hint, SkippedFile};
 use stepscope_store::StoreError;
 
 /// Why there is no answer.
@@ -44,11 +44,21 @@ pub enum AnalysisError {
         path: PathBuf,
     },
     /// There are several runs and the question is about one.
-    #[error("there are {count} runs here, and this question is about one: {names}")]
+    #[error("found {count} runs, expected one: {names}")]
     SeveralRuns {
         /// How many.
         count: usize,
         /// Their names.
+        names: String,
+        /// Why files of one folder are several runs.
+        reason: Option<String>,
+    },
+    /// No run has that name.
+    #[error("found no run {name}; there is {names}")]
+    NoSuchRun {
+        /// What was asked for.
+        name: String,
+        /// What there is.
         names: String,
     },
     /// There are several sources and the question is about one.
@@ -163,6 +173,15 @@ impl AnalysisError {
         matches!(self, Self::Ingest(IngestError::NoTraces { .. }))
     }
 
+    /// What the folder holds instead of traces.
+    #[must_use]
+    pub fn skipped_files(&self) -> &[SkippedFile] {
+        match self {
+            Self::Ingest(IngestError::NoTraces { skipped, .. }) => skipped,
+            _ => &[],
+        }
+    }
+
     /// How a command ends that fails with it.
     #[must_use]
     pub fn exit(&self) -> Exit {
@@ -182,6 +201,7 @@ impl AnalysisError {
             | Self::NotCached { .. }
             | Self::StoreAmongTraces { .. }
             | Self::SeveralRuns { .. }
+            | Self::NoSuchRun { .. }
             | Self::SeveralSources { .. }
             | Self::NoSuchSource { .. }
             | Self::NoSuchGrouping { .. }
@@ -241,7 +261,11 @@ impl Hint for AnalysisError {
                 "open the store alone, or ingest the traces into it with `stepscope ingest`".into()
             }
             Self::EmptyStore { .. } => "fill it with `stepscope ingest PATH --store DIR`".into(),
-            Self::SeveralRuns { .. } => "give the folder of one run, in a store `STORE/runs/NAME`".into(),
+            Self::SeveralRuns { reason, .. } => {
+                let why = reason.as_ref().map(|reason| format!("{reason}; ")).unwrap_or_default();
+                format!("{why}choose one with `--run NAME`, or show all with `stepscope open PATH`").into()
+            }
+            Self::NoSuchRun { .. } => "choose one of them with `--run NAME`; a part of the name is enough".into(),
             Self::NoSuchStep { last: Some(last), .. } => format!("steps are counted from 0; the last one is {last}").into(),
             Self::NoSuchStep { last: None, .. } => "the recording has no steps".into(),
             Self::Write { .. } => "name a file in a folder that can be written; for several recordings name a folder: `-o parts/`".into(),

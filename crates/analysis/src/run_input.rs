@@ -19,6 +19,22 @@ pub struct RunInput {
     files: Option<Inputs>,
 }
 
+impl RunInput {
+    /// The name of one of the runs that its files turned out to be.
+    #[must_use]
+    pub fn name_of(&self, workspace: &Workspace, is_only_one: bool) -> String {
+        let folder = self.paths.first().filter(|path| path.is_dir()).and_then(|path| path.canonicalize().ok());
+        let folder =
+            folder.as_deref().and_then(Path::file_name).map(|name| layout::run_folder_name(&name.to_string_lossy()));
+        let behind = folder.and_then(|folder| workspace.run_name().strip_prefix(&folder));
+        match behind {
+            _ if is_only_one => self.name.clone(),
+            Some(behind) => format!("{}{behind}", self.name),
+            None => workspace.run_name().to_owned(),
+        }
+    }
+}
+
 impl Workspace {
     /// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
     pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {

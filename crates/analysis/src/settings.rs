@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use stepscope_ingest::Extras;
 
+use crate::run_choice::RunChoice;
+
 /// How to open, ingest and query.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of the user, off by default")]
@@ -15,6 +17,8 @@ pub struct Settings {
     pub no_cache: bool,
     /// Every file becomes a run of its own.
     pub separate_runs: bool,
+    /// Which run, where there are several.
+    pub run: RunChoice,
     /// Leave out the folders in a folder.
     pub flat_folders: bool,
     /// Refuse traces that are broken or lost events.

@@ -123,6 +123,16 @@ fn significant(value: f64) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
+/// A list that stays readable for thousands of names.
+pub(crate) fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    if names.len() <= SHOWN {
+        names.join(", ")
+    } else {
+        format!("{}, … and {} more", names[..SHOWN].join(", "), names.len() - SHOWN)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions, QueryResult};
-use stepscope_ingest::{Ingested, Options, Progress};
+use stepscope_ingest::{Ingested, Options, Outcome, Progress};
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Part, Report, SourceId, SourceRecord, SourceSummary};
+use stepscope_model::{Part, Report, SkippedFile, SourceId, SourceRecord, SourceSummary, skipped_sentences};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
@@ -15,10 +16,12 @@ use crate::analyses::{Analysis, Asking, Question};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::frame::Frame;
+use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
 use crate::timeline::{CurveCache, ReaderCache, ShapeCache};
 use crate::trim::Trimmed;
+use crate::words::shortened;
 use crate::{metrics, views};
 
 /// A run that is open for questions.
@@ -26,6 +29,8 @@ pub struct Workspace {
     store: Store,
     run: String,
     sources: Vec<SourceRecord>,
+    /// Files beside the traces that were not read.
+    skipped: Vec<SkippedFile>,
     engine: Engine,
     settings: Settings,
     /// Lanes of timelines that were worked out before.
@@ -35,7 +40,7 @@ pub struct Workspace {
     /// Curves of the timeline that was looked at last.
     curves: CurveCache,
     /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
-    _held: Held,
+    _held: Arc<Held>,
 }
 
 /// What keeps a store where it is.
@@ -57,9 +62,12 @@ impl Workspace {
     /// Ingests traces and folders into the store of the settings; one row a source.
     pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
         let root = settings.store.as_deref().ok_or(AnalysisError::NoStore)?;
-        let ingested = ingest_into_store(paths, root, settings, progress)?;
-        tell_damage(ingested.iter().map(|source| &source.record), progress);
-        Ok(views::ingest::report(&ingested))
+        let outcome = ingest_into_store(paths, root, settings, progress)?;
+        let records = || outcome.sources.iter().map(|source| &source.record);
+        tell_apart(records(), progress);
+        tell_damage(records(), progress);
+        tell_skipped(&outcome.skipped, progress);
+        Ok(views::ingest::report(&outcome))
     }
 
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
@@ -74,14 +82,28 @@ impl Workspace {
         cache: &Cache,
         progress: &dyn Progress,
     ) -> Result<Self, AnalysisError> {
-        let workspace = Self::open_anything(paths, settings, cache, progress)?;
+        let run = if settings.run == RunChoice::All { RunChoice::Only } else { settings.run.clone() };
+        let settings = Settings { run, ..settings.clone() };
+        let opened = Self::open_anything(paths, &settings, cache, progress)?.pop();
+        let workspace = opened.ok_or_else(|| AnalysisError::Shape("no run was opened".to_owned()))?;
         tell_damage(&workspace.sources, progress);
+        tell_skipped(&workspace.skipped, progress);
         Ok(workspace)
     }
 
-    /// Opens a run that [`Self::find_runs`] found.
-    pub fn open_found(run: &RunInput, settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
-        Self::open(&run.paths, &Settings { flat_folders: true, ..settings.clone() }, progress)
+    /// Opens what [`Self::find_runs`] found: one run, or several where the traces of a folder are of several jobs.
+    pub fn open_found(
+        run: &RunInput,
+        settings: &Settings,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Self>, AnalysisError> {
+        let choice = if settings.run == RunChoice::Only { RunChoice::All } else { settings.run.clone() };
+        let settings = Settings { flat_folders: true, run: choice, ..settings.clone() };
+        let workspaces = Self::open_anything(&run.paths, &settings, &Cache::from_environment()?, progress)?;
+        for workspace in &workspaces {
+            tell_damage(&workspace.sources, progress);
+        }
+        Ok(workspaces)
     }
 
     /// Tables, views and columns.
@@ -150,7 +172,8 @@ impl Workspace {
     }
 
     /// The name of the run in its store.
-    pub(crate) fn run_name(&self) -> &str {
+    #[must_use]
+    pub fn run_name(&self) -> &str {
         &self.run
     }
 
@@ -210,7 +233,23 @@ impl Workspace {
 
     /// Trace health of these recordings.
     pub fn health(&self, rank: Option<u32>, window: Option<u32>) -> Result<Report, AnalysisError> {
-        views::health::report(&self.engine, &self.sources_of(rank, window)?)
+        let mut report = views::health::report(&self.engine, &self.sources_of(rank, window)?)?;
+        let sentences =
+            skipped_sentences(&self.skipped).into_iter().map(|sentence| Part::Text(format!("{sentence}.").into()));
+        report.parts.splice(1..1, sentences);
+        Ok(report)
+    }
+
+    /// Why it is a run of its own though its traces lie beside others.
+    #[must_use]
+    pub fn apart_because(&self) -> Option<&str> {
+        self.sources.iter().find_map(|source| source.apart_because.as_deref())
+    }
+
+    /// Files beside the traces that were not read.
+    #[must_use]
+    pub fn skipped_files(&self) -> &[SkippedFile] {
+        &self.skipped
     }
 
     /// Whether it is nothing but profiles of functions, without events, steps and tracks.
@@ -277,6 +316,7 @@ impl Workspace {
             "lost": lost,
             "absorbed": absorbed,
             "notes": notes,
+            "skipped_files": self.skipped,
         })
     }
 
@@ -292,7 +332,7 @@ impl Workspace {
         settings: &Settings,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Vec<Self>, AnalysisError> {
         if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
             return Err(AnalysisError::NotFound { path: missing.clone() });
         }
@@ -300,11 +340,11 @@ impl Workspace {
             if let [_, _, ..] = paths {
                 return Err(AnalysisError::StoreAmongTraces { path: root });
             }
-            return Self::open_run(&Store::open(&root)?, run, settings, Held::Nothing);
+            return Self::open_runs(&Store::open(&root)?, run.map(|run| vec![run]), settings, Held::Nothing);
         }
         if let Some(root) = &settings.store {
-            let runs = run_names(&ingest_into_store(paths, root, settings, progress)?);
-            return Self::open_run(&Store::open(root)?, one_of(runs)?, settings, Held::Nothing);
+            let runs = run_names(&ingest_into_store(paths, root, settings, progress)?.sources);
+            return Self::open_runs(&Store::open(root)?, Some(runs), settings, Held::Nothing);
         }
         match inputs(paths, settings)? {
             Some(inputs) if !settings.no_cache => Self::open_cached(paths, &inputs, settings, cache, progress),
@@ -318,7 +358,7 @@ impl Workspace {
         inputs: Option<&Inputs>,
         settings: &Settings,
         progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Vec<Self>, AnalysisError> {
         let parent = std::env::temp_dir();
         owned::sweep(&parent, TEMPORARY_PREFIX);
         let fail = |source| AnalysisError::Cache { path: parent.clone(), source }.at_place(&parent, TEMPORARY_FULL);
@@ -328,7 +368,7 @@ impl Workspace {
         if let Some(inputs) = inputs {
             tell_change(paths, inputs, settings, progress)?;
         }
-        Self::open_run(&Store::open(folder.path())?, None, settings, Held::Temporary { _folder: folder })
+        Self::open_runs(&Store::open(folder.path())?, None, settings, Held::Temporary { _folder: folder })
     }
 
     /// Opens the store that the cache has for the traces, or fills it.
@@ -338,13 +378,13 @@ impl Workspace {
         settings: &Settings,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Vec<Self>, AnalysisError> {
         let setup = Setup::of(settings);
         let filling = match cache.place(inputs, &setup, progress)? {
             Place::ToFill(filling) => filling,
             Place::Ready(store) => match Self::open_kept(store, settings) {
                 // A strict user shall hear what is broken, and where, from the trace itself.
-                Ok(workspace) if settings.strict && workspace.is_damaged() => {
+                Ok(workspaces) if settings.strict && workspaces.iter().any(Self::is_damaged) => {
                     return Self::open_temporary(paths, Some(inputs), settings, progress);
                 }
                 Err(error) if error.is_broken_store() => {
@@ -359,38 +399,44 @@ impl Workspace {
                 result => return result,
             },
         };
-        let ingested = ingest(paths, filling.path(), settings, progress)
+        let outcome = ingest(paths, filling.path(), settings, progress)
             .map_err(|error| error.at_place(cache.root(), CACHE_FULL))?;
-        if tell_change(paths, inputs, settings, progress)? {
+        if tell_change(paths, inputs, settings, progress)? || outcome.is_transient {
             return Self::open_unkept(filling.detach()?, settings);
         }
-        let sources: Vec<&SourceRecord> = ingested.iter().map(|source| &source.record).collect();
+        let sources: Vec<&SourceRecord> = outcome.sources.iter().map(|source| &source.record).collect();
         match filling.publish(&sources)? {
             Published::Kept(store) => Self::open_kept(store, settings),
             Published::Unkept(filling) => Self::open_unkept(filling, settings),
         }
     }
 
-    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Self, AnalysisError> {
-        Self::open_run(&Store::open(store.root())?, None, settings, Held::Cached { store })
+    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Vec<Self>, AnalysisError> {
+        Self::open_runs(&Store::open(store.root())?, None, settings, Held::Cached { store })
     }
 
-    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Self, AnalysisError> {
-        Self::open_run(&Store::open(filling.path())?, None, settings, Held::Unkept { _filling: filling })
+    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Vec<Self>, AnalysisError> {
+        Self::open_runs(&Store::open(filling.path())?, None, settings, Held::Unkept { _filling: filling })
     }
 
-    fn open_run(store: &Store, run: Option<String>, settings: &Settings, held: Held) -> Result<Self, AnalysisError> {
-        let run = match run {
-            Some(run) => run,
-            None => {
-                one_of(store.runs()?)?.ok_or_else(|| AnalysisError::EmptyStore { path: store.root().to_owned() })?
-            }
-        };
+    /// Opens the runs that are meant, of these or of all that the store has.
+    fn open_runs(
+        store: &Store,
+        runs: Option<Vec<String>>,
+        settings: &Settings,
+        held: Held,
+    ) -> Result<Vec<Self>, AnalysisError> {
+        let runs = runs.map_or_else(|| store.runs(), Ok)?;
+        let held = Arc::new(held);
+        settings.run.of(runs, store)?.into_iter().map(|run| Self::open_run(store, run, settings, &held)).collect()
+    }
+
+    fn open_run(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, AnalysisError> {
         let mut sources = store.sources(&run)?;
-        if let Held::Cached { store } = &held {
-            for source in &mut sources {
-                store.rename(source);
-            }
+        let mut skipped = store.skipped(&run)?;
+        if let Held::Cached { store } = &**held {
+            let paths = sources.iter_mut().map(|source| &mut source.path);
+            paths.chain(skipped.iter_mut().map(|file| &mut file.path)).for_each(|path| store.rename(path));
         }
         let default = EngineOptions::default();
         let memory_limit_bytes = settings.memory_limit_bytes() as usize;
@@ -400,17 +446,19 @@ impl Workspace {
             store: store.clone(),
             run,
             sources,
+            skipped,
             engine,
             settings: settings.clone(),
             shapes: ShapeCache::default(),
             readers: ReaderCache::default(),
             curves: CurveCache::default(),
-            _held: held,
+            _held: Arc::clone(held),
         })
     }
 
     fn is_damaged(&self) -> bool {
         self.sources.iter().any(|source| source.damage_notice().is_some())
+            || self.skipped.iter().any(|file| file.is_unreadable)
     }
 
     /// The recording that is meant.
@@ -444,7 +492,7 @@ fn ingest(
     root: &Path,
     settings: &Settings,
     progress: &dyn Progress,
-) -> Result<Vec<Ingested>, AnalysisError> {
+) -> Result<Outcome, AnalysisError> {
     let store = Store::create(root)?;
     Ok(stepscope_ingest::ingest(paths, &store, &ingest_options(settings), progress)?)
 }
@@ -467,7 +515,7 @@ fn ingest_into_store(
     root: &Path,
     settings: &Settings,
     progress: &dyn Progress,
-) -> Result<Vec<Ingested>, AnalysisError> {
+) -> Result<Outcome, AnalysisError> {
     let before = inputs(paths, settings).ok().flatten();
     let ingested = ingest(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
     if let Some(before) = before {
@@ -525,6 +573,26 @@ fn tell_damage<'a>(sources: impl IntoIterator<Item = &'a SourceRecord>, progress
     }
 }
 
+/// Says why files that lie together are several runs.
+fn tell_apart<'a>(sources: impl Iterator<Item = &'a SourceRecord>, progress: &dyn Progress) {
+    const TOLD: usize = 4;
+    let apart: Vec<(&str, &str)> =
+        sources.filter_map(|source| Some((source.path.as_str(), source.apart_because.as_deref()?))).collect();
+    for (path, reason) in apart.iter().take(TOLD) {
+        progress.notice(&format!("{path} is a separate run: {reason}"));
+    }
+    if apart.len() > TOLD {
+        progress.notice(&format!("{} more files are separate runs", apart.len() - TOLD));
+    }
+}
+
+/// Says what lies beside the traces and was not read.
+fn tell_skipped(files: &[SkippedFile], progress: &dyn Progress) {
+    for sentence in skipped_sentences(files) {
+        progress.notice(&sentence);
+    }
+}
+
 /// The store at `path`, or the store and run that `path` is the folder of.
 pub(crate) fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
     if Store::is_store(path) {
@@ -543,13 +611,6 @@ fn run_names(ingested: &[Ingested]) -> Vec<String> {
     names
 }
 
-fn one_of(mut runs: Vec<String>) -> Result<Option<String>, AnalysisError> {
-    if runs.len() > 1 {
-        return Err(AnalysisError::SeveralRuns { count: runs.len(), names: shortened(&runs) });
-    }
-    Ok(runs.pop())
-}
-
 fn source_info(source: &SourceRecord) -> Json {
     json!({
         "rank": source.id.rank,
@@ -566,14 +627,4 @@ fn source_names(sources: &[&SourceRecord]) -> String {
     let names: Vec<String> =
         sources.iter().map(|source| format!("rank {} window {}", source.id.rank, source.id.window)).collect();
     shortened(&names)
-}
-
-/// A list that stays readable for thousands of names.
-fn shortened(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    if names.len() <= SHOWN {
-        names.join(", ")
-    } else {
-        format!("{}, … and {} more", names[..SHOWN].join(", "), names.len() - SHOWN)
-    }
 }

@@ -121,7 +121,9 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
         refuse_picking(analysis, &options.output)?;
     }
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let mut report = workspace.analyse(analysis, &options.part.question(&options.paths))?;
+    let mut question = options.part.question(&options.paths);
+    question.rest_of_command.push_str(&options.input.in_words());
+    let mut report = workspace.analyse(analysis, &question)?;
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         after: std::mem::take(&mut report.data),

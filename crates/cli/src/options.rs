@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use stepscope_analysis::{Extras, Settings};
+use stepscope_analysis::{Extras, RunChoice, Settings};
+
+use crate::shell_words;
 
 /// How data is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -71,6 +73,9 @@ pub(crate) struct InputOptions {
     /// Keep what is read from a trace in DIR instead of the cache
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    /// Which run, where there are several: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) reading: ReadingOptions,
 }
@@ -100,8 +105,15 @@ pub(crate) struct ReadingOptions {
 }
 
 impl InputOptions {
+    /// The options that say which run, as they are typed.
+    pub(crate) fn in_words(&self) -> String {
+        let separate_runs = if self.reading.separate_runs { " --separate-runs" } else { "" };
+        let run = self.run.as_ref().map(|run| format!(" --run {}", shell_words::of_paths(&[PathBuf::from(run)])));
+        format!("{separate_runs}{}", run.unwrap_or_default())
+    }
+
     pub(crate) fn settings(&self) -> Settings {
-        self.reading.settings(self.store.clone())
+        Settings { run: RunChoice::named(self.run.clone()), ..self.reading.settings(self.store.clone()) }
     }
 }
 
@@ -111,6 +123,7 @@ impl ReadingOptions {
             store,
             no_cache: self.no_cache,
             separate_runs: self.separate_runs,
+            run: RunChoice::Only,
             flat_folders: false,
             strict: self.strict,
             extras: Extras::default(),

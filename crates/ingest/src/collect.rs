@@ -155,6 +155,8 @@ impl<'a> Collector<'a> {
         head.kind = if kind == Kind::Op && head.facts.has(NameFacts::PSEUDO_OP) { Kind::Annotation } else { kind };
         if head.kind.is_device() {
             self.place_on_device(track);
+        } else if matches!(head.kind, Kind::Op | Kind::Runtime | Kind::Python) {
+            self.records.tracks.list[track as usize].host_spans += 1;
         }
         self.push(track, start, end, event.position, head)
     }

@@ -1,8 +1,13 @@
-//! Which files belong to which run.
+//! Which files may belong to which run; what they hold decides.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::IngestError;
+use stepscope_model::SkippedFile;
+use stepscope_store::Store;
+
+use crate::error::{IngestError, io_words};
 use crate::run::Options;
 
 /// A run that is to be ingested.
@@ -14,6 +19,55 @@ pub struct RunPlan {
     pub folder: Option<PathBuf>,
     /// Its files, sorted.
     pub files: Vec<PathFound>,
+    /// What lies beside them and is never read.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// What a folder holds, as far as traces may be in it. Hidden files and folders count as not there.
+#[derive(Clone, Debug, Default)]
+pub struct FolderEntries {
+    /// Files, sorted; also links that lead nowhere.
+    pub files: Vec<PathBuf>,
+    /// Folders that may hold runs, sorted.
+    pub folders: Vec<PathBuf>,
+    /// Pipes, stores and links back to a folder above.
+    pub skipped: Vec<SkippedFile>,
+}
+
+impl FolderEntries {
+    /// Looks into a folder. `above` are the folders that led here, without links; links back to them lead nowhere new.
+    pub fn look(folder: &Path, above: &[PathBuf]) -> io::Result<Self> {
+        let mut entries = Self::default();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+                continue;
+            }
+            let skipped = |what: &str| SkippedFile {
+                path: path.display().to_string(),
+                what: what.to_owned(),
+                is_unreadable: false,
+            };
+            match fs::metadata(&path) {
+                Ok(found) if found.is_dir() && is_one_of(&path, above) => {
+                    entries.skipped.push(skipped("a link to a folder above it"));
+                }
+                Ok(found) if found.is_dir() && Store::is_store(&path) => entries.skipped.push(skipped("a store")),
+                Ok(found) if found.is_dir() => entries.folders.push(path),
+                Ok(found) if !found.is_file() => entries.skipped.push(skipped("a pipe or a device")),
+                // What cannot even be looked at is a file that cannot be read.
+                Ok(_) | Err(_) => entries.files.push(path),
+            }
+        }
+        entries.files.sort();
+        entries.folders.sort();
+        entries.skipped.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(entries)
+    }
+}
+
+fn is_one_of(path: &Path, above: &[PathBuf]) -> bool {
+    fs::canonicalize(path).is_ok_and(|path| above.contains(&path))
 }
 
 /// A file, and whether the user named it: a file that was only found in a folder may turn out to be no trace.
@@ -32,7 +86,9 @@ pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Vec<RunPlan>, Ingest
     let mut named = Vec::new();
     for path in paths {
         if path.is_dir() {
-            folder_runs(path, &folder_name(path), options.flat_folders, &mut runs)?;
+            let entries = FolderEntries::look(path, &[real(path)])
+                .map_err(|source| IngestError::Open { path: path.clone(), source })?;
+            folder_runs(path, entries, &folder_name(path), &mut vec![real(path)], options, &mut runs)?;
         } else {
             named.push(PathFound { path: path.clone(), is_named: true });
         }
@@ -42,12 +98,33 @@ pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Vec<RunPlan>, Ingest
             (2.., Some(parent)) if !options.separate_runs => folder_name(parent),
             _ => file_run_name(&first.path),
         };
-        runs.insert(0, RunPlan { name, folder: None, files: named });
+        runs.insert(0, RunPlan { name, folder: None, files: named, skipped: Vec::new() });
     }
     if options.separate_runs {
         runs = runs.iter().flat_map(one_run_a_file).collect();
     }
+    tell_apart(&mut runs);
     Ok(runs)
+}
+
+/// The name of a run that a file of a plan is in when the others are in another.
+pub(crate) fn own_run_name(plan: &RunPlan, file: &PathFound) -> String {
+    let own = file_run_name(&file.path);
+    if file.is_named { own } else { format!("{}.{own}", plan.name) }
+}
+
+/// Folders in different places can have the same name, and so can a file and its compressed copy.
+fn tell_apart(runs: &mut [RunPlan]) {
+    for place in 1..runs.len() {
+        let (before, rest) = runs.split_at_mut(place);
+        rest[0].name = free_name(&rest[0].name, |name| before.iter().any(|run| run.name == name));
+    }
+}
+
+/// The name, with a number behind it if it is taken.
+pub(crate) fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 /// The rank that a file name gives: `rank-34.…`, `trace_rank_0.json`, `worker0.1623143089861.pt.trace.json`.
@@ -69,44 +146,59 @@ pub(crate) fn worker_in_name(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-fn folder_runs(folder: &Path, name: &str, is_flat: bool, runs: &mut Vec<RunPlan>) -> Result<(), IngestError> {
-    let open = |source| IngestError::Open { path: folder.to_owned(), source };
-    let mut files = Vec::new();
-    let mut folders = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(open)? {
-        let path = entry.map_err(open)?.path();
-        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if is_hidden {
-            continue;
+fn folder_runs(
+    folder: &Path,
+    entries: FolderEntries,
+    name: &str,
+    above: &mut Vec<PathBuf>,
+    options: &Options,
+    runs: &mut Vec<RunPlan>,
+) -> Result<(), IngestError> {
+    let FolderEntries { files, folders, mut skipped } = entries;
+    let mut below = Vec::new();
+    for folder in folders.into_iter().filter(|_| !options.flat_folders) {
+        above.push(real(&folder));
+        match FolderEntries::look(&folder, above) {
+            Ok(entries) => {
+                let name = format!("{name}.{}", folder_name(&folder));
+                folder_runs(&folder, entries, &name, above, options, &mut below)?;
+            }
+            Err(source) if options.strict => return Err(IngestError::Open { path: folder, source }),
+            Err(source) => skipped.push(SkippedFile {
+                path: folder.display().to_string(),
+                what: io_words(&source),
+                is_unreadable: true,
+            }),
         }
-        if path.is_dir() { folders.push(path) } else { files.push(path) }
+        above.pop();
     }
-    files.sort();
-    folders.sort();
-    if !files.is_empty() {
+    if !files.is_empty() || !skipped.is_empty() {
         let files = files.into_iter().map(|path| PathFound { path, is_named: false }).collect();
-        runs.push(RunPlan { name: name.to_owned(), folder: Some(folder.to_owned()), files });
+        runs.push(RunPlan { name: name.to_owned(), folder: Some(folder.to_owned()), files, skipped });
     }
-    for folder in folders.into_iter().filter(|_| !is_flat) {
-        let name = format!("{name}.{}", folder_name(&folder));
-        folder_runs(&folder, &name, is_flat, runs)?;
-    }
+    runs.append(&mut below);
     Ok(())
 }
 
 fn one_run_a_file(run: &RunPlan) -> Vec<RunPlan> {
     let several = run.files.len() > 1;
-    let name = |file: &PathFound| {
-        let own = file_run_name(&file.path);
-        if several && !file.is_named { format!("{}.{own}", run.name) } else { own }
+    let plan = |(place, file): (usize, &PathFound)| RunPlan {
+        name: if several { own_run_name(run, file) } else { file_run_name(&file.path) },
+        folder: None,
+        files: vec![file.clone()],
+        skipped: if place == 0 { run.skipped.clone() } else { Vec::new() },
     };
-    run.files.iter().map(|file| RunPlan { name: name(file), folder: None, files: vec![file.clone()] }).collect()
+    run.files.iter().enumerate().map(plan).collect()
+}
+
+/// The path without links.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The name of a folder, also of `.` and `..`.
 fn folder_name(folder: &Path) -> String {
-    let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    absolute.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+    real(folder).file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn file_run_name(path: &Path) -> String {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use stepscope_formats::FormatError;
-use stepscope_model::Hint;
+use stepscope_model::{Hint, SkippedFile, skipped_sentences};
 use stepscope_store::StoreError;
 
 /// Why a trace did not become a source. Messages say what happened; `location` says where.
@@ -31,16 +31,8 @@ pub enum IngestError {
     NoTraces {
         /// The folder.
         path: PathBuf,
-    },
-    /// Two files claim the same rank at the same time.
-    #[error("rank {rank} is in two files whose times overlap; the other is {other}")]
-    SameRankTwice {
-        /// The rank.
-        rank: u32,
-        /// The file that came second.
-        path: PathBuf,
-        /// The file that is there already.
-        other: String,
+        /// What it holds instead.
+        skipped: Vec<SkippedFile>,
     },
     /// The trace is broken and the user asked to refuse such traces.
     #[error("cannot read trace: {damage}")]
@@ -91,14 +83,45 @@ impl IngestError {
         match self {
             Self::Open { path, .. }
             | Self::Format { path, .. }
-            | Self::NoTraces { path }
-            | Self::SameRankTwice { path, .. }
+            | Self::NoTraces { path, .. }
             | Self::TooManyEvents { path, .. } => Some(shown(path)),
             Self::Spill { folder, .. } => Some(shown(folder)),
             Self::Damaged { location, .. } => Some(location.clone()),
             Self::NameTable(_) | Self::Store(_) | Self::Arrow(_) | Self::Cancelled => None,
         }
     }
+}
+
+impl IngestError {
+    /// What to say about a file of a folder that cannot become a source while others can; `None` when the error is not
+    /// about the file.
+    pub(crate) fn as_skipped(&self) -> Option<SkippedFile> {
+        let (path, what, is_unreadable) = match self {
+            Self::Open { path, source } => (path, io_words(source), true),
+            Self::Format { path, source } => match source {
+                FormatError::Io(error) => (path, io_words(error), true),
+                FormatError::Empty => (path, "empty".to_owned(), true),
+                FormatError::Unrecognised(kind) | FormatError::NoEvents { looks_like: Some(kind) } => {
+                    (path, kind.to_string(), false)
+                }
+                FormatError::NoEvents { looks_like: None } => (path, "JSON without traceEvents".to_owned(), false),
+                FormatError::Stopped => return None,
+            },
+            _ => return None,
+        };
+        Some(SkippedFile { path: shown(path), what, is_unreadable })
+    }
+
+    /// Whether it is the system that refused, which it may not the next time.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Open { .. } | Self::Format { source: FormatError::Io(_), .. })
+    }
+}
+
+/// What the system said, without its number.
+pub(crate) fn io_words(error: &std::io::Error) -> String {
+    let words = error.to_string();
+    words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// A path as people call it.
@@ -112,12 +135,10 @@ impl Hint for IngestError {
             Self::Format { source, .. } => return source.hint(),
             Self::Store(error) => return error.hint(),
             Self::Open { .. } => "check the path; `-` reads standard input".into(),
+            Self::NoTraces { skipped, .. } if !skipped.is_empty() => skipped_sentences(skipped).join("; ").into(),
             Self::NoTraces { .. } => {
-                "Stepscope reads Chrome traces as PyTorch's profiler writes them (.json or .json.gz), found by content"
+                "the folder is empty; Stepscope reads Chrome traces as PyTorch's profiler writes them (.json or .json.gz)"
                     .into()
-            }
-            Self::SameRankTwice { .. } => {
-                "they are probably different runs: give one folder a run, or use `--separate-runs`".into()
             }
             Self::Damaged { kept, element, .. } => format!(
                 "{kept} {element}s are complete and are kept without `--strict`; the job was probably killed while writing"

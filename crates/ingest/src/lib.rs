@@ -4,7 +4,7 @@
 //! launched a kernel and for which operator, the steps, what is communication, forward and backward. A source is
 //! ingested with no knowledge of other ranks.
 //!
-//! The way of a trace: `discover` finds files and `run` decides ranks and windows. `source` drives one file: `collect`
+//! The way of a trace: `discover` finds files, `same_job` tells jobs apart and `run` decides ranks and windows. `source` drives one file: `collect`
 //! turns events into records that a `sorter` brings into order, `pair` joins beginnings and ends. `derive` walks over
 //! the spans once (`nest`, `points`) and joins what belongs together (`link`, `graph`, `forward`, `steps`, `health`);
 //! `write` walks over them a second time, puts everything into tables and adds up what is asked for most (`rollups`,
@@ -48,6 +48,7 @@ mod rows;
 mod rules;
 mod run;
 mod run_file;
+mod same_job;
 mod scratch;
 mod shift;
 mod sorter;
@@ -63,8 +64,8 @@ mod windows;
 mod write;
 
 pub use collectives::bus_factor;
-pub use discover::{PathFound, RunPlan, plan};
+pub use discover::{FolderEntries, PathFound, RunPlan, plan};
 pub use error::IngestError;
 pub use memory::default_memory_limit_bytes;
 pub use names::COMMUNICATION_NAMES;
-pub use run::{Extras, Ingested, Options, Progress, ingest};
+pub use run::{Extras, Ingested, Options, Outcome, Progress, ingest};

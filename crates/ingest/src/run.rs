@@ -1,19 +1,21 @@
-//! From files and folders to the sources of runs: who is which rank and which window.
+//! From files and folders to the sources of runs: which run, which rank and which window.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use stepscope_formats::FormatError;
-use stepscope_model::{RankFrom, SourceId, SourceRecord};
+use stepscope_model::{RankFrom, SkippedFile, SourceId, SourceRecord};
 use stepscope_store::Store;
+use stepscope_store::layout::run_folder_name;
 
-use crate::discover::{PathFound, RunPlan, plan, rank_in_name, worker_in_name};
+use crate::discover::{PathFound, RunPlan, free_name, own_run_name, plan};
 use crate::error::IngestError;
 use crate::memory::default_memory_limit_bytes;
 use crate::names::{COMMUNICATION_NAMES, Names};
+use crate::same_job::{Kin, Traits};
 use crate::scratch::Scratch;
-use crate::source::{Recording, read};
+use crate::source::{Placing, Recording, read};
 
 /// Hears how an ingest goes, and may stop it.
 pub trait Progress: Send + Sync {
@@ -89,61 +91,101 @@ pub struct Ingested {
     pub peak_rss_bytes: Option<u64>,
 }
 
+/// What an ingest did.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Sources that are in the store now.
+    pub sources: Vec<Ingested>,
+    /// Files beside them that were not read.
+    pub skipped: Vec<SkippedFile>,
+    /// Whether the system refused to read a file: the next time it may not.
+    pub is_transient: bool,
+}
+
 /// Ingests files and folders into a store.
 pub fn ingest(
     paths: &[PathBuf],
     store: &Store,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Vec<Ingested>, IngestError> {
-    let mut ingested = Vec::new();
-    for run in plan(paths, options)? {
-        let mut job = RunJob::new(store, &run, options, progress)?;
-        for file in &run.files {
-            ingested.extend(job.file(file)?);
+) -> Result<Outcome, IngestError> {
+    let mut outcome = Outcome::default();
+    for plan in plan(paths, options)? {
+        let mut folder = FolderJob::new(store, &plan, options, progress)?;
+        for file in &plan.files {
+            folder.file(file)?;
         }
+        folder.finish(&mut outcome)?;
     }
     match paths.iter().find(|path| path.is_dir()) {
-        Some(path) if ingested.is_empty() => Err(IngestError::NoTraces { path: path.clone() }),
-        _ => Ok(ingested),
+        Some(path) if outcome.sources.is_empty() => {
+            Err(IngestError::NoTraces { path: path.clone(), skipped: outcome.skipped })
+        }
+        _ => Ok(outcome),
     }
 }
 
-/// One run on its way into a store.
-struct RunJob<'a> {
+/// Files that lie together on their way into a store: one run, or several when the traces contradict each other.
+struct FolderJob<'a> {
     store: &'a Store,
-    name: &'a str,
+    plan: &'a RunPlan,
     options: &'a Options,
     progress: &'a dyn Progress,
-    sources: Vec<SourceRecord>,
+    runs: Vec<RunJob>,
+    /// Names of other runs in the store.
+    taken: Vec<String>,
+    ingested: Vec<Ingested>,
+    skipped: Vec<SkippedFile>,
+    is_transient: bool,
 }
 
-impl<'a> RunJob<'a> {
+/// One of the runs.
+struct RunJob {
+    name: String,
+    /// The name that it gets when there are others beside it; `None` for a run that the store had before.
+    own_name: Option<String>,
+    members: Vec<Member>,
+}
+
+/// A source of a run.
+struct Member {
+    record: SourceRecord,
+    traits: Traits,
+}
+
+impl<'a> FolderJob<'a> {
     fn new(
         store: &'a Store,
-        run: &'a RunPlan,
+        plan: &'a RunPlan,
         options: &'a Options,
         progress: &'a dyn Progress,
     ) -> Result<Self, IngestError> {
-        let sources = store.sources(&run.name)?;
-        Ok(Self { store, name: &run.name, options, progress, sources })
+        let names = plan.files.iter().map(|file| run_folder_name(&own_run_name(plan, file)));
+        let names: HashSet<String> = names.chain([run_folder_name(&plan.name)]).collect();
+        let (there, taken): (Vec<String>, Vec<String>) = store.runs()?.into_iter().partition(|run| names.contains(run));
+        let mut runs = Vec::new();
+        for name in there {
+            let members = store.sources(&name)?.into_iter().map(Member::new).collect();
+            runs.push(RunJob { name, own_name: None, members });
+        }
+        let skipped = plan.skipped.clone();
+        let is_transient = skipped.iter().any(|file| file.is_unreadable);
+        Ok(Self { store, plan, options, progress, runs, taken, ingested: Vec::new(), skipped, is_transient })
     }
 
-    /// Ingests one file; `None` when a file of a folder is no trace.
-    fn file(&mut self, file: &PathFound) -> Result<Option<Ingested>, IngestError> {
+    /// Ingests one file; a file of a folder that is no trace is left out.
+    fn file(&mut self, file: &PathFound) -> Result<(), IngestError> {
         let begin = Instant::now();
         let recording = match self.read(&file.path) {
-            Err(IngestError::Format { path, source }) if !file.is_named && !matches!(source, FormatError::Io(_)) => {
-                self.progress.notice(&format!("left out {}: {source}", path.display()));
-                return Ok(None);
-            }
+            Err(error) if !file.is_named => return self.skip(error),
             result => result?,
         };
         if let (true, Some(damage)) = (self.options.strict, recording.damage()) {
             let (kept, element, location) = (recording.kept_events(), recording.element(), recording.location());
             return Err(IngestError::Damaged { damage, kept, element, location });
         }
-        let record = match self.sources.iter().find(|source| source.digest == recording.digest()) {
+        let members = self.runs.iter().flat_map(|run| &run.members);
+        let record = match members.map(|member| &member.record).find(|record| is_content_of(record, &recording)) {
             Some(same) => {
                 if same.path != recording.path().display().to_string() {
                     let path = file.path.display();
@@ -151,10 +193,36 @@ impl<'a> RunJob<'a> {
                 }
                 same.clone()
             }
-            None => self.place(recording)?,
+            None => self.place(file, recording)?,
         };
         self.progress.finished_file();
-        Ok(Some(Ingested { record, wall: begin.elapsed(), peak_rss_bytes: peak_rss_bytes() }))
+        self.ingested.push(Ingested { record, wall: begin.elapsed(), peak_rss_bytes: peak_rss_bytes() });
+        Ok(())
+    }
+
+    /// Notes what is beside the traces, and gives back what was done.
+    fn finish(mut self, outcome: &mut Outcome) -> Result<(), IngestError> {
+        let mut named: HashSet<&str> = HashSet::new();
+        for ingested in &self.ingested {
+            if named.insert(&ingested.record.run) {
+                self.store.write_skipped(&ingested.record.run, &self.skipped)?;
+            }
+        }
+        outcome.sources.append(&mut self.ingested);
+        outcome.skipped.append(&mut self.skipped);
+        outcome.is_transient |= self.is_transient;
+        Ok(())
+    }
+
+    fn skip(&mut self, error: IngestError) -> Result<(), IngestError> {
+        let Some(skipped) = error.as_skipped() else { return Err(error) };
+        if skipped.is_unreadable && self.options.strict {
+            return Err(error);
+        }
+        self.is_transient |= error.is_transient();
+        self.skipped.push(skipped);
+        self.progress.finished_file();
+        Ok(())
     }
 
     fn read(&self, path: &Path) -> Result<Recording, IngestError> {
@@ -177,62 +245,120 @@ impl<'a> RunJob<'a> {
         !self.progress.cancelled()
     }
 
-    fn place(&mut self, recording: Recording) -> Result<SourceRecord, IngestError> {
-        let (rank, rank_from) = self.rank(&recording);
-        let window = self.window(rank, &recording)?;
-        let id = SourceId { rank, window };
-        let record = recording.write(self.store, self.name, id, rank_from, self.options.extras, self.progress)?;
-        self.sources.retain(|source| source.id != record.id);
-        self.sources.push(record.clone());
+    /// Puts a recording into the first run whose job it can be of, or into a new one.
+    fn place(&mut self, file: &PathFound, recording: Recording) -> Result<SourceRecord, IngestError> {
+        let traits = Traits::of_recording(&recording);
+        let path = recording.path().display().to_string();
+        let mut reason = None;
+        let mut found = None;
+        // A file that was here before stays where it was if it can.
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        order.sort_by_key(|&run| !self.runs[run].members.iter().any(|member| member.record.path == path));
+        for run in order {
+            match self.runs[run].kin(&traits, &path) {
+                Ok(kin) => {
+                    found = Some((run, kin));
+                    break;
+                }
+                Err(why) => reason = reason.or(Some(why)),
+            }
+        }
+        let (run, kin) = match found {
+            Some(found) => found,
+            None => (self.begin_run(file)?, Kin::NewRank),
+        };
+        let (rank, rank_from) = match (kin, traits.rank) {
+            (_, Some(rank)) if recording.header_rank().is_some() => (rank, RankFrom::Header),
+            (_, Some(rank)) => (rank, RankFrom::FileName),
+            (Kin::Window(rank), None) => (rank, RankFrom::Order),
+            (Kin::NewRank, None) => (self.runs[run].free_rank(), RankFrom::Order),
+        };
+        let id = SourceId { rank, window: self.runs[run].window(rank, &path) };
+        let place = Placing {
+            run: self.runs[run].name.clone(),
+            id,
+            rank_from,
+            apart_because: reason.filter(|_| found.is_none()),
+        };
+        let record = recording.write(self.store, place, self.options.extras, self.progress)?;
+        let members = &mut self.runs[run].members;
+        members.retain(|member| member.record.id != record.id);
+        members.push(Member { record: record.clone(), traits });
         Ok(record)
     }
 
-    fn rank(&self, recording: &Recording) -> (u32, RankFrom) {
-        if let Some(rank) = recording.header_rank() {
-            return (rank, RankFrom::Header);
+    /// Begins a run. The first one is called after the folder, as long as it is the only one.
+    fn begin_run(&mut self, file: &PathFound) -> Result<usize, IngestError> {
+        let own_name = own_run_name(self.plan, file);
+        let name = if self.runs.is_empty() { self.plan.name.clone() } else { self.free_name(&own_name) };
+        if let [RunJob { own_name: Some(own_name), .. }] = &self.runs[..] {
+            let own_name = self.free_name(own_name);
+            self.rename(0, &own_name)?;
         }
-        if let Some(rank) = rank_in_name(recording.path()) {
-            return (rank, RankFrom::FileName);
-        }
-        // It tells of a whole program, so it is another recording of the same rank rather than another rank.
-        if recording.is_profile() {
-            return (0, RankFrom::Order);
-        }
-        let worker = worker_in_name(recording.path());
-        let known = self
-            .sources
-            .iter()
-            .find(|source| source.rank_from == RankFrom::Order && worker_in_name(Path::new(&source.path)) == worker);
-        let is_taken = |rank: &u32| self.sources.iter().any(|source| source.id.rank == *rank && !source.is_profile());
-        let free = || (0..=u32::MAX).find(|rank| !is_taken(rank)).unwrap_or(0);
-        let rank = known.map_or_else(free, |source| source.id.rank);
-        (rank, RankFrom::Order)
+        self.runs.push(RunJob { name, own_name: Some(own_name), members: Vec::new() });
+        Ok(self.runs.len() - 1)
     }
 
-    /// The next window of the rank; the one that this very file had before, if its content has changed.
-    fn window(&self, rank: u32, recording: &Recording) -> Result<u32, IngestError> {
-        let path = recording.path().display().to_string();
-        let of_rank = || self.sources.iter().filter(|source| source.id.rank == rank);
-        if let Some(before) = of_rank().find(|source| source.path == path) {
-            return Ok(before.id.window);
+    fn free_name(&self, name: &str) -> String {
+        let is_taken = |name: &str| {
+            let name = run_folder_name(name);
+            self.taken.contains(&name) || self.runs.iter().any(|run| run_folder_name(&run.name) == name)
+        };
+        free_name(name, is_taken)
+    }
+
+    fn rename(&mut self, run: usize, name: &str) -> Result<(), IngestError> {
+        let run = &mut self.runs[run];
+        if run_folder_name(&run.name) == run_folder_name(name) {
+            return Ok(());
         }
-        let overlapping = of_rank().find(|source| overlaps(source, recording));
-        if let Some(other) = overlapping {
-            return Err(IngestError::SameRankTwice {
-                rank,
-                path: recording.path().to_owned(),
-                other: other.path.clone(),
-            });
+        self.store.rename_run(&run.name, name)?;
+        let (before, now) = (run_folder_name(&run.name), run_folder_name(name));
+        name.clone_into(&mut run.name);
+        let records = run.members.iter_mut().map(|member| &mut member.record);
+        for record in records.chain(self.ingested.iter_mut().map(|ingested| &mut ingested.record)) {
+            if record.run == before {
+                record.run.clone_from(&now);
+            }
         }
-        Ok(of_rank().map(|source| source.id.window + 1).max().unwrap_or(0))
+        Ok(())
     }
 }
 
-fn overlaps(source: &SourceRecord, recording: &Recording) -> bool {
-    match (source.first_event_ns, source.last_event_ns, recording.time_range()) {
-        (Some(first), Some(last), Some((start, end))) => start <= last && first <= end,
-        _ => false,
+impl RunJob {
+    /// Where a recording belongs here, or why it does not. What the same file held before does not count.
+    fn kin(&self, traits: &Traits, path: &str) -> Result<Kin, String> {
+        let others = self.members.iter().filter(|member| member.record.path != path);
+        traits.kin(others.map(|member| (member.record.id.rank, &member.traits)))
     }
+
+    fn free_rank(&self) -> u32 {
+        let is_taken = |rank: &u32| {
+            self.members.iter().any(|member| member.record.id.rank == *rank && !member.record.is_profile())
+        };
+        (0..=u32::MAX).find(|rank| !is_taken(rank)).unwrap_or(0)
+    }
+
+    /// The next window of the rank; the one that this very file had before, if its content has changed.
+    fn window(&self, rank: u32, path: &str) -> u32 {
+        let of_rank = || self.members.iter().map(|member| &member.record).filter(|record| record.id.rank == rank);
+        let before = of_rank().find(|record| record.path == path).map(|record| record.id.window);
+        before.unwrap_or_else(|| of_rank().map(|record| record.id.window + 1).max().unwrap_or(0))
+    }
+}
+
+impl Member {
+    fn new(record: SourceRecord) -> Self {
+        let traits = Traits::of_record(&record);
+        Self { record, traits }
+    }
+}
+
+/// Whether a source was made from the same content, compressed or not.
+fn is_content_of(record: &SourceRecord, recording: &Recording) -> bool {
+    let range = record.first_event_ns.zip(record.last_event_ns);
+    record.digest == recording.digest()
+        || (recording.is_compressed_otherwise(record) && range.is_some() && range == recording.time_range())
 }
 
 /// Most memory that this process ever held.

@@ -59,6 +59,15 @@ pub(crate) struct Recording {
     pub scratch: Arc<Scratch>,
 }
 
+/// Where a recording goes.
+pub(crate) struct Placing {
+    pub run: String,
+    pub id: SourceId,
+    pub rank_from: RankFrom,
+    /// Why it is not in the run of the files beside it.
+    pub apart_because: Option<String>,
+}
+
 /// Reads a trace. `on_progress` is told the bytes of the file read so far, and stops the reading with `false`.
 pub(crate) fn read(
     path: &std::path::Path,
@@ -175,17 +184,24 @@ impl Recording {
         if is_cut { format!("{path}, byte {}", self.bytes_in) } else { path }
     }
 
+    /// Whether a source has as many events in as many plain bytes, but other bytes in its file: the same trace, packed
+    /// in another way.
+    #[must_use]
+    pub(crate) fn is_compressed_otherwise(&self, record: &SourceRecord) -> bool {
+        record.bytes_in != self.bytes_in
+            && (record.bytes_plain, record.events_in) == (self.bytes_plain, self.counts.events_in)
+    }
+
     /// Derives everything and writes the source.
     pub(crate) fn write(
         mut self,
         store: &Store,
-        run: &str,
-        id: SourceId,
-        rank_from: RankFrom,
+        place: Placing,
         extras: Extras,
         progress: &dyn Progress,
     ) -> Result<SourceRecord, IngestError> {
-        let mut writer = SourceWriter::begin(store, run, id)?;
+        let id = place.id;
+        let mut writer = SourceWriter::begin(store, &place.run, id)?;
         let mut tables = Tables { writer: &mut writer, id };
         let file = self.path.display().to_string();
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
@@ -202,18 +218,19 @@ impl Recording {
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;
         tables.health(&derivation.health, &self.strings)?;
-        let record = self.record(run, id, rank_from, &derivation);
+        let record = self.record(place, &derivation);
         Ok(writer.commit(record)?)
     }
 
-    fn record(&self, run: &str, id: SourceId, rank_from: RankFrom, derivation: &Derivation) -> SourceRecord {
+    fn record(&self, place: Placing, derivation: &Derivation) -> SourceRecord {
         let Self { header, counts, .. } = self;
+        let Placing { run, id, rank_from, apart_because } = place;
         let time_range = self.time_range();
         SourceRecord {
             schema_version: SCHEMA_VERSION,
             derivation_version: DERIVATION_VERSION,
             stepscope: env!("CARGO_PKG_VERSION").to_owned(),
-            run: run.to_owned(),
+            run,
             id,
             rank_from,
             path: self.path.display().to_string(),
@@ -238,6 +255,8 @@ impl Recording {
             first_event_ns: time_range.map(|(first, _)| first),
             last_event_ns: time_range.map(|(_, last)| last),
             step_source: derivation.steps.source.to_owned(),
+            process_id: self.tracks.host_process(),
+            apart_because,
         }
     }
 }

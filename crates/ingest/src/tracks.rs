@@ -1,5 +1,7 @@
 //! Threads, streams and asynchronous lanes, and the names that metadata events give them.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 
 use stepscope_formats::{Event, Value};
@@ -26,6 +28,8 @@ pub(crate) struct Track {
     pub device_id: Option<i64>,
     pub stream_id: Option<i64>,
     pub has_device_work: bool,
+    /// Operators, calls of the runtime and Python functions on it.
+    pub host_spans: u64,
     /// End of its last span, as recorded.
     pub last_end: Option<i64>,
     pub spans: u64,
@@ -117,6 +121,19 @@ impl Tracks {
         }
     }
 
+    /// The process that ran most of the host side, as the system numbers it.
+    pub(crate) fn host_process(&self) -> Option<i64> {
+        let mut spans: BTreeMap<i64, u64> = BTreeMap::new();
+        for track in self.list.iter().filter(|track| track.host_spans > 0) {
+            // What would be the device of a stream is the process of a thread.
+            *spans.entry(track.device_id?).or_default() += track.host_spans;
+        }
+        spans
+            .into_iter()
+            .max_by_key(|&(process, spans)| (spans, std::cmp::Reverse(process)))
+            .map(|(process, _)| process)
+    }
+
     /// Names of the process a track belongs to.
     pub(crate) fn process_labels(&self, track: &Track) -> Caption {
         let TrackKey::Thread { process, .. } = track.key else { return Caption::default() };
@@ -135,6 +152,7 @@ impl Tracks {
                 device_id,
                 stream_id,
                 has_device_work: false,
+                host_spans: 0,
                 last_end: None,
                 spans: 0,
                 lanes: Lanes::default(),

@@ -16,6 +16,7 @@ pub mod report;
 pub mod schema;
 pub mod segment;
 pub mod session;
+pub mod skipped;
 pub mod source;
 pub mod tables;
 pub mod timeline;
@@ -36,6 +37,7 @@ pub use report::{
 };
 pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
+pub use skipped::{SkippedFile, skipped_sentences};
 pub use source::{CPROFILE, Device, RankFrom, SourceId, SourceRecord};
 pub use timeline::{
     SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::skipped::SkippedFile;
+
 /// Everything that is open.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -12,6 +14,8 @@ pub struct Session {
     pub version: &'static str,
     /// Runs, in the order in which they were named or found.
     pub runs: Vec<RunStatus>,
+    /// Files beside the traces that were not read.
+    pub skipped_files: Vec<SkippedFile>,
 }
 
 /// A run, and how far it is.
@@ -28,6 +32,8 @@ pub struct RunStatus {
     pub error: Option<String>,
     /// Its recordings, once it is ready.
     pub sources: Vec<SourceSummary>,
+    /// Why it is a run of its own though its traces lie beside others.
+    pub apart_because: Option<String>,
 }
 
 /// How far a run is.

@@ -118,6 +118,12 @@ pub struct SourceRecord {
     pub last_event_ns: Option<i64>,
     /// Where the steps come from.
     pub step_source: String,
+    /// Process that ran the host side, as the system numbers it; null when the trace has none.
+    #[serde(default)]
+    pub process_id: Option<i64>,
+    /// Why it is in another run than the files beside it; null when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_because: Option<String>,
 }
 
 impl SourceRecord {

@@ -3,5 +3,5 @@
 /// Version of the tables: names, columns, types, layout of the directory.
 pub const SCHEMA_VERSION: u32 = 8;
 
-/// Version of the rules that derive columns: nesting, links, steps, classes, name tables.
-pub const DERIVATION_VERSION: u32 = 2;
+/// Version of the rules that derive columns: nesting, links, steps, classes, name tables, runs of a folder.
+pub const DERIVATION_VERSION: u32 = 3;

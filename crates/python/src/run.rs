@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use stepscope_analysis::{
-    ANALYSES, AnalysisError, CancelFlag, Progress, Question, Settings, StepRange, Stretch, Workspace,
+    ANALYSES, AnalysisError, CancelFlag, Progress, Question, RunChoice, Settings, StepRange, Stretch, Workspace,
 };
 use stepscope_model::{Report, SourceId};
 use stepscope_report::html::{notebook, timeline};
@@ -48,10 +48,11 @@ impl NativeRun {
         clippy::needless_pass_by_value,
         reason = "Python has keywords, and gives values"
     )]
-    #[pyo3(signature = (paths, store, no_cache, strict, memory_limit_bytes, threads, progress))]
+    #[pyo3(signature = (paths, run, store, no_cache, strict, memory_limit_bytes, threads, progress))]
     fn open(
         py: Python<'_>,
         paths: Vec<PathBuf>,
+        run: Option<String>,
         store: Option<PathBuf>,
         no_cache: bool,
         strict: bool,
@@ -59,7 +60,8 @@ impl NativeRun {
         threads: Option<usize>,
         progress: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let settings = Settings { store, no_cache, strict, memory_limit_bytes, threads, ..Settings::default() };
+        let run = RunChoice::named(run);
+        let settings = Settings { run, store, no_cache, strict, memory_limit_bytes, threads, ..Settings::default() };
         let cancel = CancelFlag::default();
         let told = Told { state: Mutex::default(), cancel: cancel.clone() };
         let rest_of_command = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");

@@ -1,11 +1,12 @@
 //! The runs that are open, as answers see them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::http::StatusCode;
 use stepscope_analysis::Workspace;
-use stepscope_model::{RunReading, RunState, RunStatus, Session, SourceSummary};
+use stepscope_model::{RunReading, RunState, RunStatus, Session, SkippedFile, SourceSummary};
 
 use crate::failure::Failure;
 
@@ -13,6 +14,8 @@ use crate::failure::Failure;
 #[derive(Default)]
 pub struct App {
     runs: RwLock<Vec<Arc<OpenRun>>>,
+    /// Files that were not read, by what the user named or the folder they were found in.
+    skipped: RwLock<BTreeMap<String, Vec<SkippedFile>>>,
 }
 
 /// One run, and how far it is.
@@ -49,7 +52,17 @@ impl App {
     #[must_use]
     pub fn session(&self) -> Session {
         let runs = self.runs.read().unwrap_or_else(PoisonError::into_inner);
-        Session { version: env!("CARGO_PKG_VERSION"), runs: runs.iter().map(|run| run.status()).collect() }
+        let skipped = self.skipped.read().unwrap_or_else(PoisonError::into_inner);
+        Session {
+            version: env!("CARGO_PKG_VERSION"),
+            runs: runs.iter().map(|run| run.status()).collect(),
+            skipped_files: skipped.values().flatten().cloned().collect(),
+        }
+    }
+
+    /// Notes which files of a place were not read.
+    pub(crate) fn skip(&self, place: &str, files: &[SkippedFile]) {
+        self.skipped.write().unwrap_or_else(PoisonError::into_inner).insert(place.to_owned(), files.to_vec());
     }
 
     /// The run of a name; made if it is not there.
@@ -131,6 +144,7 @@ impl OpenRun {
             total_bytes: self.total_bytes.load(Ordering::Relaxed),
         });
         let sources = now.ready.as_ref().map(|ready| ready.sources.clone()).unwrap_or_default();
-        RunStatus { run: self.name.clone(), state, progress, error: now.error.clone(), sources }
+        let apart_because = now.ready.as_ref().and_then(|ready| ready.workspace.apart_because()).map(str::to_owned);
+        RunStatus { run: self.name.clone(), state, progress, error: now.error.clone(), sources, apart_because }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stepscope_analysis::{CancelFlag, Progress, RunInput, Settings, Workspace};
+use stepscope_analysis::{AnalysisError, CancelFlag, Progress, RunInput, Settings, Workspace};
 
 use crate::app::{App, OpenRun};
 use crate::failure::words;
@@ -32,21 +32,26 @@ pub struct Keeper {
 impl Keeper {
     /// Reads what there is, then looks for what is new, until it is stopped.
     pub fn run(&self) {
-        let mut opened: Vec<RunInput> = Vec::new();
+        let mut opened: Vec<Opened> = Vec::new();
         let mut before: Option<Vec<RunInput>> = None;
         while !self.stop.is_cancelled() {
             // A folder that cannot be read just now may be there again the next time.
             if let Ok(found) = Workspace::find_runs(&self.paths, &self.settings) {
                 // A file that is still being written changes from one look to the next.
                 let is_settled = |run: &RunInput| before.as_ref().is_none_or(|before| before.contains(run));
-                let new: Vec<&RunInput> = found.iter().filter(|run| !opened.contains(run) && is_settled(run)).collect();
+                let is_open = |run: &RunInput| opened.iter().any(|known| known.input == *run);
+                let new: Vec<&RunInput> = found.iter().filter(|run| !is_open(run) && is_settled(run)).collect();
                 for run in &new {
                     self.app.run(&run.name).begin();
                 }
-                for run in new {
-                    self.open(run, found.len() == 1);
-                    opened.retain(|known| known.name != run.name);
-                    opened.push(run.clone());
+                for input in new {
+                    let names = self.open(input, found.len() == 1);
+                    let known = opened.iter().position(|known| known.input.name == input.name);
+                    let former = known.map(|place| opened.swap_remove(place).names).unwrap_or_default();
+                    for gone in former.iter().filter(|name| !names.contains(name)) {
+                        self.app.remove(gone);
+                    }
+                    opened.push(Opened { input: input.clone(), names });
                 }
                 before = Some(found);
             }
@@ -57,23 +62,49 @@ impl Keeper {
         }
     }
 
-    fn open(&self, input: &RunInput, is_only_one: bool) {
+    /// Opens the runs behind some files; their names.
+    fn open(&self, input: &RunInput, is_only_one: bool) -> Vec<String> {
         let run = self.app.run(&input.name);
         let reading = Reading { run: Arc::clone(&run), stop: self.stop.clone() };
-        let opened = Workspace::open_found(input, &self.settings, &reading)
-            .and_then(|workspace| Ok((workspace.source_summaries()?, workspace)));
+        let opened = Workspace::open_found(input, &self.settings, &reading).and_then(|workspaces| {
+            let with_sources = |workspace: Workspace| Ok((workspace.source_summaries()?, workspace));
+            workspaces.into_iter().map(with_sources).collect::<Result<Vec<_>, AnalysisError>>()
+        });
         match opened {
-            Ok((sources, workspace)) => run.finish(workspace, sources),
+            Ok(workspaces) => {
+                let is_alone = workspaces.len() == 1;
+                let mut names = Vec::new();
+                for (sources, workspace) in workspaces {
+                    let name = input.name_of(&workspace, is_alone);
+                    self.app.skip(&input.name, workspace.skipped_files());
+                    self.app.run(&name).finish(workspace, sources);
+                    names.push(name);
+                }
+                if !names.contains(&input.name) {
+                    self.app.remove(&input.name);
+                }
+                return names;
+            }
             Err(_) if self.stop.is_cancelled() => {}
             // A log folder may hold other things beside its runs.
-            Err(error) if error.is_without_traces() && !is_only_one => self.app.remove(&input.name),
+            Err(error) if error.is_without_traces() && !is_only_one => {
+                self.app.skip(&input.name, error.skipped_files());
+                self.app.remove(&input.name);
+            }
             Err(error) => {
                 let words = words(&error);
                 (self.tell)(&words);
                 run.fail(words);
             }
         }
+        vec![input.name.clone()]
     }
+}
+
+/// Files that were opened, and the runs that they are.
+struct Opened {
+    input: RunInput,
+    names: Vec<String>,
 }
 
 /// Shows how far a run is.

@@ -3,6 +3,7 @@
 //! ```text
 //! <root>/runs/<run>/sources/<rank>.<window>.json
 //! <root>/runs/<run>/run.json
+//! <root>/runs/<run>/skipped.json
 //! <root>/runs/<run>/<table>/bucket=<rank div 128>/<rank>.<window>.parquet
 //! <root>/runs/<run>/collectives/group=<hash of process group mod 64>/<rank>.<window>.parquet
 //! ```
@@ -52,6 +53,12 @@ pub fn source_file(root: &Path, run: &str, id: SourceId) -> PathBuf {
 #[must_use]
 pub fn summary_file(root: &Path, run: &str) -> PathBuf {
     run_dir(root, run).join("run.json")
+}
+
+/// The list of files that lie beside the traces of a run and were not read.
+#[must_use]
+pub fn skipped_file(root: &Path, run: &str) -> PathBuf {
+    run_dir(root, run).join("skipped.json")
 }
 
 /// The file of a source in a table.

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_model::{SourceId, SourceRecord, Table};
+use stepscope_model::{SkippedFile, SourceId, SourceRecord, Table};
 
 use crate::disk;
 use crate::error::StoreError;
 use crate::layout;
-use crate::owned;
+use crate::owned::{self, OwnedFolder};
 use crate::source;
 use crate::summary::{self, RunSummary};
 
@@ -125,6 +125,43 @@ impl Store {
     /// What `run.json` says, counted anew.
     pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
         summary::summarise(&self.root, run)
+    }
+
+    /// The files beside the traces of a run that were not read.
+    pub fn skipped(&self, run: &str) -> Result<Vec<SkippedFile>, StoreError> {
+        let path = layout::skipped_file(&self.root, run);
+        let Some(value) = source::read_json(&path)? else { return Ok(Vec::new()) };
+        serde_json::from_value(value)
+            .map_err(|error| StoreError::CorruptRecord { reason: error.to_string(), path: path.clone() })
+    }
+
+    /// Notes which files beside the traces of a run were not read.
+    pub fn write_skipped(&self, run: &str, files: &[SkippedFile]) -> Result<(), StoreError> {
+        let path = layout::skipped_file(&self.root, run);
+        if files.is_empty() {
+            return disk::remove_if_present(&path).map(drop);
+        }
+        let temporary = self.temporary_dir()?;
+        disk::write_atomically(&temporary.path().join("skipped.json"), &path, &source::json_bytes(&files, &path)?)
+    }
+
+    /// Gives a run another name, which no run may have yet.
+    pub fn rename_run(&self, run: &str, name: &str) -> Result<(), StoreError> {
+        let target = layout::run_dir(&self.root, name);
+        disk::move_into_place(&layout::run_dir(&self.root, run), &target)?;
+        let name = layout::run_folder_name(name);
+        let temporary = self.temporary_dir()?;
+        for mut record in self.sources(&name)? {
+            record.run.clone_from(&name);
+            source::write(&self.root, &name, temporary.path(), &record)?;
+        }
+        summary::write(&self.root, &name, temporary.path()).map(drop)
+    }
+
+    fn temporary_dir(&self) -> Result<OwnedFolder, StoreError> {
+        let runs_dir = layout::runs_dir(&self.root);
+        OwnedFolder::create(&runs_dir, layout::TEMPORARY_PREFIX)
+            .map_err(StoreError::io("create a temporary folder", &runs_dir))
     }
 
     /// A run's summary is enough when it is there; without one every record is asked.

@@ -79,6 +79,8 @@ export type RunStatus = {
   error: string | null,
   /** Its recordings, once it is ready. */
   sources: Array<SourceSummary>,
+  /** Why it is a run of its own though its traces lie beside others. */
+  apart_because: string | null,
 };
 
 export type SameName = {
@@ -128,6 +130,17 @@ export type Session = {
   version: string,
   /** Runs, in the order in which they were named or found. */
   runs: Array<RunStatus>,
+  /** Files beside the traces that were not read. */
+  skipped_files: Array<SkippedFile>,
+};
+
+export type SkippedFile = {
+  /** The file, as found. */
+  path: string,
+  /** What it is, or why it cannot be read: `a Python pickle`, `Permission denied`. */
+  what: string,
+  /** Whether it may be a trace and cannot be read; otherwise its format is not one that Stepscope reads. */
+  is_unreadable: boolean,
 };
 
 export type SourceSummary = {

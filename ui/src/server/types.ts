@@ -12,6 +12,7 @@ export type {
   Search as Matches,
   SearchMatch as Match,
   Session,
+  SkippedFile,
   SourceSummary as Source,
   SpanDetails,
   SpanRow,

@@ -4,7 +4,8 @@ import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Grade, Report, Unit } from "../server/types";
 import { healthFigures, type HealthFigure } from "../state/health";
-import { sourceKey } from "../state/session";
+import { skippedTitle } from "../state/skipped";
+import { run, session, sourceKey } from "../state/session";
 import { Answer } from "./Answer";
 import { createAnswer } from "../state/answer";
 import { Icon, type IconName } from "./icons";
@@ -15,6 +16,8 @@ const GRADES: Record<Grade, { tone: string; icon: IconName; word: string }> = {
   partial: { tone: "warn", icon: "triangle", word: "Partial" },
   poor: { tone: "bad", icon: "octagon", word: "Poor" },
 };
+
+const SKIPPED_SHOWN = 40;
 
 export function HealthBadge(props: { grade: Grade }): JSX.Element {
   const grade = () => GRADES[props.grade] ?? GRADES.partial;
@@ -44,6 +47,10 @@ export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Ele
   const figures = (report: Report) => healthFigures(report, sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);
   return (
     <Sheet title="Trace health" close={props.close} aside={<HealthBadge grade={props.grade} />}>
+      <Show when={run()?.apart_because}>
+        {(reason) => <p class="muted wrap">A separate run from the traces beside it: {reason()}.</p>}
+      </Show>
+      <SkippedFiles />
       <Answer of={report} retry={retry}>
         {(report) => (
           <table>
@@ -80,5 +87,29 @@ export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Ele
         )}
       </Answer>
     </Sheet>
+  );
+}
+
+/** Files beside the traces that are in no figure. */
+function SkippedFiles(): JSX.Element {
+  const files = () => session()?.skipped_files ?? [];
+  return (
+    <Show when={files().length > 0}>
+      <details open={files().some((file) => file.is_unreadable)}>
+        <summary>{skippedTitle(files())}</summary>
+        <ul>
+          <For each={files().slice(0, SKIPPED_SHOWN)}>
+            {(file) => (
+              <li>
+                <code>{file.path}</code> <span class="muted">{file.what}</span>
+              </li>
+            )}
+          </For>
+          <Show when={files().length > SKIPPED_SHOWN}>
+            <li class="muted">{`and ${files().length - SKIPPED_SHOWN} more`}</li>
+          </Show>
+        </ul>
+      </details>
+    </Show>
   );
 }

@@ -3,6 +3,7 @@ import { For, Show, type JSX } from "solid-js";
 import { count, shortCount } from "../format/number";
 import { currentPage, pageAddress } from "../state/route";
 import { session } from "../state/session";
+import { skippedTitle } from "../state/skipped";
 import { hasRows, rowCount } from "./counts";
 import { Icon } from "./icons";
 import { RAIL, type PageEntry } from "./pages";
@@ -22,6 +23,12 @@ export function Rail(): JSX.Element {
         Stepscope {session()?.version}
         <br />
         offline, on this machine
+        <Show when={(session()?.skipped_files.length ?? 0) > 0}>
+          <br />
+          <span title={(session()?.skipped_files ?? []).map((file) => `${file.path}: ${file.what}`).join("\n")}>
+            {skippedTitle(session()?.skipped_files ?? [])}
+          </span>
+        </Show>
       </div>
     </nav>
   );

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use stepscope_ingest::{IngestError, Progress};
-use stepscope_model::SourceRecord;
 use stepscope_store::owned;
 
 use super::Cache;
@@ -31,10 +30,10 @@ impl CachedStore {
         &self.root
     }
 
-    /// Gives a source the path under which the user knows it today.
-    pub(crate) fn rename(&self, source: &mut SourceRecord) {
-        if let Some(name) = self.names.get(&source.path) {
-            source.path.clone_from(name);
+    /// Gives a file the path under which the user knows it today.
+    pub(crate) fn rename(&self, path: &mut String) {
+        if let Some(name) = self.names.get(path.as_str()) {
+            path.clone_from(name);
         }
     }
 }
@@ -141,8 +140,11 @@ impl<'a> Digests<'a> {
     fn agree<'k>(&mut self, known: impl Iterator<Item = &'k str>) -> Result<bool, AnalysisError> {
         for (place, known) in known.enumerate() {
             let Some(method) = Method::of(known) else { return Ok(false) };
-            if self.of(place, method)? != known {
-                return Ok(false);
+            match self.of(place, method) {
+                Ok(digest) if digest == known => {}
+                // What cannot be read now is not what was read then; the ingest says so.
+                Ok(_) | Err(AnalysisError::Ingest(IngestError::Open { .. })) => return Ok(false),
+                Err(error) => return Err(error),
             }
         }
         Ok(true)

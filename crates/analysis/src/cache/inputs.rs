@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use stepscope_ingest::COMMUNICATION_NAMES;
+use stepscope_ingest::{COMMUNICATION_NAMES, FolderEntries};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
 use twox_hash::XxHash3_128;
 
@@ -59,7 +59,7 @@ pub(crate) struct Stamp {
 }
 
 impl Inputs {
-    /// Looks at every file at and below the paths. `None` if something there is no plain file, such as a pipe: what it
+    /// Looks at every file at and below the paths. `None` if one of them is no plain file, such as a pipe: what it
     /// holds can be read once only, so there is nothing to remember.
     pub(crate) fn look(paths: &[PathBuf], is_flat: bool) -> io::Result<Option<Self>> {
         let mut inputs = Self { roots: Vec::new(), is_flat, files: Vec::new() };
@@ -69,9 +69,7 @@ impl Inputs {
                 let root = fs::canonicalize(path)?;
                 let name = folder_name(path);
                 inputs.roots.push(root.clone());
-                if !inputs.add_folder(path, &root, &name)? {
-                    return Ok(None);
-                }
+                inputs.add_folder(path, &root, &name, &mut vec![root.clone()])?;
             } else if metadata.is_file() {
                 let file = fs::canonicalize(path)?;
                 inputs.roots.push(file.clone());
@@ -119,39 +117,32 @@ impl Inputs {
         format!("{:032x}", hasher.finish_128())
     }
 
-    /// Adds the files of a folder as an ingest finds them: hidden ones left out, files before folders, sorted.
-    fn add_folder(&mut self, shown: &Path, canonical: &Path, name: &str) -> io::Result<bool> {
-        let mut entries = fs::read_dir(shown)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
-        entries.retain(|entry| !entry.to_string_lossy().starts_with('.'));
-        entries.sort();
-        let mut folders = Vec::new();
-        for entry in entries {
-            let shown = shown.join(&entry);
-            let path = canonical.join(&entry);
-            let name = format!("{name}/{}", entry.to_string_lossy());
-            // A link that leads nowhere: the ingest will say what it thinks of it.
-            let Ok(metadata) = fs::metadata(&shown) else { return Ok(false) };
-            if metadata.is_dir() {
-                folders.push((shown, path, name));
-            } else if metadata.is_file() {
-                self.files.push(InputFile { shown, name, path, stamp: Stamp::of(&metadata) });
-            } else {
-                return Ok(false);
-            }
+    /// Adds the files of a folder as an ingest finds them.
+    fn add_folder(&mut self, shown: &Path, canonical: &Path, name: &str, above: &mut Vec<PathBuf>) -> io::Result<()> {
+        let entries = FolderEntries::look(shown, above)?;
+        let own = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+        for shown in entries.files {
+            let (path, name) = (canonical.join(own(&shown)), format!("{name}/{}", own(&shown).to_string_lossy()));
+            // A link that leads nowhere is a file that is not there yet.
+            let stamp = fs::metadata(&shown).map_or(Stamp::NOTHING, |metadata| Stamp::of(&metadata));
+            self.files.push(InputFile { shown, name, path, stamp });
         }
-        if self.is_flat {
-            return Ok(true);
+        let is_flat = self.is_flat;
+        for shown in entries.folders.into_iter().filter(|_| !is_flat) {
+            let (path, name) = (canonical.join(own(&shown)), format!("{name}/{}", own(&shown).to_string_lossy()));
+            above.push(fs::canonicalize(&shown)?);
+            // An ingest says that a folder cannot be read, and goes on.
+            let _ = self.add_folder(&shown, &path, &name, above);
+            above.pop();
         }
-        for (shown, path, name) in folders {
-            if !self.add_folder(&shown, &path, &name)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(())
     }
 }
 
 impl Stamp {
+    /// Of a file that is not there.
+    const NOTHING: Self = Self { size_bytes: 0, changed_ns: 0, inode: 0 };
+
     fn of(metadata: &Metadata) -> Self {
         let changed = metadata.modified().ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
         let changed_ns = changed.map_or(0, |since| since.as_nanos() as u64);

@@ -1,7 +1,7 @@
 //! What an ingest did: one row a source.
 
 use serde_json::json;
-use stepscope_ingest::Ingested;
+use stepscope_ingest::{Ingested, Outcome};
 use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
 
 const COLUMNS: [&str; 14] = [
@@ -21,12 +21,13 @@ const COLUMNS: [&str; 14] = [
     "peak_rss_bytes",
 ];
 
-/// One row a source.
-pub(crate) fn report(ingested: &[Ingested]) -> Report {
+/// One row a source, and the files that were not read.
+pub(crate) fn report(outcome: &Outcome) -> Report {
     let columns = COLUMNS.map(ReportColumn::named).to_vec();
-    let rows = ingested.iter().map(row).collect();
+    let rows = outcome.sources.iter().map(row).collect();
     let table = ReportTable::rows(columns, rows);
-    Report::new("ingest", vec![Part::Table(table)])
+    let data = vec![("skipped_files", json!(outcome.skipped))];
+    Report { data, ..Report::new("ingest", vec![Part::Table(table)]) }
 }
 
 fn row(ingested: &Ingested) -> Vec<Cell> {

@@ -65,9 +65,13 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         rollups: !options.without.contains(&Without::Rollups),
         tiles: !options.without.contains(&Without::Tiles),
     };
-    let report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
-    let answer =
-        Answer { for_people: Some(for_people(&report)), usual_limit: Some(USUAL_LIMIT), ..Answer::new(report) };
+    let mut report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
+    let answer = Answer {
+        for_people: Some(for_people(&report)),
+        after: std::mem::take(&mut report.data),
+        usual_limit: Some(USUAL_LIMIT),
+        ..Answer::new(report)
+    };
     output::write(answer, &options.output, context)?;
     Ok(Exit::Done)
 }
@@ -80,6 +84,9 @@ fn for_people(report: &Report) -> Report {
         let place = table.columns.iter().position(|column| column.name == name);
         place.and_then(|place| row.get(place)).cloned().unwrap_or(Cell::Null)
     };
+    let has_several_runs = table.rows.iter().any(|row| cell(row, "run") != cell(&table.rows[0], "run"));
+    let behind = ["absorbed", "lost", "bytes_out", "path", "run"];
+    let behind = if has_several_runs { &behind[..] } else { &behind[..4] };
     let mut rows = Vec::new();
     let mut losses = Vec::new();
     for row in &table.rows {
@@ -88,14 +95,13 @@ fn for_people(report: &Report) -> Report {
         let sum = |reasons: &[(String, i64)]| Cell::Int(reasons.iter().map(|(_, count)| count).sum());
         let mut shown: Vec<Cell> = kept.iter().map(|name| cell(row, name)).collect();
         shown.extend([sum(&absorbed), sum(&lost), cell(row, "bytes_out"), cell(row, "path")]);
+        shown.extend(has_several_runs.then(|| cell(row, "run")));
         rows.push(shown);
         losses
             .extend(lost.into_iter().map(|(code, count)| vec![Cell::Text(code), Cell::Int(count), cell(row, "path")]));
     }
-    let mut parts = vec![
-        Part::Text(sentence(&rows).into()),
-        Part::Table(named("rows", &[&kept[..], &["absorbed", "lost", "bytes_out", "path"]].concat(), rows)),
-    ];
+    let mut parts =
+        vec![Part::Text(sentence(&rows).into()), Part::Table(named("rows", &[&kept[..], behind].concat(), rows))];
     if !losses.is_empty() {
         parts.push(Part::Table(named("lost", &["cause", "events", "path"], losses)));
     }

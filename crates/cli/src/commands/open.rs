@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Settings, Workspace};
+use stepscope_analysis::{RunChoice, Settings, Workspace};
 use stepscope_model::Exit;
 use stepscope_server::{App, Keeper, Server};
 
@@ -47,14 +47,18 @@ struct Options {
     /// Only print the address
     #[arg(long)]
     no_open: bool,
+    /// Only this run: its name or a part of it
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    run: Option<String>,
     #[command(flatten)]
     reading: ReadingOptions,
 }
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
-    let Options { paths, port, no_open, reading } = parsed(matches)?;
+    let Options { paths, port, no_open, run, reading } = parsed(matches)?;
     let settings = reading.settings(None);
-    let settings = Settings { time_limit: settings.time_limit.or(Some(PATIENCE)), ..settings };
+    let time_limit = settings.time_limit.or(Some(PATIENCE));
+    let settings = Settings { time_limit, run: RunChoice::named(run), ..settings };
     // A path that is not there is told at once, not in the page.
     Workspace::find_runs(&paths, &settings)?;
     let app = Arc::new(App::default());

@@ -1,7 +1,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use crate::command::{Place, ended, names};
+use crate::command::{Place, TRACE, ended, names};
 
 #[test]
 fn every_document_says_what_it_is() {
@@ -182,5 +182,42 @@ fn the_same_question_gives_the_same_bytes() {
         [&["tracks", "trace.json"][..], &["metrics", "trace.json", "-f", "json"], &["health", "trace.json"]]
     {
         assert_eq!(place.stdout(arguments), place.stdout(arguments), "{arguments:?}");
+    }
+}
+
+#[test]
+fn one_of_several_runs_is_chosen_by_name_and_commands_to_paste_keep_the_choice() {
+    let place = Place::new();
+    let of_device = |name: &str| TRACE.replace("Test GPU", name).replace(r#""soon""#, "70");
+    std::fs::create_dir(place.path("jobs")).unwrap();
+    std::fs::write(place.path("jobs/a.json"), of_device("A100")).unwrap();
+    std::fs::write(place.path("jobs/b.json"), of_device("MI300X")).unwrap();
+    std::fs::write(place.path("jobs/notes.txt"), "hello").unwrap();
+    let refused = place.run(&["summary", "jobs"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("found 2 runs, expected one: jobs.a, jobs.b"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("b.json: device MI300X, not A100 as in a.json; choose one with `--run NAME`"));
+    let chosen = place.run(&["summary", "jobs", "--run", "b"]);
+    assert_eq!(chosen.code, 0, "{}", chosen.stderr);
+    assert!(chosen.stdout.starts_with("jobs.b ") && chosen.stdout.contains("MI300X"), "{}", chosen.stdout);
+    assert!(chosen.stdout.contains("stepscope ops jobs --run b\n"), "{}", chosen.stdout);
+    assert!(
+        chosen.stderr.contains("1 file is not a trace that Stepscope reads: notes.txt (text)"),
+        "{}",
+        chosen.stderr
+    );
+
+    let ingested = place.run(&["ingest", "jobs", "--store", "kept", "-f", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&ingested.stdout).unwrap();
+    assert_eq!(document["rows"][1]["run"], "jobs.b");
+    assert_eq!(document["skipped_files"][0]["what"], "text");
+    assert!(
+        ingested.stderr.contains("b.json is a separate run: device MI300X, not A100 as in a.json"),
+        "{}",
+        ingested.stderr
+    );
+    for path in ["kept", "jobs"] {
+        let separate = place.run(&["steps", path, "--separate-runs", "--run", "jobs.a"]);
+        assert_eq!(separate.code, 0, "{}", separate.stderr);
     }
 }

@@ -84,6 +84,7 @@ fn one_command() {
           --rank <N>             Only this rank
           --window <N>           Only this window: which of a rank's recordings, from 0
           --store <DIR>          Keep what is read from a trace in DIR instead of the cache
+          --run <NAME>           Which run, where there are several: its name or a part of it
           --no-cache             Read again, and keep nothing in the cache
           --separate-runs        Make every file a run of its own
           --strict               Refuse a trace that is only partly readable (exit code 3)

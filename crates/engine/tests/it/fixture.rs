@@ -195,6 +195,8 @@ fn record() -> SourceRecord {
         first_event_ns: None,
         last_event_ns: None,
         step_source: String::new(),
+        process_id: None,
+        apart_because: None,
         partitions: std::collections::BTreeMap::new(),
     }
 }

@@ -41,8 +41,9 @@ pub(crate) fn ingest_into(root: &Path, trace: &Path, memory_limit_bytes: u64) ->
     let options =
         Options { communication_names: "nccl\n!ncclNot".to_owned(), memory_limit_bytes, ..Options::default() };
     match ingest(&[trace.to_owned()], &store, &options, &Silent) {
-        Ok(ingested) => {
-            let [Ingested { record, .. }] = &ingested[..] else { panic!("one file became {} sources", ingested.len()) };
+        Ok(outcome) => {
+            let sources = outcome.sources;
+            let [Ingested { record, .. }] = &sources[..] else { panic!("one file became {} sources", sources.len()) };
             let stored = store.sources(&record.run).unwrap();
             assert_eq!(stored, std::slice::from_ref(record), "the record in the store");
             Some(record.clone())

@@ -69,6 +69,38 @@ fn runs_of_a_log_folder_appear_by_themselves() {
 }
 
 #[test]
+fn jobs_in_one_folder_are_separate_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    let of_device = |name: &str| small_trace().replace("Test GPU", name);
+    write(&logs.join("mixed/a.json"), &of_device("A100"));
+    write(&logs.join("mixed/b.json"), &of_device("MI300X"));
+    write(&logs.join("mixed/notes.txt"), "no trace");
+    write(&logs.join("other/notes.txt"), "no trace either");
+    let (app, stop) = (Arc::new(App::default()), CancelFlag::default());
+    let keeper = Keeper {
+        app: Arc::clone(&app),
+        paths: vec![logs.clone()],
+        settings: settings(),
+        stop: stop.clone(),
+        tell: Box::new(|words| panic!("{words}")),
+    };
+    let keeping = std::thread::spawn(move || keeper.run());
+    let is_done = |session: &Session| session.runs.len() == 2 && session.skipped_files.len() == 2;
+    let session = wait(&app, is_done);
+    assert_eq!(names(&session), ["logs.mixed.a", "logs.mixed.b"]);
+    let reasons: Vec<_> = session.runs.iter().map(|run| run.apart_because.as_deref()).collect();
+    assert_eq!(reasons, [None, Some("device MI300X, not A100 as in a.json")]);
+
+    // Once there is one of them, it is called after its folder again.
+    std::fs::remove_file(logs.join("mixed/b.json")).unwrap();
+    let session = wait(&app, |session| session.runs.len() == 1);
+    assert_eq!(names(&session), ["logs.mixed"]);
+    stop.cancel();
+    keeping.join().unwrap();
+}
+
+#[test]
 fn a_trace_that_cannot_be_read_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");

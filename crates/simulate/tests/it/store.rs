@@ -60,7 +60,7 @@ fn it_is_what_ingesting_the_traces_gives() {
     let traces = folder.path().join("traces");
     write_traces(&job, &traces).unwrap();
     let ingested = Store::create(&folder.path().join("ingested")).unwrap();
-    let sources = ingest(&[traces], &ingested, &Options::default(), &Silent).unwrap();
+    let sources = ingest(&[traces], &ingested, &Options::default(), &Silent).unwrap().sources;
     for (rank, source) in sources.iter().enumerate() {
         assert_eq!(source.record.id.rank as usize, rank);
         assert_eq!((source.record.lost_events(), source.record.warnings.len()), (0, 0));

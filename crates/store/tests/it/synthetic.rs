@@ -70,6 +70,8 @@ pub(crate) fn record() -> SourceRecord {
         first_event_ns: Some(i64::MIN),
         last_event_ns: None,
         step_source: "whole_trace".to_owned(),
+        process_id: None,
+        apart_because: None,
         partitions: std::collections::BTreeMap::new(),
     }
 }
