@@ -38,8 +38,8 @@ __all__ = ["Run"]
 class Run:
     """A run: the recordings of one job, one or many ranks. `stepscope.open` makes it.
 
-    Every analysis takes the same keywords: `group_by`, `rank`, `window`, `step` (`3`, `"2-5"`, `(2, 5)`), `from_ns` and
-    `to_ns` (nanoseconds from the first event), `samples_per_step`.
+    Every analysis takes the same keywords: `group_by`, `rank`, `window`, `step` (`3`, `"2-5"`, `(2, 5)`; 16 is
+    `ProfilerStep#16`), `from_ns` and `to_ns` (nanoseconds from the first event), `samples_per_step`.
     """
 
     def __init__(self, native: NativeRun) -> None:
@@ -140,13 +140,9 @@ class Run:
         """A still picture of the timeline for a notebook: of one step, of a stretch of time, or of everything."""
         source = self._one_source(rank, window)
         if step is not None:
-            found = self.sql(
-                f"SELECT start_ns, end_ns FROM steps WHERE rank = {source['rank']}"
-                f' AND "window" = {source["window"]} AND step = {int(step)}'
-            ).to_pylist()
-            if not found:
-                raise UsageError(f"there is no step {step}", None, "run.steps() lists them")
-            from_ns, to_ns = (found[0][end] - source["first_ns"] for end in ("start_ns", "end_ns"))
+            found = self.steps(rank=source["rank"], window=source["window"], step=int(step)).to_dict()["rows"][0]
+            from_ns = found["start_ns"] - source["first_ns"]
+            to_ns = from_ns + found["dur_ns"]
         return Picture(self._native.picture((source["rank"], source["window"]), from_ns, to_ns))
 
     def __repr__(self) -> str:

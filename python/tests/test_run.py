@@ -45,7 +45,9 @@ def test_answers_are_those_of_the_command(run: ss.Run, torch_trace: Path) -> Non
 def test_a_part_of_the_run(run: ss.Run) -> None:
     all_rows = run.steps().to_dict()["rows"]
     assert len(all_rows) > 1
-    for step in (1, "1", (1, 1), range(1, 2)):
+    number = all_rows[1]["step_number"]
+    assert all_rows[1]["name"] == f"ProfilerStep#{number}"
+    for step in (number, str(number), (number, number), range(number, number + 1)):
         rows = run.steps(step=step).to_dict()["rows"]
         assert [row["step"] for row in rows] == [1], step
     with pytest.raises(errors.UsageError, match="step"):
@@ -105,7 +107,8 @@ def test_rows_that_are_not_shown_are_said_in_the_words_of_python(demo: Path) -> 
 
 
 def test_pictures(run: ss.Run, tmp_path: Path) -> None:
-    picture = run.timeline(step=1)
+    number = run.steps().to_dict()["rows"][1]["step_number"]
+    picture = run.timeline(step=number)
     assert "<svg" in picture._repr_html_() and "<script" not in picture._repr_html_()
     picture.save(tmp_path / "timeline.html")
     assert (tmp_path / "timeline.html").read_text().startswith("<!doctype html>")

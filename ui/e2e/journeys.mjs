@@ -53,9 +53,9 @@ export const journeys = {
 
   "steps are chosen by key, and taken back": async (page) => {
     await page.keyboard.press("]");
-    assert.match(await hash(page), /steps=0/);
+    const first = Number(/steps=(\d+)/.exec(await hash(page))[1]);
     await page.keyboard.press("]");
-    assert.match(await hash(page), /steps=1/);
+    assert.match(await hash(page), new RegExp(`steps=${first + 1}\\b`));
     await page.keyboard.press("Escape");
     assert.doesNotMatch(await hash(page), /steps=/);
   },

@@ -17,6 +17,7 @@ mod ops;
 mod question;
 mod regions;
 mod stacks;
+mod step_numbers;
 mod step_times;
 mod steps;
 mod summary;
@@ -26,6 +27,7 @@ use stepscope_model::Report;
 
 pub(crate) use self::asking::Asking;
 pub use self::question::{Question, StepRange};
+pub(crate) use self::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
 
 /// One analysis.

@@ -78,12 +78,12 @@ pub enum AnalysisError {
         names: String,
     },
     /// No recording has these steps.
-    #[error("there is no step {asked}")]
+    #[error("found no step {asked}{}", found.as_ref().map(|found| format!(", expected {found}")).unwrap_or_default())]
     NoSuchStep {
         /// What was asked for.
         asked: String,
-        /// The last step that there is.
-        last: Option<i64>,
+        /// The steps that there are.
+        found: Option<String>,
     },
     /// A file cannot be written.
     #[error("cannot write the file: {source}")]
@@ -266,8 +266,12 @@ impl Hint for AnalysisError {
                 format!("{why}choose one with `--run NAME`, or show all with `stepscope open PATH`").into()
             }
             Self::NoSuchRun { .. } => "choose one of them with `--run NAME`; a part of the name is enough".into(),
-            Self::NoSuchStep { last: Some(last), .. } => format!("steps are counted from 0; the last one is {last}").into(),
-            Self::NoSuchStep { last: None, .. } => "the recording has no steps".into(),
+            Self::NoSuchStep { found: Some(_), .. } => {
+                "steps have the numbers of the trace: 16 is ProfilerStep#16; without such numbers they count from 0".into()
+            }
+            Self::NoSuchStep { found: None, .. } => {
+                "the trace has no steps; call `prof.step()` after each iteration".into()
+            }
             Self::Write { .. } => "name a file in a folder that can be written; for several recordings name a folder: `-o parts/`".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),

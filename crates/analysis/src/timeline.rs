@@ -14,7 +14,7 @@ mod span;
 mod track;
 
 use stepscope_engine::CancelFlag;
-use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack};
+use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack, step_numbers};
 
 pub(crate) use self::counters::CurveCache;
 pub use self::counters::CurveRange;
@@ -56,8 +56,10 @@ impl Workspace {
         let (starts, ends) = (frame.required_i64("start_ns")?, frame.required_i64("end_ns")?);
         let complete = frame.bool("is_complete")?;
         let zero = zero_of(source);
+        let numbers = step_numbers(names.iter().map(|name| name.as_deref().unwrap_or_default()));
         let step = |row: usize| TimelineStep {
             step: steps[row] as u32,
+            number: numbers[row],
             name: names[row].clone().unwrap_or_default(),
             start_ns: starts[row] - zero,
             end_ns: ends[row] - zero,

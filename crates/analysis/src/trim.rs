@@ -160,7 +160,7 @@ impl Part {
         let id = source.id;
         let condition = format!("rank = {} AND \"window\" = {}", id.rank, id.window);
         let question = asking.question;
-        let steps = question.steps.map(|range| format!("step BETWEEN {} AND {}", range.first, range.last));
+        let steps = asking.steps.as_ref().map(|steps| steps.condition.clone());
         let range = if question.has_time_range() {
             let first = source.first_event_ns.unwrap_or(0);
             let end = |time: Option<i64>, otherwise: i64| time.map_or(otherwise, |time| first.saturating_add(time));

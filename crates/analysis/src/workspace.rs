@@ -12,7 +12,7 @@ use stepscope_model::{Part, Report, SkippedFile, SourceId, SourceRecord, SourceS
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
-use crate::analyses::{Analysis, Asking, Question};
+use crate::analyses::{Analysis, Asking, Question, StepNumbers};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::frame::Frame;
@@ -141,6 +141,9 @@ impl Workspace {
         }
         let asking = self.asking(question)?;
         let mut report = (analysis.answer)(&asking)?;
+        if StepNumbers::are_needed(&report) {
+            StepNumbers::read(&asking)?.label(&mut report);
+        }
         if !analysis.reads_profiles() && asking.sources.iter().all(|source| source.is_profile()) {
             let command = question.in_command("stepscope functions");
             let name = analysis.name;
@@ -209,14 +212,17 @@ impl Workspace {
                 names: source_names(&self.sources.iter().collect::<Vec<_>>()),
             });
         }
-        let asking =
-            Asking { engine: &self.engine, run: &self.run, sources, all_sources: self.sources.len(), question };
+        let all_sources = self.sources.len();
+        let (engine, run) = (&self.engine, self.run.as_str());
+        let mut asking = Asking { engine, run, sources, all_sources, question, steps: None };
         if let Some(range) = question.steps {
-            let last = asking.query("SELECT max(step) AS last FROM steps WHERE {source}")?.i64("last")?;
-            let last = last.first().copied().flatten();
-            if last.is_none_or(|last| i64::from(range.first) > last) {
-                return Err(AnalysisError::NoSuchStep { asked: range.first.to_string(), last });
-            }
+            let numbers = StepNumbers::read(&asking)?;
+            let Some(steps) = numbers.asked(range) else {
+                return Err(AnalysisError::NoSuchStep { asked: range.to_string(), found: numbers.in_words() });
+            };
+            let id = |source: &SourceRecord| (i64::from(source.id.rank), i64::from(source.id.window));
+            asking.sources.retain(|source| steps.sources.contains(&id(source)));
+            asking.steps = Some(steps);
         }
         Ok(asking)
     }

@@ -38,7 +38,7 @@ pub(crate) struct PartOptions {
     /// Only this window: which of a rank's recordings, from 0
     #[arg(long, value_name = "N")]
     window: Option<u32>,
-    /// Only this step, or steps such as 2-5, counted from 0 in each recording
+    /// Only this step, or steps such as 2-5, by the numbers of the trace: 16 is ProfilerStep#16
     #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
     step: Option<StepRange>,
     /// Only what starts from this time on, such as 150ms or 1.5s (a bare number is nanoseconds), from the first event

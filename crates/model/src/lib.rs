@@ -18,6 +18,7 @@ pub mod segment;
 pub mod session;
 pub mod skipped;
 pub mod source;
+pub mod step_number;
 pub mod tables;
 pub mod timeline;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
 pub use skipped::{SkippedFile, skipped_sentences};
 pub use source::{CPROFILE, Device, RankFrom, SourceId, SourceRecord};
+pub use step_number::step_numbers;
 pub use timeline::{
     SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep,
     TimelineTrack,

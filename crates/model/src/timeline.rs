@@ -28,6 +28,8 @@ pub struct Timeline {
 pub struct TimelineStep {
     /// Place of the step in the recording, from 0.
     pub step: u32,
+    /// Its number: the one that the recording gives it, else its place.
+    pub number: i64,
     /// Name of its mark.
     pub name: String,
     /// Start.

@@ -255,6 +255,8 @@ export type TimelineCurves = {
 export type TimelineStep = {
   /** Place of the step in the recording, from 0. */
   step: number,
+  /** Its number: the one that the recording gives it, else its place. */
+  number: number,
   /** Name of its mark. */
   name: string,
   /** Start. */

@@ -12,7 +12,7 @@ import type { Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { choose, pageAddress } from "../state/route";
-import { chosenSteps, fromZero, sourceKey, timelineOutline } from "../state/session";
+import { chosenSteps, fromZero, sourceKey, stepsAddress, timelineOutline } from "../state/session";
 import { createWhole } from "../timeline/whole";
 
 export function StepPanel(props: { summary: Report }): JSX.Element {
@@ -39,7 +39,7 @@ export function StepPanel(props: { summary: Report }): JSX.Element {
                 steps={chartSteps(report())}
                 chosen={chosenSteps()}
                 height={window.innerHeight >= 1000 ? 330 : 264}
-                choose={(first, last) => choose({ steps: first === last ? String(first) : `${first}-${last}` })}
+                choose={(first, last) => choose({ steps: stepsAddress(first, last) })}
               />
             </Show>
           )}
@@ -170,7 +170,7 @@ function BusyAlong(): JSX.Element {
           <div class="marks">
             <For each={marks()}>
               {(mark) => (
-                <a style={{ left: `${mark.left}%` }} href={pageAddress("timeline", { steps: String(mark.step.step) })}>
+                <a style={{ left: `${mark.left}%` }} href={pageAddress("timeline", { steps: String(mark.step.number) })}>
                   {stepMark(mark.step.name)}
                 </a>
               )}

@@ -10,7 +10,7 @@ import type { Cell, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { choose } from "../state/route";
-import { chosenSteps, ranks, run, timelineOutline } from "../state/session";
+import { chosenSteps, ranks, run, stepsAddress, timelineOutline } from "../state/session";
 
 const COLLECTIVES = 400;
 
@@ -101,7 +101,7 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
                 <HeatMap
                   heat={known()}
                   caused={props.caused}
-                  choose={(column) => isBySteps() && choose({ steps: String(column) })}
+                  choose={(column) => isBySteps() && choose({ steps: stepsAddress(column, column) })}
                 />
               </div>
             </Show>

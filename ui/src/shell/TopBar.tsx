@@ -13,6 +13,7 @@ import {
   session,
   showsAllRanks,
   source,
+  stepsAddress,
   timelineOutline,
   windows,
 } from "../state/session";
@@ -159,11 +160,11 @@ function StepSelector(): JSX.Element {
   const all = () => span(0, steps().length - 1);
   const value = () => {
     const chosen = chosenSteps();
-    return chosen ? (chosen.first === chosen.last ? String(chosen.first) : `${chosen.first}-${chosen.last}`) : "";
+    return chosen ? stepsAddress(chosen.first, chosen.last) : "";
   };
   const options = (): [string, string][] => {
     const chosen = chosenSteps();
-    const each = steps().map((step, place): [string, string] => [String(step.step), `${number(place)} of ${all()}`]);
+    const each = steps().map((step, place): [string, string] => [String(step.number), `${number(place)} of ${all()}`]);
     const range: [string, string][] =
       chosen && chosen.first !== chosen.last ? [[value(), `${span(chosen.first, chosen.last)} of ${all()}`]] : [];
     return [["", all()], ...range, ...each];

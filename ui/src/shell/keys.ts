@@ -1,6 +1,6 @@
 // The keys that work on every page. Single keys rest while a field has focus.
 import { choice, choose, goTo } from "../state/route";
-import { chosenSteps, ranks, source, timelineOutline } from "../state/session";
+import { chosenSteps, ranks, source, stepsAddress, timelineOutline } from "../state/session";
 import { toggleTheme } from "../state/theme";
 import { RAIL_PAGES } from "./pages";
 import { copyText } from "./Toast";
@@ -84,7 +84,7 @@ function moveStep(by: number): void {
   if (steps.length === 0) return;
   const now = chosenSteps()?.first;
   const next = now === undefined ? (by > 0 ? 0 : steps.length - 1) : Math.min(steps.length - 1, Math.max(0, now + by));
-  choose({ steps: String(next), view: undefined });
+  choose({ steps: stepsAddress(next, next), view: undefined });
 }
 
 function moveRank(by: number): void {

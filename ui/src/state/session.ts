@@ -5,6 +5,7 @@ import { forgetAnswers, outline, type Parameters, type SourceKey } from "../serv
 import type { Run, Session, Source, TimelineOutline } from "../server/types";
 import { createAnswer } from "./answer";
 import { choice, currentPage } from "./route";
+import { addressOf, placesOf } from "./steps";
 
 const READING_POLL_MS = 700;
 const IDLE_POLL_MS = 5000;
@@ -129,8 +130,12 @@ export const scope = (): Parameters | undefined => {
   return parameters;
 };
 
-/** The steps that are chosen, as places in the recording. */
+/** The steps that are chosen, as places in the recording; the address has their numbers. */
 export const chosenSteps = (): { first: number; last: number } | undefined => {
   const match = /^(\d+)(?:-(\d+))?$/.exec(choice("steps") ?? "");
-  return match ? { first: Number(match[1]), last: Number(match[2] ?? match[1]) } : undefined;
+  return match ? placesOf(timelineOutline()?.steps ?? [], Number(match[1]), Number(match[2] ?? match[1])) : undefined;
 };
+
+/** What the address says for steps from one place to another. */
+export const stepsAddress = (first: number, last: number): string =>
+  addressOf(timelineOutline()?.steps ?? [], first, last);

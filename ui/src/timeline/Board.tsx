@@ -273,7 +273,7 @@ export function Board(props: {
 
   function clickRuler(x: number, y: number): void {
     const step = y > RULER_PX ? state.steps.findIndex((step) => timeAt(x) >= step.from && timeAt(x) < step.to) : -1;
-    if (step >= 0) choose({ steps: String(outline.steps[step]!.step), view: undefined });
+    if (step >= 0) choose({ steps: String(outline.steps[step]!.number), view: undefined });
   }
 
   const select = (row: SpanRow) => choose({ sel: String(row.span_id), from: undefined, to: undefined });

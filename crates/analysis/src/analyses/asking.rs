@@ -7,6 +7,7 @@ use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
 
 use super::Question;
+use super::step_numbers::AskedSteps;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::views;
@@ -21,6 +22,8 @@ pub(crate) struct Asking<'a> {
     /// How many there are in all.
     pub all_sources: usize,
     pub question: &'a Question,
+    /// The steps that are asked about, unless all are.
+    pub steps: Option<AskedSteps>,
 }
 
 impl Asking<'_> {
@@ -62,10 +65,10 @@ impl Asking<'_> {
         let recordings = self.sources.len();
         let across =
             if recordings > 1 { format!(" of {}", words::counted(recordings, "recording")) } else { String::new() };
-        match question.steps {
+        match self.steps.as_ref().map(|steps| steps.numbers) {
             _ if question.has_time_range() => format!("sums over a stretch of time{across}"),
-            Some(range) if range.first == range.last => format!("sums over step {}{across}", range.first),
-            Some(range) => format!("sums over steps {} to {}{across}", range.first, range.last),
+            Some((first, last)) if first == last => format!("sums over step {first}{across}"),
+            Some((first, last)) => format!("sums over steps {first} to {last}{across}"),
             None => format!("sums over {}{across}", if recordings > 1 { "all" } else { "the whole recording" }),
         }
     }
@@ -94,7 +97,7 @@ impl Asking<'_> {
     /// the host belongs to it.
     pub(crate) fn moments(&self, time: &str) -> Result<String, AnalysisError> {
         let mut condition = self.source_condition();
-        if self.question.steps.is_some() {
+        if self.steps.is_some() {
             condition = format!("{condition} AND {}", self.step_times(time)?);
         }
         if self.question.has_time_range() {
@@ -108,8 +111,8 @@ impl Asking<'_> {
         time_ns.saturating_sub(self.first_event_ns(rank, window))
     }
 
-    /// The steps that are asked about: rank, step, and how much of each lies in the time range.
-    pub(crate) fn step_lengths(&self) -> Result<Vec<(i64, i64, i64)>, AnalysisError> {
+    /// The steps that are asked about: rank, window, step, and how much of each lies in the time range.
+    pub(crate) fn step_lengths(&self) -> Result<Vec<(i64, i64, i64, i64)>, AnalysisError> {
         let steps = self.query("SELECT rank, \"window\", step, start_ns, end_ns FROM steps WHERE {steps}")?;
         let column = |name: &str| steps.required_i64(name);
         let (ranks, windows, numbers) = (column("rank")?, column("window")?, column("step")?);
@@ -118,7 +121,7 @@ impl Asking<'_> {
             let first = self.first_event_ns(ranks[row], windows[row]);
             let from = self.question.from_ns.map_or(i64::MIN, |from| first.saturating_add(from));
             let to = self.question.to_ns.map_or(i64::MAX, |to| first.saturating_add(to));
-            (ranks[row], numbers[row], (ends[row].min(to) - starts[row].max(from)).max(0))
+            (ranks[row], windows[row], numbers[row], (ends[row].min(to) - starts[row].max(from)).max(0))
         };
         Ok((0..steps.rows()).map(length).collect())
     }
@@ -138,9 +141,15 @@ impl Asking<'_> {
         self.sources.iter().map(|source| source.id.rank).collect()
     }
 
-    /// Whether rows are to be grouped by that.
+    /// Whether some rank has several windows here.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.ranks().len() < self.sources.len()
+    }
+
+    /// Whether rows are to be grouped by that. A step of one window is not that of another.
     pub(crate) fn groups_by(&self, grouping: &str) -> bool {
-        self.question.group_by.iter().any(|asked| asked == grouping)
+        let is_asked = |grouping: &str| self.question.group_by.iter().any(|asked| asked == grouping);
+        is_asked(grouping) || (grouping == "window" && is_asked("step") && self.has_windows())
     }
 
     /// How many rows there are, for the line of sums: of what if each is one, else just rows, as groups repeat names.
@@ -160,8 +169,8 @@ impl Asking<'_> {
 
     fn about(&self, statement: &str) -> String {
         let source = self.source_condition();
-        let steps = match self.question.steps {
-            Some(range) => format!("{source} AND step BETWEEN {} AND {}", range.first, range.last),
+        let steps = match &self.steps {
+            Some(steps) => format!("{source} AND {}", steps.condition),
             None => source.clone(),
         };
         let events = if self.question.has_time_range() {

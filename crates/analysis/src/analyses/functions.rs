@@ -19,7 +19,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope functions train.prof --group-by callee", "with each function that they call"),
         ("stepscope functions train.prof -f csv -o functions.csv", "all of them, for a table"),
     ],
-    groupings: &["caller", "callee", "rank"],
+    groupings: &["caller", "callee", "rank", "window"],
     usual_rows: Some(20),
     answer,
 };
@@ -135,19 +135,20 @@ const CALLEES: &str = "SELECT called.rank, called.\"window\", calls.caller_file 
 
 /// Functions with each of their callers or callees, which stand in the order of their names; one without any has one row.
 fn by_edge(asking: &Asking<'_>, edges: &str) -> String {
-    let rank = asking.key("rank", "rank", "BIGINT");
+    let source = source_keys(asking);
     let same_rank = if asking.groups_by("rank") { "AND edges.rank = grouped.rank" } else { "" };
+    let same_window = if asking.groups_by("window") { "AND edges.\"window\" = grouped.\"window\"" } else { "" };
     format!(
         "{grouped}, edges AS (
-           SELECT {rank}, file, line, name, other, other_file, other_line, sum(calls) AS calls,
+           SELECT {source}, file, line, name, other, other_file, other_line, sum(calls) AS calls,
              sum(primitive_calls) AS primitive_calls, sum(tottime_ns) AS tottime_ns, sum(cumtime_ns) AS cumtime_ns
            FROM ({edges}) WHERE {{source}} GROUP BY ALL
          ), joined AS (
-           SELECT grouped.rank, grouped.file, grouped.line, grouped.name, other, other_file, other_line, edges.calls,
+           SELECT grouped.rank, grouped.\"window\", grouped.file, grouped.line, grouped.name, other, other_file, other_line, edges.calls,
              edges.primitive_calls, edges.tottime_ns, edges.cumtime_ns, grouped.cumtime_ns AS order_ns,
              CAST(row_number() OVER (ORDER BY grouped.position, other_file, other_line, other) AS BIGINT) AS position
            FROM grouped LEFT JOIN edges ON edges.file = grouped.file AND edges.line = grouped.line
-             AND edges.name = grouped.name {same_rank}
+             AND edges.name = grouped.name {same_rank} {same_window}
          )
          SELECT *, {PER_CALL} FROM joined ORDER BY order_ns DESC, position",
         grouped = grouped(asking)
@@ -165,8 +166,12 @@ fn grouped(asking: &Asking<'_>) -> String {
              sum(tottime_ns) AS tottime_ns, sum(cumtime_ns) AS cumtime_ns, min(place) - 1 AS position
            FROM placed GROUP BY ALL
          )",
-        asking.key("rank", "rank", "BIGINT")
+        source_keys(asking)
     )
+}
+
+fn source_keys(asking: &Asking<'_>) -> String {
+    [asking.key("rank", "rank", "BIGINT"), asking.key("window", "\"window\"", "BIGINT")].join(", ")
 }
 
 /// Own time is that of all calls, cumulative time that of primitive ones.
@@ -188,6 +193,7 @@ fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
     }
     columns.extend([
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         named("calls").look(Look::Hidden),
         named("primitive_calls").look(Look::Hidden),
         named("tottime_ns"),

@@ -21,7 +21,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ),
         ("stepscope kernels trace.json.gz --columns name,count,p50,p99 --limit 0", "all of them, percentiles"),
     ],
-    groupings: &["operator", "properties", "rank", "step", "device", "stream"],
+    groupings: &["operator", "properties", "rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
     answer,
 };
@@ -30,6 +30,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let keys = [
         asking.key("operator", "operator", "VARCHAR"),
         asking.key("rank", "rank", "BIGINT"),
+        asking.key("window", "\"window\"", "BIGINT"),
         asking.key("step", "step", "BIGINT"),
         asking.key("device", "device_id", "BIGINT"),
         asking.key("stream", "stream_id", "BIGINT"),
@@ -43,7 +44,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let statement = format!(
         "WITH grouped AS ({grouped})
          SELECT *, total_ns / nullif(CAST(sum(total_ns) OVER () AS DOUBLE), 0) AS share_ratio
-         FROM grouped ORDER BY total_ns DESC, name, operator, rank, step, device_id, stream_id, grid, block,
+         FROM grouped ORDER BY total_ns DESC, name, operator, rank, \"window\", step, device_id, stream_id, grid, block,
            registers_per_thread, shared_memory_bytes"
     );
     let mut table = asking.table(&statement, columns(asking))?;
@@ -76,7 +77,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 
 /// Whether the sums of each rank answer: percentiles across ranks come from sketches, those of one rank are exact.
 fn are_added_up(asking: &Asking<'_>) -> bool {
-    let are_summed = |grouping: &String| grouping == "step" || grouping == "device";
+    let are_summed = |grouping: &String| ["window", "step", "device"].contains(&grouping.as_str());
     asking.ranks().len() > 1 && asking.has_sums() && asking.question.group_by.iter().all(are_summed)
 }
 
@@ -124,6 +125,7 @@ fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
         named("name").label("kernel").look(Look::Kernel),
         asking.key_column("operator", "operator", Look::Operator),
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         asking.key_column("step", "step", Look::Value),
         asking.key_column("device", "device_id", Look::Value).label("device"),
         asking.key_column("stream", "stream_id", Look::Value).label("stream"),

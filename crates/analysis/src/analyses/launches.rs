@@ -24,7 +24,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope launches trace.json.gz --step 2", "of one step"),
         ("stepscope launches run/ --group-by rank", "of each rank"),
     ],
-    groupings: &["rank", "step"],
+    groupings: &["rank", "window", "step"],
     usual_rows: Some(20),
     answer,
 };
@@ -59,7 +59,7 @@ const COUNTED: [&str; 4] = ["launches", "graph_launches", "shorter_than_call", "
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let distributions = FIGURES.map(|figure| distribution::columns(figure.name, figure.column, figure.condition));
     let launches = asking.query(&format!(
-        "SELECT {}, {COUNTS}, {} FROM launches WHERE {{events}} GROUP BY ALL ORDER BY rank, step",
+        "SELECT {}, {COUNTS}, {} FROM launches WHERE {{events}} GROUP BY ALL ORDER BY rank, \"window\", step",
         keys(asking),
         distributions.join(", ")
     ))?;
@@ -100,11 +100,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 }
 
 fn keys(asking: &Asking<'_>) -> String {
-    ["rank", "step"].map(|key| asking.key(key, key, "BIGINT")).join(", ")
+    let keys = [("rank", "rank"), ("window", "\"window\""), ("step", "step")];
+    keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ")
 }
 
-fn key_columns(asking: &Asking<'_>) -> [ReportColumn; 2] {
-    ["rank", "step"].map(|key| asking.key_column(key, key, Look::Value))
+fn key_columns(asking: &Asking<'_>) -> [ReportColumn; 3] {
+    ["rank", "window", "step"].map(|key| asking.key_column(key, key, Look::Value))
 }
 
 fn statistics(total: Look) -> Vec<ReportColumn> {
@@ -123,7 +124,7 @@ fn statistics(total: Look) -> Vec<ReportColumn> {
 
 /// A row for each figure of each group of launches.
 fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable, AnalysisError> {
-    let (ranks, steps) = (launches.i64("rank")?, launches.i64("step")?);
+    let (ranks, windows, steps) = (launches.i64("rank")?, launches.i64("window")?, launches.i64("step")?);
     let figures = FIGURES.iter().map(|figure| distribution::figures(launches, figure.name));
     let figures = figures.collect::<Result<Vec<_>, _>>()?;
     // What waits at once makes no sum.
@@ -133,7 +134,7 @@ fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable
         for (Figure { name, meaning, .. }, figures) in FIGURES.iter().zip(&figures) {
             let Some(figures) = &figures[row] else { continue };
             let mut cells = vec![Cell::Text((*name).to_owned()), Cell::Text((*meaning).to_owned())];
-            cells.extend([cell(ranks[row], Cell::Int), cell(steps[row], Cell::Int)]);
+            cells.extend([ranks[row], windows[row], steps[row]].map(|key| cell(key, Cell::Int)));
             cells.extend(statistics.iter().map(|column| match figures.get(&column.name) {
                 Some(value) if value.is_i64() => cell(value.as_i64(), Cell::Int),
                 value => cell(value.and_then(Json::as_f64), Cell::Float),
@@ -152,7 +153,7 @@ fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable
 fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     let statement = format!(
         "SELECT name, {}, {} FROM runtime_calls WHERE {{events}} GROUP BY ALL
-         ORDER BY total_ns DESC, name, rank, step",
+         ORDER BY total_ns DESC, name, rank, \"window\", step",
         keys(asking),
         named_columns("dur_ns", "true")
     );
@@ -178,21 +179,26 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     let mut streams: BTreeMap<_, Queue> = BTreeMap::new();
     for (place, queue) in queues.follow() {
         let rank = asking.groups_by("rank").then_some(place.rank);
-        let sum =
-            streams.entry((rank, place.device, place.stream)).or_insert(Queue { longest: 0, area: 0, length_ns: 0 });
+        let window = asking.groups_by("window").then_some(place.window);
+        let sum = streams.entry((rank, window, place.device, place.stream)).or_insert(Queue {
+            longest: 0,
+            area: 0,
+            length_ns: 0,
+        });
         sum.longest = sum.longest.max(queue.longest);
         sum.area += queue.area;
         sum.length_ns += queue.length_ns;
     }
-    let row = |((rank, device, stream), queue): (_, Queue)| {
+    let row = |((rank, window, device, stream), queue): (_, Queue)| {
         let mean = (queue.length_ns > 0).then(|| queue.area as f64 / queue.length_ns as f64);
-        let ids = [rank, device, stream].map(|id: Option<i64>| cell(id, Cell::Int));
+        let ids = [rank, window, device, stream].map(|id: Option<i64>| cell(id, Cell::Int));
         ids.into_iter().chain([Cell::Int(queue.longest), cell(mean, Cell::Float)]).collect()
     };
     let rows = streams.into_iter().map(row).collect();
     let named = ReportColumn::named;
     let columns = vec![
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         named("device_id").label("device"),
         named("stream_id").label("stream"),
         named("max").label("longest queue"),

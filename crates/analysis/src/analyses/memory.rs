@@ -24,7 +24,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope memory trace.json.gz --sort -self_allocated", "by how much they allocate, freed or not"),
         ("stepscope memory trace.json.gz --step 2 -f json", "of one step, with the curve"),
     ],
-    groupings: &["rank"],
+    groupings: &["rank", "window"],
     usual_rows: Some(20),
     answer,
 };
@@ -121,7 +121,7 @@ fn device_columns(asking: &Asking<'_>, devices: &[Device]) -> Vec<ReportColumn> 
     vec![
         named("device").unit(stepscope_model::Unit::Plain),
         named("rank").look(only_if(asking.groups_by("rank") || differs(|device| device.rank))),
-        named("window").look(only_if(differs(|device| device.window))),
+        named("window").look(only_if(asking.groups_by("window") || differs(|device| device.window))),
         named("peak_allocated_bytes").label("peak").look(only_if(is_absolute)),
         named("peak_reserved_bytes").label("peak reserved").look(only_if(is_absolute)),
         named("peak_allocated_time_ns").look(Look::Hidden),

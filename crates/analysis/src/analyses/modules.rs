@@ -21,7 +21,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope modules trace.json.gz --group-by class", "all Linear together, all LayerNorm, …"),
         ("stepscope modules trace.json.gz --sort -host_self", "by time on the host"),
     ],
-    groupings: &["class", "rank", "step"],
+    groupings: &["class", "rank", "window", "step"],
     usual_rows: Some(20),
     answer,
 };
@@ -31,14 +31,17 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 struct Group {
     name: String,
     rank: Option<i64>,
+    window: Option<i64>,
     step: Option<i64>,
 }
 
 impl Group {
-    fn new(asking: &Asking<'_>, name: &str, rank: i64, step: Option<i64>) -> Self {
+    fn new(asking: &Asking<'_>, name: &str, (rank, window): (i64, i64), step: Option<i64>) -> Self {
         let name = if asking.groups_by("class") { class_of(name) } else { name };
         let step = step.filter(|_| asking.groups_by("step"));
-        Self { name: name.to_owned(), rank: asking.groups_by("rank").then_some(rank), step }
+        let rank = asking.groups_by("rank").then_some(rank);
+        let window = asking.groups_by("window").then_some(window);
+        Self { name: name.to_owned(), rank, window, step }
     }
 }
 
@@ -114,6 +117,7 @@ fn table(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward: 
         vec![
             Cell::Text(group.name.clone()),
             cell(group.rank, Cell::Int),
+            cell(group.window, Cell::Int),
             cell(group.step, Cell::Int),
             cell(sums.occurrences, Cell::Int),
             Cell::Int(sums.operators),
@@ -131,6 +135,7 @@ fn table(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward: 
     let columns = vec![
         named("name").label("module").look(Look::Operator),
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         asking.key_column("step", "step", Look::Value),
         named("occurrences").label("calls"),
         named("operators").from_width(100),

@@ -24,7 +24,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope ops trace.json.gz --sort -host_self --limit 20", "by time on the host"),
         ("stepscope ops trace.json.gz --step 2 -f csv -o ops.csv", "of one step, for a spreadsheet"),
     ],
-    groupings: &["input_shape", "stack", "rank", "step"],
+    groupings: &["input_shape", "stack", "rank", "window", "step"],
     usual_rows: Some(20),
     answer,
 };
@@ -34,6 +34,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 pub(super) struct Group {
     name: String,
     rank: Option<i64>,
+    window: Option<i64>,
     step: Option<i64>,
     input_shape: Option<String>,
     stack: Option<String>,
@@ -127,19 +128,21 @@ fn keys(asking: &Asking<'_>, dims: &str) -> String {
         }
     };
     format!(
-        "{}, {}, {}",
+        "{}, {}, {}, {}",
         key("input_shape", dims, "VARCHAR", "group_shape"),
         key("rank", "rank", "BIGINT", "group_rank"),
+        key("window", "\"window\"", "BIGINT", "group_window"),
         key("step", "step", "BIGINT", "group_step")
     )
 }
 
 /// The group of each row; `None` for work that belongs to no operator.
 fn groups(frame: &Frame) -> Result<Vec<Option<Group>>, AnalysisError> {
-    let (ranks, steps) = (frame.i64("group_rank")?, frame.i64("group_step")?);
+    let (ranks, windows, steps) = (frame.i64("group_rank")?, frame.i64("group_window")?, frame.i64("group_step")?);
     let rows = frame.text("name")?.into_iter().zip(frame.text("group_shape")?).enumerate();
     let group = |(row, (name, input_shape)): (usize, (Option<String>, Option<String>))| {
-        name.map(|name| Group { name, rank: ranks[row], step: steps[row], input_shape, stack: None })
+        let (rank, window, step) = (ranks[row], windows[row], steps[row]);
+        name.map(|name| Group { name, rank, window, step, input_shape, stack: None })
     };
     Ok(rows.map(group).collect())
 }
@@ -195,6 +198,7 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
         vec![
             Cell::Text(group.name.clone()),
             int(group.rank),
+            int(group.window),
             int(group.step),
             Cell::Int(sums.calls),
             of_device(sums.device_self_ns),
@@ -252,6 +256,7 @@ fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<Repor
     vec![
         named("name").label("operator").look(Look::Operator),
         named("rank").look(only_if(asking.groups_by("rank"), Look::Value)),
+        named("window").look(only_if(asking.groups_by("window"), Look::Value)),
         named("step").look(only_if(asking.groups_by("step"), Look::Value)),
         named("calls"),
         named("device_self_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))),

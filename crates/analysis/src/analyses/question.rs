@@ -1,5 +1,7 @@
 //! What part of a run an analysis is asked about, and how its rows are grouped.
 
+use std::fmt;
+
 use stepscope_engine::CancelFlag;
 
 /// What is asked of an analysis.
@@ -38,11 +40,18 @@ impl Question {
     }
 }
 
-/// Steps by their place in the recording, both ends included.
+/// Steps by the numbers that the recording gives them (16 is `ProfilerStep#16`), else by their place from 0; both ends
+/// included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepRange {
     /// First step.
     pub first: u32,
     /// Last step.
     pub last: u32,
+}
+
+impl fmt::Display for StepRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last { write!(f, "{}", self.first) } else { write!(f, "{} to {}", self.first, self.last) }
+    }
 }

@@ -19,7 +19,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope regions trace.json.gz --group-by step", "each step for itself"),
         ("stepscope regions trace.json.gz --sort -all_threads_device", "by device time, with backward work"),
     ],
-    groupings: &["rank", "step"],
+    groupings: &["rank", "window", "step"],
     usual_rows: Some(20),
     answer,
 };
@@ -31,8 +31,8 @@ const REGIONS: &str = "
       ON mark.rank = region.rank AND mark.\"window\" = region.\"window\"
         AND mark.name = region.name AND mark.host_start_ns = region.start_ns";
 
-/// Name, rank and step.
-type Group = (String, Option<i64>, Option<i64>);
+/// Name, and rank, window and step if rows are grouped by them.
+type Group = (String, [Option<i64>; 3]);
 
 /// What a walk over regions and launches adds up.
 #[derive(Clone, Copy, Default)]
@@ -57,7 +57,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut table = ReportTable::rows(columns(asking, has_device), rows(asking, &sums, has_device)?);
     table.sorted_by = Some("-host_total_ns".to_owned());
     table.notes = vec![asking.scope()];
-    let share = |row: &Vec<Cell>| if let Cell::Float(share) = row[5] { share } else { 0.0 };
+    let share = |row: &Vec<Cell>| if let Cell::Float(share) = row[6] { share } else { 0.0 };
     if table.rows.iter().any(|row| share(row) > 1.0) {
         let note = "above 100 % of steps: threads at once add up, and a region counts whole for the step it starts in";
         table.notes.push(note.to_owned());
@@ -128,8 +128,7 @@ fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, An
         let (ranks, windows, tracks) = (column("rank")?, column("window")?, column("track_id")?);
         let (starts, ends, steps) = (column("start_ns")?, column("end_ns")?, frame.i64("step")?);
         for (row, name) in frame.text("name")?.into_iter().enumerate() {
-            let rank = asking.groups_by("rank").then_some(ranks[row]);
-            let group = (name.unwrap_or_default(), rank, steps[row].filter(|_| asking.groups_by("step")));
+            let group = (name.unwrap_or_default(), keys_of(asking, ranks[row], windows[row], steps[row]));
             let is_in_step = steps[row].is_some();
             let region = Region { group, start_ns: starts[row], end_ns: ends[row], is_in_step };
             regions.entry((ranks[row], windows[row], tracks[row])).or_default().push(region);
@@ -206,24 +205,24 @@ fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[&Region], launch: &Launch
 }
 
 fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> Result<Vec<Vec<Cell>>, AnalysisError> {
-    let keys = ["rank", "step"].map(|key| asking.key(key, key, "BIGINT")).join(", ");
+    let keys = [("rank", "rank"), ("window", "\"window\""), ("step", "step")];
+    let keys = keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ");
     let regions = asking.query(&format!(
         "SELECT name, {keys}, sum(self_ns) AS host_self_ns, {} FROM ({REGIONS}) GROUP BY ALL",
         named_columns("dur_ns", "true")
     ))?;
     let column = |name: &str| regions.required_i64(name);
-    let (ranks, steps) = (regions.i64("rank")?, regions.i64("step")?);
+    let (ranks, windows, steps) = (regions.i64("rank")?, regions.i64("window")?, regions.i64("step")?);
     let (counts, own, totals) = (column("count")?, column("host_self_ns")?, column("total_ns")?);
     let (p50, p99, max) = (column("p50_ns")?, column("p99_ns")?, column("max_ns")?);
-    let mut step_ns: HashMap<(Option<i64>, Option<i64>), i64> = HashMap::new();
-    for (rank, step, length_ns) in asking.step_lengths()? {
-        let group = (asking.groups_by("rank").then_some(rank), asking.groups_by("step").then_some(step));
-        *step_ns.entry(group).or_default() += length_ns;
+    let mut step_ns: HashMap<[Option<i64>; 3], i64> = HashMap::new();
+    for (rank, window, step, length_ns) in asking.step_lengths()? {
+        *step_ns.entry(keys_of(asking, rank, window, Some(step))).or_default() += length_ns;
     }
     let names = regions.text("name")?.into_iter().enumerate();
     let mut groups: Vec<(usize, Group, Sums)> = names
         .map(|(row, name)| {
-            let group = (name.unwrap_or_default(), ranks[row], steps[row]);
+            let group = (name.unwrap_or_default(), [ranks[row], windows[row], steps[row]]);
             let sums = sums.get(&group).copied().unwrap_or_default();
             (row, group, sums)
         })
@@ -231,11 +230,13 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
     groups.sort_by(|(_, a, a_sums), (_, b, b_sums)| (b_sums.host_total_ns, a).cmp(&(a_sums.host_total_ns, b)));
     let of_device = |value: i64| if has_device { Cell::Int(value) } else { Cell::Null };
     let cells = |(row, group, sums): (usize, Group, Sums)| {
-        let whole = step_ns.get(&(group.1, group.2)).copied().filter(|whole| *whole > 0);
+        let whole = step_ns.get(&group.1).copied().filter(|whole| *whole > 0);
+        let [rank, window, step] = group.1.map(|key| cell(key, Cell::Int));
         vec![
             Cell::Text(group.0),
-            cell(group.1, Cell::Int),
-            cell(group.2, Cell::Int),
+            rank,
+            window,
+            step,
             Cell::Int(counts[row]),
             Cell::Int(sums.host_total_ns),
             cell(whole, |whole| Cell::Float(sums.in_steps_ns as f64 / whole as f64)),
@@ -254,12 +255,22 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
     Ok(groups.into_iter().map(cells).collect())
 }
 
+/// What rows are grouped by, of one recording and step.
+fn keys_of(asking: &Asking<'_>, rank: i64, window: i64, step: Option<i64>) -> [Option<i64>; 3] {
+    [
+        asking.groups_by("rank").then_some(rank),
+        asking.groups_by("window").then_some(window),
+        step.filter(|_| asking.groups_by("step")),
+    ]
+}
+
 fn columns(asking: &Asking<'_>, has_device: bool) -> Vec<ReportColumn> {
     let named = ReportColumn::named;
     let of_device = if has_device { Look::Value } else { Look::Hidden };
     vec![
         named("name").label("region").look(Look::Operator),
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         asking.key_column("step", "step", Look::Value),
         named("count"),
         named("host_total_ns").look(Look::Bar(Some(Class::CpuExec))),

@@ -3,6 +3,7 @@
 use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable};
 
 use super::Asking;
+use super::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
 use crate::words;
 
@@ -12,6 +13,8 @@ pub(super) struct StepTime {
     pub rank: i64,
     pub window: i64,
     pub step: i64,
+    /// What people call it: the number that the recording gives it, else its place.
+    pub number: i64,
     pub name: String,
     pub start_ns: i64,
     pub dur_ns: i64,
@@ -60,6 +63,7 @@ const STEPS: &str = "
 /// The steps that are asked about, by rank, window and step.
 pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, AnalysisError> {
     let mut steps = Vec::new();
+    let all = StepNumbers::read(asking)?;
     asking.walk(STEPS, |frame| {
         let required = |name: &str| frame.required_i64(name);
         let (ranks, windows, numbers) = (required("rank")?, required("window")?, required("step")?);
@@ -82,6 +86,7 @@ pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, AnalysisError> 
                 rank: ranks[row],
                 window: windows[row],
                 step: numbers[row],
+                number: all.of(ranks[row], windows[row], numbers[row]).unwrap_or(numbers[row]),
                 name: name.unwrap_or_default(),
                 start_ns: starts[row],
                 dur_ns: durations[row],

@@ -23,7 +23,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope steps runs/ --group-by rank", "ranks side by side"),
         ("stepscope steps trace.json.gz -f json", "every class in nanoseconds"),
     ],
-    groupings: &["rank", "step"],
+    groupings: &["rank", "window", "step"],
     usual_rows: Some(40),
     answer,
 };
@@ -71,16 +71,19 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 /// One row a step of one recording; over several recordings a row a step, or as asked.
 fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
     let is_one = asking.sources.len() == 1;
-    let by_rank = asking.groups_by("rank");
-    let by_step = asking.groups_by("step") || !by_rank;
+    let (by_rank, by_window) = (asking.groups_by("rank"), asking.groups_by("window"));
+    let by_step = asking.groups_by("step") || !(by_rank || by_window);
+    // A step of one window is not that of another, whatever their numbers.
+    let by_window = by_rank || by_window || (by_step && asking.has_windows());
     let mut groups: BTreeMap<Key, Vec<&StepTime>> = BTreeMap::new();
     for step in steps {
-        let window = (is_one || by_rank).then_some(step.window);
-        let key = ((is_one || by_rank).then_some(step.rank), window, by_step.then_some(step.step));
+        let window = (is_one || by_window).then_some(step.window);
+        let key = ((is_one || by_rank).then_some(step.rank), window, by_step.then_some(step.number));
         groups.entry(key).or_default().push(step);
     }
     let scope = Scope {
         by_rank,
+        by_window,
         by_step,
         is_each: groups.values().all(|members| members.len() == 1),
         has_devices: steps.iter().any(|step| step.device_events > 0),
@@ -108,6 +111,7 @@ fn sources_of_steps(asking: &Asking<'_>) -> String {
 #[expect(clippy::struct_excessive_bools, reason = "each shows or hides a column of its own")]
 struct Scope {
     by_rank: bool,
+    by_window: bool,
     by_step: bool,
     /// A row is one step of one recording.
     is_each: bool,
@@ -116,21 +120,22 @@ struct Scope {
 }
 
 fn columns(asking: &Asking<'_>, scope: &Scope) -> Vec<ReportColumn> {
-    let Scope { by_rank, by_step, is_each, has_devices, has_samples } = *scope;
+    let Scope { by_rank, by_window, by_step, is_each, has_devices, has_samples } = *scope;
     let is_one = asking.sources.len() == 1;
     let named = ReportColumn::named;
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
     let mut columns = vec![
         named("rank").look(only_if(by_rank, Look::Value)),
-        named("window").look(only_if(by_rank && !is_one, Look::Value)),
-        named("step").look(only_if(by_step, Look::Value)),
+        named("window").look(only_if(by_window && !is_one, Look::Value)),
+        named("step").label("place").look(Look::Hidden),
+        named("step_number").label("step").unit(Unit::Id).look(only_if(by_step, Look::Value)),
         named("name").look(only_if(is_each, Look::Value)).from_width(100),
         named("steps").look(only_if(!is_each, Look::Value)),
         named("start_ns").look(Look::Hidden),
         named("dur_ns").label(if is_each { "time" } else { "mean time" }).look(Look::Bar(None)),
         named("min_ns").look(only_if(!is_each, Look::Value)),
         named("max_ns").look(only_if(!is_each, Look::Value)),
-        named("slowest_rank").unit(Unit::Id).look(only_if(!is_one && !by_rank, Look::Value)),
+        named("slowest_rank").unit(Unit::Id).look(only_if(asking.ranks().len() > 1 && !by_rank, Look::Value)),
         named("host_dur_ns").label("host").look(Look::Hidden),
         named("is_complete").label("complete").look(only_if(is_each, Look::Value)).from_width(100),
         named("device_events").look(Look::Hidden),
@@ -163,6 +168,7 @@ fn row((rank, window, number): Key, members: &[&StepTime], scope: &Scope) -> Vec
     let mut row = vec![
         int(rank),
         int(window),
+        int(first.filter(|_| number.is_some()).map(|step| step.step)),
         int(number),
         first.map_or(Cell::Null, |step| Cell::Text(step.name.clone())),
         Cell::Int(count),

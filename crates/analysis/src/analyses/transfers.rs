@@ -24,13 +24,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope transfers trace.json.gz --group-by stream", "each with its stream"),
         ("stepscope transfers run/ --group-by rank -f csv -o transfers.csv", "of each rank, for a spreadsheet"),
     ],
-    groupings: &["rank", "step", "device", "stream"],
+    groupings: &["rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
     answer,
 };
 
 /// What rows are grouped by: name, rank, step, device and stream.
-pub(super) type Group = (Option<String>, [Option<i64>; 4]);
+pub(super) type Group = (Option<String>, [Option<i64>; 5]);
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let copies = asking.query(&format!(
@@ -63,16 +63,17 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 }
 
 fn keys(asking: &Asking<'_>) -> String {
-    let keys = [("rank", "rank"), ("step", "step"), ("device", "device_id"), ("stream", "stream_id")];
+    let window = ("window", "\"window\"");
+    let keys = [("rank", "rank"), window, ("step", "step"), ("device", "device_id"), ("stream", "stream_id")];
     keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ")
 }
 
 pub(super) fn groups(frame: &Frame) -> Result<Vec<Group>, AnalysisError> {
-    let columns = ["rank", "step", "device_id", "stream_id"].map(|name| frame.i64(name));
-    let [ranks, steps, devices, streams] = columns;
-    let (ranks, steps, devices, streams) = (ranks?, steps?, devices?, streams?);
+    let columns = ["rank", "window", "step", "device_id", "stream_id"].map(|name| frame.i64(name));
+    let [ranks, windows, steps, devices, streams] = columns;
+    let (ranks, windows, steps, devices, streams) = (ranks?, windows?, steps?, devices?, streams?);
     let names = frame.text("name")?.into_iter().enumerate();
-    Ok(names.map(|(row, name)| (name, [ranks[row], steps[row], devices[row], streams[row]])).collect())
+    Ok(names.map(|(row, name)| (name, [ranks[row], windows[row], steps[row], devices[row], streams[row]])).collect())
 }
 
 fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Result<Vec<Vec<Cell>>, AnalysisError> {
@@ -82,10 +83,11 @@ fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Resu
     let row = |(row, (group, moved)): (usize, (Group, &Moved))| {
         let cover = covers.get(&group).copied().unwrap_or_default();
         let text = |text: &Option<String>| cell(text.clone(), Cell::Text);
-        let [rank, step, device, stream] = group.1.map(|key| cell(key, Cell::Int));
+        let [rank, window, step, device, stream] = group.1.map(|key| cell(key, Cell::Int));
         vec![
             text(&group.0),
             rank,
+            window,
             step,
             device,
             stream,
@@ -159,6 +161,7 @@ fn columns(asking: &Asking<'_>, moved: &[Moved]) -> Vec<ReportColumn> {
     vec![
         named("name").label("copy").look(Look::Operator),
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         asking.key_column("step", "step", Look::Value),
         asking.key_column("device", "device_id", Look::Value).label("device"),
         asking.key_column("stream", "stream_id", Look::Value).label("stream"),

@@ -23,3 +23,4 @@ mod runs;
 mod steps;
 mod tiles;
 mod torch_recording;
+mod windows;

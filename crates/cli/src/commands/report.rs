@@ -227,11 +227,14 @@ fn stretches(timeline: &Timeline, question: &Question) -> Vec<(String, i64, i64)
         let title = format!("From {} to {}", duration(from), duration(to.min(timeline.end_ns)));
         return vec![(title, from, to.min(timeline.end_ns).max(from))];
     }
-    let is_asked =
-        |step: &&TimelineStep| question.steps.is_none_or(|range| (range.first..=range.last).contains(&step.step));
+    let is_asked = |step: &&TimelineStep| {
+        question.steps.is_none_or(|range| (range.first.into()..=range.last.into()).contains(&step.number))
+    };
     let steps: Vec<&TimelineStep> = timeline.steps.iter().filter(is_asked).collect();
     let mut stretches = Vec::new();
     match steps[..] {
+        // Another window has the steps that are asked about.
+        [] if question.steps.is_some() => {}
         [] => stretches.push(("The whole recording".to_owned(), timeline.start_ns, timeline.end_ns)),
         [step] => stretches.push((step_label(&step.name), step.start_ns, step.end_ns)),
         [first, .., last] => {

@@ -332,6 +332,7 @@ mod tests {
         };
         let steps = vec![TimelineStep {
             step: 0,
+            number: 3,
             name: "ProfilerStep#3".to_owned(),
             start_ns: 10_000_000,
             end_ns: 60_000_000,

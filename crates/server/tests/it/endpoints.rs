@@ -184,7 +184,7 @@ fn what_is_not_there_is_said_so() {
     check("/api/runs/other/analyses/ops", 404, "there is no run other");
     check("/api/runs/job/analyses/nonsense", 404, "there is no analysis nonsense");
     check("/api/runs/job/analyses/ops?rank=7", 404, "no recording of rank 7");
-    check("/api/runs/job/analyses/ops?step=9", 404, "there is no step 9");
+    check("/api/runs/job/analyses/ops?step=9", 404, "found no step 9");
     check("/api/runs/job/analyses/ops?group=colour", 400, "cannot be grouped by colour");
     check("/api/runs/job/analyses/ops?sort=colour", 400, "no column named colour");
     check("/api/runs/job/analyses/ops?rank=x", 400, "no list of ranks");

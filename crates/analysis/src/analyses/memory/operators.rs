@@ -12,8 +12,8 @@ use crate::error::AnalysisError;
 /// The row of what happens outside operators.
 pub(super) const NO_OPERATOR: &str = "(no operator)";
 
-/// Operator, device and rank.
-type Group = (String, String, Option<i64>);
+/// Operator, device, and rank and window if rows are grouped by them.
+type Group = (String, String, [Option<i64>; 2]);
 
 /// What happened to memory.
 #[derive(Clone, Copy, Default)]
@@ -35,7 +35,7 @@ impl Changes {
 struct Open {
     key: (i64, i64, i64),
     name: String,
-    rank: Option<i64>,
+    source: [Option<i64>; 2],
     /// By device, with the operators below that have ended.
     changes: BTreeMap<String, Changes>,
 }
@@ -56,11 +56,12 @@ pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, A
     let devices: BTreeSet<&String> = rows.iter().map(|((_, device, _), _)| device).collect();
     let columns = columns(asking, devices.len() > 1);
     let count = rows.iter().filter(|((name, ..), _)| name != NO_OPERATOR).count();
-    let cells = |((name, device, rank), [own, all]): &(Group, [Changes; 2])| {
+    let cells = |((name, device, [rank, window]), [own, all]): &(Group, [Changes; 2])| {
         vec![
             Cell::Text(name.clone()),
             Cell::Text(device.clone()),
             cell(*rank, Cell::Int),
+            cell(*window, Cell::Int),
             Cell::Int(own.increase_bytes),
             Cell::Int(all.increase_bytes),
             Cell::Int(own.allocations),
@@ -118,9 +119,9 @@ impl Walk {
                 // An operator with events on several devices has several rows.
                 if self.open.last().is_none_or(|open| open.key != key(ids[row])) {
                     self.end_all_but(parents[row].map(key));
-                    let rank = asking.groups_by("rank").then_some(ranks[row]);
+                    let source = group_of(asking, ranks[row], windows[row]);
                     let name = name.unwrap_or_default();
-                    self.open.push(Open { key: key(ids[row]), name, rank, changes: BTreeMap::new() });
+                    self.open.push(Open { key: key(ids[row]), name, source, changes: BTreeMap::new() });
                 }
                 let changes = Changes {
                     increase_bytes: increases[row].unwrap_or(0),
@@ -129,20 +130,21 @@ impl Walk {
                 };
                 if let (Some(device), Some(open)) = (&devices[row], self.open.last_mut()) {
                     open.changes.entry(device.clone()).or_default().add(changes);
-                    self.rows.entry((open.name.clone(), device.clone(), open.rank)).or_default()[0].add(changes);
+                    self.rows.entry((open.name.clone(), device.clone(), open.source)).or_default()[0].add(changes);
                 }
             }
             Ok(())
         })?;
         self.end_all_but(None);
         let rest = asking.query(&format!("SELECT * FROM ({by_operator}) WHERE operator_id IS NULL"))?;
-        let (ranks, increases) = (rest.required_i64("rank")?, rest.required_i64("increase_bytes")?);
+        let (ranks, windows) = (rest.required_i64("rank")?, rest.required_i64("window")?);
+        let increases = rest.required_i64("increase_bytes")?;
         let (counts, sizes) = (rest.required_i64("allocations")?, rest.required_i64("allocated_bytes")?);
         for (row, device) in rest.text("device")?.into_iter().flatten().enumerate() {
-            let rank = asking.groups_by("rank").then_some(ranks[row]);
+            let source = group_of(asking, ranks[row], windows[row]);
             let changes =
                 Changes { increase_bytes: increases[row], allocations: counts[row], allocated_bytes: sizes[row] };
-            let [own, all] = self.rows.entry((NO_OPERATOR.to_owned(), device, rank)).or_default();
+            let [own, all] = self.rows.entry((NO_OPERATOR.to_owned(), device, source)).or_default();
             own.add(changes);
             all.add(changes);
         }
@@ -156,7 +158,7 @@ impl Walk {
             let is_outermost = !self.open.iter().any(|open| open.name == ended.name);
             for (device, changes) in ended.changes {
                 if is_outermost {
-                    self.rows.entry((ended.name.clone(), device.clone(), ended.rank)).or_default()[1].add(changes);
+                    self.rows.entry((ended.name.clone(), device.clone(), ended.source)).or_default()[1].add(changes);
                 }
                 if let Some(parent) = self.open.last_mut() {
                     parent.changes.entry(device).or_default().add(changes);
@@ -166,12 +168,17 @@ impl Walk {
     }
 }
 
+fn group_of(asking: &Asking<'_>, rank: i64, window: i64) -> [Option<i64>; 2] {
+    [asking.groups_by("rank").then_some(rank), asking.groups_by("window").then_some(window)]
+}
+
 fn columns(asking: &Asking<'_>, has_several_devices: bool) -> Vec<ReportColumn> {
     let named = ReportColumn::named;
     vec![
         named("name").label("operator").look(Look::Operator),
         named("device").unit(Unit::Plain).look(if has_several_devices { Look::Value } else { Look::Hidden }),
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         named("self_increase_bytes").label("growth, self").look(Look::Bar(None)),
         named("total_increase_bytes").label("growth, total"),
         named("self_allocations").label("allocations"),

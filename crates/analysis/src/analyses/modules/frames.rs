@@ -100,7 +100,7 @@ impl Calls {
             let outer = callers[row].and_then(|caller| self.by_span.get(&key(caller)).copied());
             let name = name.unwrap_or_default();
             let name = name.strip_prefix("nn.Module: ").unwrap_or(&name);
-            let group = Group::new(asking, name, ranks[row], steps[row]);
+            let group = Group::new(asking, name, (ranks[row], windows[row]), steps[row]);
             let (start_ns, end_ns) = (starts[row], starts[row] + lengths[row]);
             if let Some(outer) = outer {
                 self.list[outer].cover(start_ns, end_ns);

@@ -48,7 +48,7 @@ pub(super) fn read(asking: &Asking<'_>, backward: &HashMap<SpanKey, i64>) -> Res
         let (lengths, events, device) = (required("dur_ns")?, required("events")?, required("device_ns")?);
         for (row, hierarchy) in frame.text("hierarchy")?.into_iter().enumerate() {
             let key = |id: i64| (ranks[row], windows[row], id);
-            let group = |path: &str| Group::new(asking, path, ranks[row], steps[row]);
+            let group = |path: &str| Group::new(asking, path, (ranks[row], windows[row]), steps[row]);
             walk.push(Operator {
                 key: key(ids[row]),
                 parent: parents[row].map(key),

@@ -54,6 +54,7 @@ pub(super) fn walk_operators(asking: &Asking<'_>) -> Result<Operators, AnalysisE
             let group = Group {
                 name: names[row].clone().unwrap_or_default(),
                 rank: asking.groups_by("rank").then_some(ranks[row]),
+                window: asking.groups_by("window").then_some(windows[row]),
                 step: steps[row].filter(|_| asking.groups_by("step")),
                 input_shape: dims[row].clone().filter(|_| asking.groups_by("input_shape")),
                 stack,

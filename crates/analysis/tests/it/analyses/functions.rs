@@ -212,7 +212,10 @@ fn a_trace_has_no_functions_and_a_profile_no_times() {
     let functions = ANALYSES.iter().find(|analysis| analysis.name == "functions").unwrap();
     let refused = |question: &Question| open_bytes(&profile()).analyse(functions, question).unwrap_err();
     assert!(matches!(refused(&between(0, 1)), AnalysisError::NoTimes));
-    assert_eq!(refused(&in_step(0)).hint().as_deref(), Some("the recording has no steps"));
+    assert_eq!(
+        refused(&in_step(0)).hint().as_deref(),
+        Some("the trace has no steps; call `prof.step()` after each iteration")
+    );
     let both = refused(&by(&["caller", "callee"]));
     assert_eq!(both.to_string(), "functions cannot be grouped by caller and callee at once");
 }

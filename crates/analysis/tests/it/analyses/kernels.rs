@@ -68,7 +68,7 @@ fn a_step_is_that_of_the_launch_and_a_stretch_of_time_that_of_the_kernel() {
         columns,
         "gemm 2 40000 0.8888888888888888 false\nncclDevKernel_AllReduce 1 5000 0.1111111111111111 true",
     );
-    check(&kernels(), "kernels", &in_step(0), columns, "gemm 1 10000 1 false");
+    check(&kernels(), "kernels", &in_step(1), columns, "gemm 1 10000 1 false");
     check(
         &kernels(),
         "kernels",

@@ -135,8 +135,8 @@ fn why_streams_were_idle_is_a_table() {
 
 #[test]
 fn a_step_and_a_stretch_of_time_are_by_the_start_of_the_call() {
-    check(&launches(), &in_step(0), "rows", "name count", "cudaLaunchKernel 1\ncudaGraphLaunch 1");
-    check(&launches(), &in_step(1), "distributions", "name count", "call_duration 2\nlaunch_latency 1\nlaunch_delay 1");
+    check(&launches(), &in_step(1), "rows", "name count", "cudaLaunchKernel 1\ncudaGraphLaunch 1");
+    check(&launches(), &in_step(2), "distributions", "name count", "call_duration 2\nlaunch_latency 1\nlaunch_delay 1");
     check(&launches(), &between(20, 50), "rows", "name count", "cudaGraphLaunch 1");
     check(&launches(), &between(20, 51), "queue_lengths", "stream_id max time_weighted_mean", "7 1 1\n8 1 1");
     let report = ask(&open_text(&launches().finish()), "launches", &by(&["step"]));

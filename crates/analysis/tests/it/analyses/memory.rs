@@ -115,10 +115,10 @@ fn curves_keep_the_highest_of_each_stretch() {
 fn a_step_holds_what_happens_in_its_time_on_the_host() {
     let trace = operators().annotation("ProfilerStep#1", 1, "0", "20").annotation("ProfilerStep#2", 1, "20", "100");
     let names = "name self_increase_bytes self_allocations";
-    check(&trace, "memory", &in_step(0), names, "f 100 1\ng 50 1");
-    check(&trace, "memory", &in_step(1), names, "f 8 1\ng -8 0");
+    check(&trace, "memory", &in_step(1), names, "f 100 1\ng 50 1");
+    check(&trace, "memory", &in_step(2), names, "f 8 1\ng -8 0");
     check(&trace, "memory", &between(15, 40), names, "g 50 1\nf 8 1");
-    let report = ask(&open_text(&trace.finish()), "memory", &in_step(1));
+    let report = ask(&open_text(&trace.finish()), "memory", &in_step(2));
     // The level goes on from what came before; the block of 8 bytes is freed, so nothing stays.
     let columns = "device events peak_allocated_bytes peak_allocated_from_start_ns peak_delta_bytes net_bytes";
     assert_eq!(cells(table(&report, "devices"), columns), "gpu0 2 1158 25000 158 0");

@@ -87,7 +87,7 @@ fn steps_and_stretches_of_time_are_by_the_start_of_the_module() {
     let trace = module(module(trace, "Net_0", "5", "20"), "Net_0", "60", "30");
     let trace = module(trace, "Linear_0", "70", "10");
     let columns = "name step occurrences host_total_ns";
-    check(&trace, "modules", &in_step(0), columns, "Net_0 - 1 20000");
+    check(&trace, "modules", &in_step(1), columns, "Net_0 - 1 20000");
     check(&trace, "modules", &by(&["step"]), columns, "Net_0 1 1 30000\nNet_0 0 1 20000\nLinear_0 1 1 10000");
     check(&trace, "modules", &between(65, 100), columns, "Linear_0 - 1 10000");
     // A recording without marks is one step.

@@ -63,8 +63,8 @@ fn by_step_and_of_one_step() {
          g 0 1 5000
          f 1 1 5000",
     );
-    check(&operators(), "ops", &in_step(1), COLUMNS, "f 1 1 9000 10000 1 5000 5000");
-    let report = ask(&open_text(&operators().finish()), "ops", &in_step(0));
+    check(&operators(), "ops", &in_step(2), COLUMNS, "f 1 1 9000 10000 1 5000 5000");
+    let report = ask(&open_text(&operators().finish()), "ops", &in_step(1));
     assert_eq!(table(&report, "rows").notes, ["sums over step 0", "(no operator): 0 ms"]);
 }
 

@@ -48,7 +48,7 @@ fn check(workspace: &Workspace, analysis: &str, columns: &str, want: [&str; 2]) 
     // A stretch of time is counted from the first event of each rank.
     let whole = Question { from_ns: Some(0), to_ns: Some(100_000), ..Question::default() };
     assert_eq!(rows(&whole), together, "{analysis} of a stretch of time");
-    assert_eq!(rows(&in_step(0)), together, "{analysis} of a step");
+    assert_eq!(rows(&in_step(1)), together, "{analysis} of a step");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn steps_are_no_regions_but_what_they_are_compared_with() {
         .annotation("forward", 1, "300", "10");
     let columns = "name step count host_total_ns share_ratio";
     check(&trace, "regions", &Question::default(), columns, "forward - 3 70000 0.3");
-    check(&trace, "regions", &in_step(1), columns, "forward - 1 40000 0.26666666666666666");
+    check(&trace, "regions", &in_step(2), columns, "forward - 1 40000 0.26666666666666666");
     check(
         &trace,
         "regions",

@@ -67,7 +67,7 @@ fn a_step_and_a_stretch_of_time_leave_out_copies_but_not_what_hides_them() {
         .kernel("k", 0, 9, "75", "20", 3);
     let columns = "count total_ns hidden_ns";
     check(&trace, "transfers", &Question::default(), columns, "2 20000 5000");
-    check(&trace, "transfers", &in_step(1), columns, "1 10000 5000");
+    check(&trace, "transfers", &in_step(2), columns, "1 10000 5000");
     // From inclusive, to exclusive, by the start on the device.
     check(&trace, "transfers", &between(20, 70), columns, "1 10000 0");
     check(&trace, "transfers", &between(21, 70), columns, "");
