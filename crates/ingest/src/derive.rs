@@ -75,7 +75,7 @@ pub(crate) fn derive(
     let links = walk.links.link()?;
     let communication_issuers = owners(&links, scratch)?;
     let forwards = walk.forwards.link(counts)?;
-    let steps = walk.steps.find(&links.rows, &header.samples)?;
+    let steps = walk.steps.find(&links.rows, header)?;
     let facts = Facts { counts, links: &links, steps: &steps, crossing: walk.nest.crossing, notes: &recording.notes };
     let health = walk.health.figures(&facts)?;
     let (self_ns, has_nanoseconds) = (walk.self_ns, walk.has_nanoseconds);

@@ -18,6 +18,8 @@ pub(crate) struct Header {
     pub process_groups: Vec<ProcessGroup>,
     /// Samples of steps, by the number in the name of their mark.
     pub samples: BTreeMap<u64, i64>,
+    /// The step that had not ended when the recording did, by the number in the name of its mark.
+    pub incomplete_step: Option<u64>,
 }
 
 /// A process group of the rank.
@@ -56,6 +58,11 @@ impl Header {
                 let is_usable = matches!(samples, Some(Some(_)));
                 self.samples = samples.flatten().unwrap_or_default();
                 return is_usable;
+            }
+            // Written where the program stopped between two calls of `step()`.
+            "stepscope_incomplete_step" => {
+                self.incomplete_step = json(value).as_u64();
+                return self.incomplete_step.is_some();
             }
             _ => {}
         }

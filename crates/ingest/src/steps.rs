@@ -1,10 +1,9 @@
 //! The steps of a recording (metrics, section 5).
 
-use std::collections::BTreeMap;
-
 use stepscope_model::Kind;
 
 use crate::error::IngestError;
+use crate::header::Header;
 use crate::link::LinkRow;
 use crate::names::NameFacts;
 use crate::sorter::Sorted;
@@ -77,8 +76,8 @@ impl StepInputs {
         }
     }
 
-    /// The steps. `samples` has those of marks that the profiler made, by their number.
-    pub(crate) fn find(mut self, links: &Sorted<LinkRow>, samples: &BTreeMap<u64, i64>) -> Result<Steps, IngestError> {
+    /// The steps. The header says more of marks that the profiler made, by their number.
+    pub(crate) fn find(mut self, links: &Sorted<LinkRow>, header: &Header) -> Result<Steps, IngestError> {
         self.annotations.sort_unstable_by_key(|(_, position, _)| *position);
         let (source, mut marks) = self.marks();
         if marks.is_empty() {
@@ -94,7 +93,9 @@ impl StepInputs {
         let mut list = extend(&marks, &work, before);
         if source == PROFILER_STEP {
             for step in &mut list {
-                step.samples = number_of(&step.name).and_then(|number| samples.get(&number).copied());
+                let number = number_of(&step.name);
+                step.samples = number.and_then(|number| header.samples.get(&number).copied());
+                step.is_complete &= number.is_none() || number != header.incomplete_step;
             }
         }
         Ok(Steps { source, list, overlapping, marks })

@@ -109,6 +109,18 @@ fn samples_that_are_none_are_not_taken_over() {
 }
 
 #[test]
+fn a_step_that_had_not_ended_is_outside_of_means() {
+    let trace = three_steps().header("stepscope_incomplete_step", "7");
+    let workspace = open_text(&trace.finish());
+    let complete = crate::harness::answer(&workspace, "SELECT step, is_complete FROM steps ORDER BY step");
+    assert_eq!(complete, "0 true\n1 true\n2 false");
+    let report = ask(&workspace, "steps", &Question::default());
+    assert_eq!(cells(table(&report, "rows"), "step"), "0\n1");
+    let broken = open_text(&three_steps().header("stepscope_incomplete_step", "\"seven\"").finish());
+    assert_eq!(crate::harness::answer(&broken, "SELECT code FROM ingest_warnings"), "header_broken");
+}
+
+#[test]
 fn ranks_are_compared_step_by_step() {
     let folder = tempfile::tempdir().unwrap();
     let rank = |number: u32, dur: &str| {
