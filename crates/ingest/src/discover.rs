@@ -196,9 +196,19 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The name of a folder, also of `.` and `..`.
+/// The name of a folder, also of `.` and `..`. A job may keep its traces in `<run>/<uuid>/profiler_traces`, the same for
+/// every run: the first folder above it that says more gives the name.
 fn folder_name(folder: &Path) -> String {
-    real(folder).file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+    let absolute = real(folder);
+    let name_of = |folder: &Path| folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let telling = absolute.ancestors().filter_map(name_of).find(|name| name != "profiler_traces" && !is_uuid(name));
+    telling.or_else(|| name_of(&absolute)).unwrap_or_else(|| "run".to_owned())
+}
+
+fn is_uuid(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
+        && parts.iter().all(|part| part.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
 fn file_run_name(path: &Path) -> String {
@@ -230,6 +240,21 @@ mod tests {
             ("megatron_kineto_0.json.gz", None),
         ] {
             assert_eq!(rank_in_name(Path::new(name)), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_says_nothing_leaves_the_name_to_the_one_above() {
+        let root = tempfile::tempdir().unwrap();
+        for (folder, want) in [
+            ("train_2026-11-16_abc123/9a8ef2d4-0000-4000-8000-0123456789ab/profiler_traces", "train_2026-11-16_abc123"),
+            ("latent/profiler_traces", "latent"),
+            ("runs/profiler", "profiler"),
+            ("12345678-1234-1234-1234", "12345678-1234-1234-1234"),
+        ] {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            assert_eq!(folder_name(&folder), want);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Versions that are part of every source record: a store of another version is refused by name, never misread.
+//! Versions that are part of a store's key. An older store is rebuilt or refused by name, never misread.
 
 /// Version of the tables: names, columns, types, layout of the directory.
 pub const SCHEMA_VERSION: u32 = 8;
