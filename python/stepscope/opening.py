@@ -10,8 +10,10 @@ from time import monotonic
 
 from stepscope._native import NativeRun
 from stepscope._native import schema as native_schema
+from stepscope.errors import UsageError
 from stepscope.report import Report
 from stepscope.run import Run
+from stepscope.values import optional, size_in_bytes, whole_number
 
 __all__ = ["open", "tables"]
 
@@ -25,7 +27,7 @@ def open(
     store: _Path | None = None,
     cache: bool = True,
     strict: bool = False,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
 ) -> Run:
     """Opens a trace file, a folder of them, several files, or a store.
@@ -34,20 +36,38 @@ def open(
 
     A trace is read once and kept in the user's cache (`cache=False` keeps it nowhere, `store` in a folder of your own);
     the next `open` is quick. A trace that is broken but partly readable opens with a warning, or is refused with
-    `strict=True`. `memory_limit` is in bytes.
+    `strict=True`. `memory_limit` is a number of bytes or a size such as `"2GB"`.
     """
-    several: Iterable[_Path] = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     native = NativeRun.open(
-        [os.fspath(path) for path in several],
+        _checked(paths),
         run=run,
-        store=None if store is None else os.fspath(store),
+        store=None if store is None else _path("store", store),
         no_cache=not cache,
         strict=strict,
-        memory_limit_bytes=memory_limit,
-        threads=threads,
+        memory_limit_bytes=optional(size_in_bytes, "memory_limit", memory_limit),
+        threads=optional(whole_number, "threads", threads, least=1),
         progress=_Progress(),
     )
     return Run(native)
+
+
+def _checked(paths: _Path | Iterable[_Path]) -> list[str]:
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return [_path("paths", paths)]
+    try:
+        several = [_path("paths", path) for path in paths]
+    except TypeError:
+        raise TypeError(f"paths: expected a path or several, found {paths!r}") from None
+    if not several:
+        raise UsageError("found no path, expected one or more", None, "pass a trace file, a folder or a store")
+    return several
+
+
+def _path(name: str, path: object) -> str:
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: expected a path, found {path!r}")
+    return text
 
 
 def tables() -> Report:

@@ -9,6 +9,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from stepscope.table import Table
+from stepscope.values import optional, texts, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -36,13 +37,14 @@ class Report:
         return self._native.name
 
     def pick(
-        self, columns: Iterable[str] = (), *, sort: str | None = None, limit: int | None = None
+        self, columns: str | Iterable[str] = (), *, sort: str | None = None, limit: int | None = None
     ) -> Report:
         """The same with these columns, sorted by one (a leading `-` reverses), and so many rows; 0 is all.
 
         Without a limit it prints as many rows as the command shows, and its data has all.
         """
-        return Report(self._native.shaped(list(columns), sort, limit))
+        rows = optional(whole_number, "limit", limit)
+        return Report(self._native.shaped(texts("columns", columns), sort, rows))
 
     @property
     def table(self) -> Table:

@@ -10,6 +10,7 @@ from stepscope.errors import UsageError
 from stepscope.picture import Picture
 from stepscope.report import Report
 from stepscope.table import Table
+from stepscope.values import number, optional, texts, whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from typing import TypeAlias, TypedDict
@@ -114,11 +115,11 @@ class Run:
 
     def health(self, *, rank: int | None = None, window: int | None = None) -> Report:
         """What could be read, what could not, and what was linked."""
-        return Report(self._native.health(rank, window))
+        return Report(self._native.health(*_source(rank, window)))
 
     def metrics(self, *, rank: int | None = None, window: int | None = None) -> dict[str, Any]:
         """Every figure of one recording; `stepscope metrics -f json` in the terminal."""
-        metrics: dict[str, Any] = json.loads(self._native.metrics(rank, window))
+        metrics: dict[str, Any] = json.loads(self._native.metrics(*_source(rank, window)))
         return metrics
 
     def sql(self, statement: str, *, limit: int | None = None) -> Table:
@@ -126,7 +127,7 @@ class Run:
 
         >>> run.sql("SELECT name, sum(dur_ns) AS total_ns FROM spans GROUP BY name")   # doctest: +SKIP
         """
-        return Table(self._native.sql(statement, limit))
+        return Table(self._native.sql(statement, optional(whole_number, "limit", limit)))
 
     def timeline(
         self,
@@ -138,9 +139,11 @@ class Run:
         to_ns: int | None = None,
     ) -> Picture:
         """A still picture of the timeline for a notebook: of one step, of a stretch of time, or of everything."""
-        source = self._one_source(rank, window)
+        source = self._one_source(*_source(rank, window))
+        from_ns, to_ns = optional(whole_number, "from_ns", from_ns), optional(whole_number, "to_ns", to_ns)
         if step is not None:
-            found = self.steps(rank=source["rank"], window=source["window"], step=int(step)).to_dict()["rows"][0]
+            step = whole_number("step", step)
+            found = self.steps(rank=source["rank"], window=source["window"], step=step).to_dict()["rows"][0]
             from_ns = found["start_ns"] - source["first_ns"]
             to_ns = from_ns + found["dur_ns"]
         return Picture(self._native.picture((source["rank"], source["window"]), from_ns, to_ns))
@@ -178,30 +181,34 @@ def _native_part(part: Part) -> dict[str, Any]:
     unknown = [name for name in part if name not in _KEYWORDS]
     if unknown:
         raise TypeError(f"unknown keyword {unknown[0]!r}; an analysis takes {', '.join(_KEYWORDS)}")
-    group_by, rank = part.get("group_by", ()), part.get("rank", ())
     return {
-        "ranks": [rank] if isinstance(rank, int) else list(rank),
-        "window": part.get("window"),
+        "ranks": optional(whole_numbers, "rank", part.get("rank")) or [],
+        "window": optional(whole_number, "window", part.get("window")),
         "steps": _steps(part.get("step")),
-        "from_ns": part.get("from_ns"),
-        "to_ns": part.get("to_ns"),
-        "group_by": group_by.split(",") if isinstance(group_by, str) else list(group_by),
-        "samples_per_step": part.get("samples_per_step"),
+        "from_ns": optional(whole_number, "from_ns", part.get("from_ns")),
+        "to_ns": optional(whole_number, "to_ns", part.get("to_ns")),
+        "group_by": optional(texts, "group_by", part.get("group_by")) or [],
+        "samples_per_step": optional(number, "samples_per_step", part.get("samples_per_step")),
     }
+
+
+def _source(rank: int | None, window: int | None) -> tuple[int | None, int | None]:
+    return optional(whole_number, "rank", rank), optional(whole_number, "window", window)
 
 
 def _steps(step: Steps | None) -> tuple[int, int] | None:
     """First and last step, as people may write them."""
     if step is None:
         return None
-    if isinstance(step, int):
-        return step, step
+    pair: Any = step
     if isinstance(step, str):
         first, _, last = step.partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
-            raise UsageError(f"{step!r} names no steps", None, 'write 3, "2-5" or (2, 5)')
-        return int(first), int(last or first)
-    if isinstance(step, range):
-        return step[0], step[-1]
-    first_step, last_step = step
-    return first_step, last_step
+        is_number = first.isdigit() and (last or first).isdigit()
+        pair = (int(first), int(last or first)) if is_number else ()
+    elif isinstance(step, range):
+        pair = (step[0], step[-1]) if step else ()
+    elif not isinstance(step, (tuple, list)):
+        pair = (step, step)
+    if len(pair) != 2:
+        raise UsageError(f"{step!r} names no steps", None, 'write 3, "2-5" or (2, 5)')
+    return whole_number("step", pair[0]), whole_number("step", pair[1])

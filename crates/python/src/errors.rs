@@ -6,6 +6,8 @@ use stepscope_analysis::AnalysisError;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::ShapeError;
 
+use crate::words::of_python;
+
 /// The exception for an error of the façade.
 pub(crate) fn of(py: Python<'_>, error: &AnalysisError) -> PyErr {
     let class = match error {
@@ -18,24 +20,24 @@ pub(crate) fn of(py: Python<'_>, error: &AnalysisError) -> PyErr {
             _ => "TraceError",
         },
     };
-    raise(py, class, &error.to_string(), error.location(), error.hint().map(Into::into))
+    raise(py, class, &error.to_string(), error.location(), error.hint().as_deref())
 }
 
 /// The exception for columns that are not there.
 pub(crate) fn of_shape(py: Python<'_>, error: &ShapeError) -> PyErr {
-    raise(py, "UsageError", &error.to_string(), None, error.hint().map(Into::into))
+    raise(py, "UsageError", &error.to_string(), None, error.hint().as_deref())
 }
 
 /// The exception for wrong use.
-pub(crate) fn usage(py: Python<'_>, message: &str, hint: Option<String>) -> PyErr {
+pub(crate) fn usage(py: Python<'_>, message: &str, hint: Option<&str>) -> PyErr {
     raise(py, "UsageError", message, None, hint)
 }
 
-fn raise(py: Python<'_>, class: &str, message: &str, location: Option<String>, hint: Option<String>) -> PyErr {
+fn raise(py: Python<'_>, class: &str, message: &str, location: Option<String>, hint: Option<&str>) -> PyErr {
     let made = py
         .import("stepscope.errors")
         .and_then(|module| module.getattr(class))
-        .and_then(|class| class.call1((message, location, hint)));
+        .and_then(|class| class.call1((of_python(message), location, hint.map(of_python))));
     match made {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => PyRuntimeError::new_err(format!("{message} (and its exception could not be made: {error})")),

@@ -12,6 +12,7 @@ mod run;
 mod system;
 mod table;
 mod waiting;
+mod words;
 
 use std::ffi::OsString;
 

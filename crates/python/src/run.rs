@@ -12,6 +12,7 @@ use stepscope_report::html::{notebook, timeline};
 
 use crate::report::NativeReport;
 use crate::table::NativeTable;
+use crate::words::of_python;
 use crate::{errors, waiting};
 
 /// Tracks that people see unless they say otherwise.
@@ -209,6 +210,6 @@ impl Progress for Told {
     }
 
     fn notice(&self, message: &str) {
-        self.change(|state| state.notices.push(message.to_owned()));
+        self.change(|state| state.notices.push(of_python(message)));
     }
 }

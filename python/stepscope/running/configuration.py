@@ -38,10 +38,12 @@ def take_options(arguments: Sequence[str]) -> tuple[list[Entry], list[str]]:
     return entries, rest
 
 
-def load(config: Path | None, overrides: Sequence[Entry]) -> tuple[Settings | None, str]:
+def load(
+    config: Path | None, overrides: Sequence[Entry], *, is_command: bool = True
+) -> tuple[Settings | None, str]:
     """The settings of the file with the overrides over them, or `None` and the reason why profiling is off."""
-    section = read_section(config) if config else []
+    section = read_section(config, "--config" if is_command else "config=") if config else []
     if section is None and not overrides:
-        add = "add one with `active: 3` in it, or give --profiling.active 3"
+        add = f"add one with `active: 3` in it, or give {'--profiling.active 3' if is_command else 'active=3'}"
         return None, f"profiling is off, as {config} has no `profiling` section with keys in it; {add}"
     return settings_from([*(section or []), *overrides]), ""

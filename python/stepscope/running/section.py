@@ -21,13 +21,16 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _SIMPLE = "the section holds one `key: value` a line, for example `active: 3`"
 
 
-def read_section(path: Path) -> list[Entry] | None:
-    """The entries of the top-level `profiling:` section; `None` if the file has none, or an empty one."""
+def read_section(path: Path, option: str = "--config") -> list[Entry] | None:
+    """The entries of the top-level `profiling:` section; `None` if the file has none, or an empty one.
+
+    `option` is what the user has named the file with.
+    """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"cannot read the config: {reason}", str(path), "give a YAML file with --config") from error
+        raise UsageError(f"cannot read the config: {reason}", str(path), f"give a YAML file with {option}") from error
     starts = [(number, match) for number, line in enumerate(lines, 1) if (match := _SECTION.match(line))]
     if not starts:
         return None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stepscope.errors import UsageError
+from stepscope.values import parsed_size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,12 +63,6 @@ def _boolean(text: str) -> bool | None:
     return {"true": True, "True": True, "false": False, "False": False}.get(text)
 
 
-def _size(text: str) -> int | None:
-    # Factors of 1024, as for the sizes that the other commands take.
-    match = re.fullmatch(r"([0-9]{1,15})\s*(?:([kmgt])i?)?b?", text, re.IGNORECASE)
-    return int(match[1]) * 1024 ** " kmgt".index((match[2] or " ").lower()) or None if match else None
-
-
 def _count(meaning: str, example: str) -> Key:
     return Key(meaning, "a whole number, 0 or more", example, _whole_number)
 
@@ -96,7 +91,7 @@ KEYS: dict[str, Key] = {
         takes_text=True,
     ),
     "max_bytes": Key(
-        "the most that the traces may take, such as 20MB", "a size such as 20MB", "20MB", _size, takes_text=True
+        "the most that the traces may take, such as 20MB", "a size such as 20MB", "20MB", parsed_size, takes_text=True
     ),
 }
 
