@@ -54,20 +54,25 @@ _MODULES = ("lines", "torch")
 __all__ = [*_HOMES, *_MODULES, "errors"]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if TYPE_CHECKING:
+    __version__: str
+else:
+    # A checker must not take it for a promise that every name is there.
 
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-        return version("stepscope")
-    if name in _MODULES:
-        return import_module(f"stepscope.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'stepscope' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("stepscope")
+        if name in _MODULES:
+            return import_module(f"stepscope.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'stepscope' has no attribute '{name}'")
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ __all__ = [
     "BugError",
     "MissingPackageError",
     "NotFoundError",
+    "ProfilerBusyError",
     "QueryError",
     "RegionError",
     "StepscopeError",
@@ -48,6 +49,10 @@ class RegionError(UsageError, KeyError):
 
     # `KeyError` would print its own words.
     __str__ = StepscopeError.__str__
+
+
+class ProfilerBusyError(UsageError, RuntimeError):
+    """Another profiler is recording, and torch has room for one."""
 
 
 class NotFoundError(StepscopeError, FileNotFoundError):

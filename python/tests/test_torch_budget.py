@@ -291,21 +291,23 @@ def test_a_schedule_of_the_user_is_never_asked_ahead() -> None:
 
 
 def test_a_cap_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="max_bytes must be more than 0"):
+    with pytest.raises(ValueError, match="max_bytes: expected a number of bytes or a size such as '20MB', found 0"):
         profile(max_bytes=0)
 
 
-def test_without_room_for_temporary_files_everything_but_the_cap_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_for_temporary_files_everything_but_the_cap_works(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refuse(**_: Any) -> str:
         raise OSError("no space left on device")
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     step = mlp_step()
-    with pytest.warns(CaptureWarning, match="no cap applies.*no space left"):
-        with profile(activities=CPU, schedule=schedule(wait=0, warmup=1, active=2, repeat=1)) as prof:
-            for _ in range(4):
-                step()
-                prof.step()
+    with profile(activities=CPU, schedule=schedule(wait=0, warmup=1, active=2, repeat=1)) as prof:
+        for _ in range(4):
+            step()
+            prof.step()
+    assert capsys.readouterr().err.count("no cap applies, as no step can be measured: no space left") == 1
     assert next(row.count for row in prof.key_averages() if row.key == "aten::linear") == 4
 
 
@@ -313,7 +315,7 @@ def test_a_large_trace_is_announced_even_below_the_cap(monkeypatch: pytest.Monke
     step = mlp_step()
 
     def run(large_trace_bytes: int) -> list[str]:
-        monkeypatch.setattr("stepscope.torch.capture.LARGE_TRACE_BYTES", large_trace_bytes)
+        monkeypatch.setattr("stepscope.torch.budgeted.LARGE_TRACE_BYTES", large_trace_bytes)
         with warnings.catch_warnings(record=True) as caught:
             with profile(activities=CPU, schedule=schedule(wait=2, warmup=1, active=1, repeat=1)) as prof:
                 for _ in range(5):
@@ -324,7 +326,7 @@ def test_a_large_trace_is_announced_even_below_the_cap(monkeypatch: pytest.Monke
 
     assert run(500_000_000) == []
     (announced,) = run(10_000)
-    assert re.match(r"1 step will give about [\d.]+ kB and \d+ events, each taking [+-]\d+% time; ", announced)
+    assert re.match(r"1 step will give about [\d.]+ kB and \d+ events; ", announced)
 
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")

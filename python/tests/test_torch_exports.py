@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 import time
@@ -88,7 +89,9 @@ def test_a_failed_ingest_is_said_and_harms_nothing(
     assert f"{tmp_path} is written, but could not be ingested: cannot use the cache" in capsys.readouterr().err
 
 
-def test_nobody_sees_half_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_sees_half_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def break_off(_: Any, path: str, *args: Any, **options: Any) -> None:
         Path(path).write_text("{")
         assert not list(tmp_path.glob("*.json*")), "visible before it is whole"
@@ -96,9 +99,12 @@ def test_nobody_sees_half_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", break_off)
     for profile_class in (profile, torch.profiler.profile):
-        with pytest.raises(OSError, match="disk full"):
-            with profile_class(activities=CPU, on_trace_ready=trace_handler(str(tmp_path))):
-                pass
+        with profile_class(activities=CPU, on_trace_ready=trace_handler(str(tmp_path))):
+            pass
+        assert f"no trace was written to {tmp_path}: OSError: disk full; the program" in capsys.readouterr().err
+    with pytest.raises(OSError, match="disk full"):
+        with profile(activities=CPU, on_trace_ready=lambda prof: prof.export_chrome_trace(str(tmp_path / "own.json"))):
+            pass
     assert list(tmp_path.iterdir()) == []
 
 
@@ -210,6 +216,9 @@ def test_everything_of_torch_profiler_is_there() -> None:
     assert issubclass(profile, torch.profiler.profile)
     with pytest.raises(TypeError, match="no_such_argument"):
         profile(no_such_argument=1)
+    for ours, theirs in [(profile, torch.profiler.profile), (trace_handler, torch.profiler.tensorboard_trace_handler)]:
+        missing = inspect.signature(theirs).parameters.keys() - inspect.signature(ours).parameters.keys()
+        assert not missing, f"arguments of torch {torch.__version__} that ours does not take"
 
 
 def test_start_and_stop_by_hand() -> None:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from stepscope.errors import UsageError
 from stepscope.program import Program
 from stepscope.saying import say
+from stepscope.termination import before_end
 
 from .profiler import LineProfiler
 from .result import LineProfile
@@ -61,10 +62,15 @@ def main(arguments: list[str]) -> int:
             finally:
                 _wait_for_threads()
 
+    def tell() -> None:
+        _tell(profiler.result(), options.format, output, options.limit)
+
+    take_back = before_end(lambda _: tell())
     try:
         return program.run(around)
     finally:
-        _tell(profiler.result(), options.format, output, options.limit)
+        take_back()
+        tell()
 
 
 class _Parser(argparse.ArgumentParser):

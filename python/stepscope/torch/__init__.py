@@ -12,7 +12,7 @@ Change `torch.profiler` to `stepscope.torch` in a script, and it does what it di
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepscope.errors import MissingPackageError
 
@@ -46,6 +46,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Whatever else `torch.profiler` has, such as `ExecutionTraceObserver`."""
-    return getattr(torch.profiler, name)
+if TYPE_CHECKING:
+    from torch.profiler import DeviceType as DeviceType
+    from torch.profiler import ExecutionTraceObserver as ExecutionTraceObserver
+    from torch.profiler import kineto_available as kineto_available
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Whatever else `torch.profiler` has, such as `ExecutionTraceObserver`."""
+        return getattr(torch.profiler, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepscope.torch.untyped import TorchAverageRow, TorchEventList
 
@@ -16,15 +16,37 @@ def other_name(name: str) -> str:
     return name.replace("cuda", "device") if "cuda" in name else name.replace("device", "cuda")
 
 
-class AverageRow(TorchAverageRow):  # type: ignore[misc]
+class AverageRow(TorchAverageRow):
     """One row of `key_averages()`: torch's, where `cuda_time_total` and `device_time_total` both work."""
 
-    def __getattr__(self, name: str) -> Any:
-        # Only called for a name that this version of torch does not have.
-        try:
-            return object.__getattribute__(self, other_name(name))
-        except AttributeError:
-            raise AttributeError(f"a row of key_averages() has no {name!r}") from None
+    if TYPE_CHECKING:
+        key: str
+        count: int
+        cpu_time: float
+        cpu_time_total: float
+        self_cpu_time_total: float
+        cpu_memory_usage: int
+        self_cpu_memory_usage: int
+        device_time: float
+        device_time_total: float
+        self_device_time_total: float
+        device_memory_usage: int
+        self_device_memory_usage: int
+        cuda_time_total: float
+        self_cuda_time_total: float
+        cuda_memory_usage: int
+        self_cuda_memory_usage: int
+        flops: int
+        input_shapes: Any
+        stack: list[str]
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            # Only called for a name that this version of torch does not have.
+            try:
+                return object.__getattribute__(self, other_name(name))
+            except AttributeError:
+                raise AttributeError(f"a row of key_averages() has no {name!r}") from None
 
     @property
     def cuda_time(self) -> float:
@@ -32,7 +54,7 @@ class AverageRow(TorchAverageRow):  # type: ignore[misc]
         return float(self.cuda_time_total / self.count) if self.count else 0.0
 
 
-class KeyAverages(TorchEventList):  # type: ignore[misc]
+class KeyAverages(TorchEventList):
     """The list that `key_averages()` returns.
 
     >>> rows = prof.key_averages()                                  # doctest: +SKIP
@@ -43,7 +65,8 @@ class KeyAverages(TorchEventList):  # type: ignore[misc]
         """Torch's table of these rows, sorted by an old or a new name."""
         if sort_by is not None:
             sort_by = self._known_name(sort_by)
-        return str(super().table(sort_by, row_limit, *args, **options))
+        torch_table: Any = getattr(super(), "table")
+        return str(torch_table(sort_by, row_limit, *args, **options))
 
     def _known_name(self, sort_by: str) -> str:
         row = self[0] if self else AverageRow()

@@ -1,13 +1,15 @@
-"""What a capture may cost: the size of a trace foretold from one step, and the cap that ends the recording."""
+"""What a capture may cost: the size of a trace predicted from one step, and the cap that ends the recording."""
 
 from __future__ import annotations
 
 import statistics
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from stepscope.values import optional, size_in_bytes, whole_number
 
 GIB = 1 << 30
 LARGE_TRACE_BYTES = 500_000_000
@@ -18,6 +20,9 @@ FASTEST_EVENTS_PER_S = 4e6
 
 # A schedule is asked for this many steps ahead: who waits longer gets no prediction, who records longer one of so many.
 STEPS_LOOKED_AHEAD = 100_000
+
+# Fewer steps than this say nothing of how much their time varies.
+LEAST_STEPS_TO_JUDGE = 3
 
 
 class CaptureWarning(UserWarning):
@@ -52,6 +57,11 @@ class Plan(NamedTuple):
     measured_step: int | None
     steps_per_trace: int | None
 
+    @property
+    def first_recorded(self) -> int | None:
+        """The first step that is recorded, if it is not the very first one."""
+        return None if self.measured_step is None else self.measured_step + 1
+
 
 def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
     """Reads the plan from a schedule made by `torch.profiler.schedule`.
@@ -74,7 +84,7 @@ def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one trace of the schedule will hold, foretold from one measured step."""
+    """What one trace of the schedule will hold, predicted from one measured step."""
 
     size_bytes: int
     """Size of the trace as plain JSON."""
@@ -83,12 +93,14 @@ class Prediction:
     steps: int
     """Steps that the trace will hold."""
     overhead: float | None
-    """How much longer a recorded step takes, as a share of an unrecorded one; None if none came before it."""
+    """How much longer the measured step took, as a share of an unrecorded one; None if none came before it.
+
+    One step may be slow for other reasons: `profile.overhead` judges all recorded steps against noise.
+    """
 
     def __str__(self) -> str:
         size = readable_size(self.size_bytes)
-        text = f"{number_of_steps(self.steps)} will give about {size} and {self.events:,} events"
-        return text if self.overhead is None else f"{text}, each taking {self.overhead:+.0%} time"
+        return f"{number_of_steps(self.steps)} will give about {size} and {self.events:,} events"
 
 
 class CaptureBudget:
@@ -98,20 +110,28 @@ class CaptureBudget:
     finished traces, whose size is known, correct that.
     """
 
-    def __init__(self, max_bytes: int, max_events: int | None) -> None:
-        for name, value in (("max_bytes", max_bytes), ("max_events", max_events)):
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} must be more than 0, not {value}")
-        self.max_bytes = max_bytes
-        self.max_events = max_events
+    def __init__(self, max_bytes: int | str, max_events: int | None) -> None:
+        self.max_bytes = size_in_bytes("max_bytes", max_bytes)
+        self.max_events: int | None = optional(whole_number, "max_events", max_events, least=1)
         self.per_step: Size | None = None
         self._empty_trace = NOTHING
         self._finished = NOTHING
         self._unrecorded_step_s: deque[float] = deque(maxlen=100)
+        self._recorded_step_s: deque[float] = deque(maxlen=100)
 
-    def note_unrecorded_step(self, duration_s: float) -> None:
-        """Remembers how long a step takes that is not recorded."""
-        self._unrecorded_step_s.append(duration_s)
+    def note_step(self, duration_s: float, *, is_recorded: bool) -> None:
+        """Remembers how long a step took."""
+        (self._recorded_step_s if is_recorded else self._unrecorded_step_s).append(duration_s)
+
+    def overhead(self) -> float | None:
+        """How much longer recorded steps take, as a share of unrecorded ones; None if that is within their noise."""
+        recorded, unrecorded = self._recorded_step_s, self._unrecorded_step_s
+        if min(len(recorded), len(unrecorded)) < LEAST_STEPS_TO_JUDGE:
+            return None
+        usual_s = statistics.median(unrecorded)
+        longer_s = statistics.median(recorded) - usual_s
+        is_noise = longer_s <= max(_spread(recorded), _spread(unrecorded))
+        return None if is_noise else longer_s / max(usual_s, 1e-9)
 
     def measure(self, trace: Size, empty_trace: Size, steps: int) -> None:
         """Learns from a trace of some steps, and from one of no step, how much a step takes."""
@@ -119,7 +139,7 @@ class CaptureBudget:
         self.per_step = trace.minus(empty_trace).times(1 / steps)
 
     def predict(self, steps: int, measured_step_s: float) -> Prediction:
-        """Foretells a trace of so many steps, from a measured one."""
+        """Predicts a trace of so many steps, from a measured one."""
         trace = self._trace_of(steps)
         overhead = None
         if self._unrecorded_step_s:
@@ -161,6 +181,12 @@ class CaptureBudget:
 
     def _trace_of(self, steps: int) -> Size:
         return self._empty_trace.plus((self.per_step or NOTHING).times(steps))
+
+
+def _spread(durations_s: Collection[float]) -> float:
+    """The interquartile range; of three values, their whole range."""
+    first, _, third = statistics.quantiles(durations_s, n=4)
+    return third - first
 
 
 def readable_size(size_bytes: float) -> str:

@@ -10,14 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.saying import say
-from stepscope.torch.capture import profile
-from stepscope.torch.trace_file import write_whole
+from stepscope.torch.budget import readable_size
+from stepscope.torch.trace_file import free_bytes, write_whole
+
+# The smallest trace of a real step is larger.
+_LEAST_FREE_BYTES = 64_000
+# JSON of traces shrinks to about this part.
+_GZIP_SHARE = 0.1
 
 
 def trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, *, ingest: bool = False
+    dir_name: str | os.PathLike[str],
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
+    *,
+    ingest: bool = False,
 ) -> Callable[[Any], None]:
     """Writes each trace to `dir_name` under the name that TensorBoard looks for, whole or not at all.
+
+    A trace that cannot be written does not end the program: standard error says why, once. A folder that is read-only
+    or full is reported as soon as the handler is made.
 
     `ingest=True` reads the folder with the new trace into the cache at once, so that the first look at it is immediate;
     the program waits for that. What goes wrong there is said on standard error, and the program goes on.
@@ -27,18 +40,89 @@ def trace_handler(
     >>> import torch.profiler
     >>> prof = torch.profiler.profile(on_trace_ready=trace_handler("runs/profiler", use_gzip=True))
     """
+    options = {"use_python_export": True} if use_python_export else {}
+    return TraceWriter(os.fspath(dir_name), worker_name, use_gzip=use_gzip, ingest=ingest, options=options)
 
-    def write_trace(prof: Any) -> None:
-        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
-        path = Path(dir_name) / f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
-        if isinstance(prof, profile):
-            prof.export_chrome_trace(str(path))
-        else:
-            write_whole(path, lambda partial: prof.export_chrome_trace(str(partial)))
-        if ingest:
+
+class TraceWriter:
+    """Writes the traces of one profiler to one folder."""
+
+    #: Why the last trace could not be written.
+    failure: str | None = None
+
+    def __init__(
+        self,
+        folder: str,
+        worker_name: str | None,
+        *,
+        use_gzip: bool = False,
+        ingest: bool = False,
+        options: dict[str, bool] | None = None,
+        is_failure_said: bool = True,
+    ) -> None:
+        self._folder = Path(folder)
+        self._worker_name = worker_name
+        self._ending = ".pt.trace.json.gz" if use_gzip else ".pt.trace.json"
+        self._ingest = ingest
+        self._options = options or {}
+        self._is_failure_said = is_failure_said
+        self._is_trouble_said = False
+        if trouble := self._trouble_ahead():
+            self._say(f"cannot write traces to {folder}: {trouble}; the program goes on")
+
+    def __call__(self, prof: Any) -> None:
+        worker = self._worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        path = self._folder / f"{worker}.{time.time_ns()}{self._ending}"
+        try:
+            self._write(prof, path)
+        except Exception as error:
+            self.failure = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            if self._is_failure_said:
+                self._say(f"no trace was written to {self._folder}: {self.failure}; the program goes on")
+            return
+        self.failure = None
+        if self._ingest:
             _ingest(path.parent)
 
-    return write_trace
+    def expect(self, size_bytes: float) -> None:
+        """Hears how large a trace will be, and says so if there is no room for it."""
+        size_bytes *= _GZIP_SHARE if self._ending.endswith(".gz") else 1
+        free = self._free_bytes()
+        if free is not None and free < size_bytes:
+            space = f"{readable_size(free)} free, a trace will take about {readable_size(size_bytes)}"
+            self._say(f"the next trace will not fit into {self._folder}: {space}; the program goes on")
+
+    def _write(self, prof: Any, path: Path) -> None:
+        from stepscope.torch.capture import profile
+
+        if isinstance(prof, profile):
+            prof.export_chrome_trace(str(path), **self._options)
+        else:
+            write_whole(path, lambda partial: prof.export_chrome_trace(str(partial), **self._options))
+
+    def _trouble_ahead(self) -> str | None:
+        """Why the folder will not take a trace, as far as that shows without writing to it."""
+        place = self._folder.absolute()
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            return f"not a folder: {place}"
+        if not os.access(place, os.W_OK | os.X_OK):
+            return f"no permission to write: {place}"
+        free = self._free_bytes()
+        return None if free is None or free >= _LEAST_FREE_BYTES else f"no space left, only {readable_size(free)}"
+
+    def _free_bytes(self) -> int | None:
+        try:
+            return free_bytes(self._folder.absolute())
+        except OSError:
+            return None
+
+    def _say(self, message: str) -> None:
+        # Of the same trouble, once is enough.
+        if not self._is_trouble_said:
+            self._is_trouble_said = True
+            say(message)
 
 
 def _ingest(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the profiler tells the user on standard error."""
+"""What the profiler says on standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def describe_capture(written: Sequence[Path], steps: int, overhead: float | None
     is_single_file = len(written) == 1 and ".pt.trace.json" not in written[0].name
     place = shlex.quote(str(_near(written[0] if is_single_file else written[-1].parent)))
     counted = f"{number_of_steps(steps)}, " if steps else ""
-    cost = "" if overhead is None else f"; recording took {overhead:+.0%} time a step"
+    cost = "" if overhead is None else f"; recording took {overhead:+.0%} time per step"
     return f"{counted}{readable_size(size_bytes)} in {place}{cost}; open with: stepscope open {place}"
 
 

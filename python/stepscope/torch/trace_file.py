@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -17,6 +18,7 @@ _CHUNK_BYTES = 1 << 20
 _EVENT_MARK = b'"ph":'
 _EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _CLOSING_SPAN = re.compile(rb'\{[^{}]*"cat"\s*:\s*"Trace"')
+_PROBE_BYTES = 1 << 16
 _IDS = re.compile(rb'("(?:id|Ev Idx|Python id|Python parent id)"\s*:\s*)(\d+)')
 _EARLIER_ID_OFFSET = 1_000_000_000
 
@@ -29,9 +31,32 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     partial = path.with_name(f".stepscope-{os.getpid()}-{time.time_ns()}{suffix}")
     try:
         write(partial)
+        _check_whole(partial, path)
         os.replace(partial, path)
     finally:
-        partial.unlink(missing_ok=True)
+        # Kineto writes to a name of its own first, and leaves it behind when the disk is full.
+        for leftover in (partial, partial.with_name(f"{partial.name}.tmp")):
+            leftover.unlink(missing_ok=True)
+
+
+def _check_whole(partial: Path, path: Path) -> None:
+    """Raises what has gone wrong: torch does not say that it could not write a trace."""
+    if partial.exists() and (partial.suffix == ".gz" or _last_byte(partial) == b"}"):
+        return
+    probe = partial.with_name(f"{partial.name}.probe")
+    try:
+        probe.write_bytes(bytes(_PROBE_BYTES))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        probe.unlink(missing_ok=True)
+    raise OSError(errno.EIO, "torch did not write the trace", str(path))
+
+
+def _last_byte(path: Path) -> bytes:
+    with path.open("rb") as trace:
+        trace.seek(max(path.stat().st_size - 64, 0))
+        return trace.read().rstrip()[-1:]
 
 
 def copy_trace(source: Path, target: Path) -> None:
@@ -73,6 +98,13 @@ def join_traces(earlier: Path, later: Path, target: Path) -> None:
             raise ValueError(f"no list of events in {later}")
         joined.write(head[: border.end()] + events + head[border.end() :])
         shutil.copyfileobj(rest, joined, _CHUNK_BYTES)
+
+
+def free_bytes(folder: Path) -> int:
+    """How much a folder, or what will hold it once it is made, has room for."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
 
 
 def _open(path: Path, mode: Literal["rb", "wb"]) -> IO[bytes] | gzip.GzipFile:

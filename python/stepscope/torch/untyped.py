@@ -1,12 +1,21 @@
-"""Torch's classes that ours build upon, without types: its annotations differ from version to version."""
+"""Torch's classes that ours build upon: with its types for checkers, and without them at run time."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch.autograd.profiler_util
 import torch.profiler
 
-TorchProfile: Any = torch.profiler.profile
-TorchAverageRow: Any = torch.autograd.profiler_util.FunctionEventAvg
-TorchEventList: Any = torch.autograd.profiler_util.EventList
+if TYPE_CHECKING:
+    from stepscope.torch.averages import AverageRow
+
+if TYPE_CHECKING:
+    # Attributes of rows are set by functions without types, so they are listed where rows are made.
+    TorchProfile = torch.profiler.profile
+    TorchAverageRow = object
+    TorchEventList = list["AverageRow"]
+else:
+    TorchProfile = torch.profiler.profile
+    TorchAverageRow = torch.autograd.profiler_util.FunctionEventAvg
+    TorchEventList = torch.autograd.profiler_util.EventList
