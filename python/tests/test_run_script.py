@@ -294,7 +294,7 @@ def test_a_script_without_steps_is_one_step(options: list[str], tmp_path: Path) 
     assert len(ended.notes) == 1
 
 
-def test_steps_without_epochs_say_what_to_change(tmp_path: Path) -> None:
+def test_steps_without_epochs_are_recorded(tmp_path: Path) -> None:
     write(
         tmp_path,
         "train.py",
@@ -302,25 +302,24 @@ def test_steps_without_epochs_say_what_to_change(tmp_path: Path) -> None:
         "optimizer = torch.optim.SGD([parameter], lr=0.1)\nfor _ in range(20):\n    optimizer.step()\n",
     )
     ended = start(tmp_path, "train.py")
-    assert ended.traces() == []
-    assert ended.notes == [
-        "stepscope: nothing recorded: no DataLoader was read to its end, so there was no epoch; "
-        "it made 20 steps: use --profiling.unit steps"
-    ]
+    assert ended.steps() == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
+    (note,) = ended.notes
+    assert "recorded 3 steps instead of epochs: no DataLoader was read to its end; look at it with: " in note
 
 
 def test_a_script_that_ends_too_early_says_what_to_change(tmp_path: Path) -> None:
     write(tmp_path, "train.py", TRAINING)
-    ended = start(tmp_path, "train.py", "--profiling.wait", "10")
+    ended = start(tmp_path, "train.py", "--profiling.wait", "20")
     assert ended.traces() == []
     assert ended.notes == [
-        "stepscope: nothing recorded: the script ended after 6 epochs, 11 are skipped; "
+        "stepscope: nothing recorded: the script ended after 6 epochs, 21 are skipped; "
         "lower --profiling.wait or --profiling.warmup"
     ]
 
 
 def test_an_exception_keeps_its_traceback_and_what_was_recorded(tmp_path: Path) -> None:
-    fail = "    if epoch == 3:\n        raise KeyError('lost')\n    if 0:"
+    fail = "    if epoch == 3:\n        torch.ones(2).sin(); import time; time.sleep(0.01)\n"
+    fail += "        raise KeyError('lost')\n    if 0:"
     failing = TRAINING.replace("    for x, y in validation:", fail)
     write(tmp_path, "runpython/train.py", failing)
     ended = start(tmp_path, "runpython/train.py")
@@ -335,6 +334,8 @@ def test_an_exception_keeps_its_traceback_and_what_was_recorded(tmp_path: Path) 
     # Epochs 2 and 3 ended; the last one that the schedule wanted had only begun.
     assert ended.steps() == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
     assert "recorded 2 epochs and a part of one;" in ended.notes[-1]
+    (trace,) = ended.traces()
+    assert json.loads(trace.read_text())["stepscope_incomplete_step"] == 4
 
 
 def test_an_interrupt_ends_the_script_and_keeps_what_was_recorded(tmp_path: Path) -> None:

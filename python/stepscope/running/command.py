@@ -101,7 +101,7 @@ def _default_config(program: Program) -> Path | None:
 
 
 def _run(program: Program, settings: Settings | None, folder: Path, around: Around = plainly) -> int:
-    recording = begin(settings, folder) if settings else None
+    recording = begin(settings, folder, "--profiling.") if settings else None
     is_complete = True
     try:
         code = program.run(around)
@@ -109,4 +109,8 @@ def _run(program: Program, settings: Settings | None, folder: Path, around: Arou
         return code
     finally:
         if recording:
-            recording.finish(is_complete=is_complete)
+            try:
+                recording.finish(is_complete=is_complete)
+            except KeyboardInterrupt:
+                # 128 + SIGINT: it has said that there is no trace.
+                sys.exit(130)

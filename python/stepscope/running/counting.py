@@ -15,7 +15,8 @@ from typing import Any
 class Counter:
     """Counts steps and epochs; calls `units_found` at the first sign of either, `unit_ended` at the end of each unit.
 
-    `unit_ended` gets the samples of the unit, if the script told those of all its steps.
+    `unit_ended` gets the samples of the unit, if the script told those of all its steps. `epoch_ended` is called behind
+    it at the end of each epoch, whatever the unit is.
 
     A step ends when the script calls `stepscope.step()`; if it never does, when the first optimizer that stepped has
     stepped again. An epoch ends when the outermost data loader is exhausted, or begun anew after a `break`. Once the
@@ -23,11 +24,16 @@ class Counter:
     """
 
     def __init__(
-        self, unit: str, units_found: Callable[[], None], unit_ended: Callable[[int | None], None]
+        self,
+        unit: str,
+        units_found: Callable[[], None],
+        unit_ended: Callable[[int | None], None],
+        epoch_ended: Callable[[], None] = lambda: None,
     ) -> None:
         self.unit = unit
         self.units_found = units_found
         self.unit_ended = unit_ended
+        self.epoch_ended = epoch_ended
         self.steps = 0
         self.epochs = 0
         self.has_units = False
@@ -62,6 +68,15 @@ class Counter:
             self._count_step()
         if is_complete and self._pass and self._pass() is None:
             self._end_pass()
+
+    def count_by(self, unit: str) -> None:
+        """Goes on with another unit."""
+        self.unit = unit
+        self._samples = []
+
+    def is_in_pass(self) -> bool:
+        """Whether the script reads a data loader right now."""
+        return self._pass is not None and self._pass() is not None
 
     def step_called(self, samples: int | None = None) -> None:
         """The script says itself that a step has ended, and how many samples it worked on."""
@@ -109,16 +124,16 @@ class Counter:
         optimizer.step = types.MethodType(step_and_count, optimizer)
 
     def _begin_pass(self, original: Callable[[Any], Any], loader: Any) -> Any:
-        is_open = self._pass is not None and self._pass() is not None
+        is_open = self.is_in_pass()
         is_same = self._loader is not None and self._loader() is loader
         if self._is_elsewhere() or (is_open and not is_same):
             return original(loader)
         if self._pass is not None:
             self._end_pass()
-        self._found()
         self._steps_before_pass = self._steps_of_any
         iterator = original(loader)
         self._loader, self._pass = weakref.ref(loader), weakref.ref(iterator)
+        self._found()
         return iterator
 
     def _next_batch(self, original: Callable[[Any], Any], iterator: Any) -> Any:
@@ -134,6 +149,7 @@ class Counter:
         if self._steps_of_any == 0 or self._steps_of_any > self._steps_before_pass:
             self.epochs += 1
             self._ended("epochs")
+            self.epoch_ended()
 
     def _count_step(self) -> None:
         self._found()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.saying import say
+from stepscope.termination import before_end
 
 
 class FunctionProfile:
@@ -24,13 +25,23 @@ class FunctionProfile:
         import cProfile
 
         profiler = cProfile.Profile()
+        take_back = before_end(lambda _: self._finish(profiler))
         profiler.enable()
         try:
             act()
         finally:
-            profiler.disable()
-            if os.getpid() == self._process_id:  # A fork of the script knows only a part.
-                self._write(profiler)
+            take_back()
+            self._finish(profiler)
+
+    def _finish(self, profiler: Any) -> None:
+        profiler.disable()
+        if os.getpid() != self._process_id:
+            return  # A fork of the script knows only a part.
+        try:
+            self._write(profiler)
+        except KeyboardInterrupt:
+            say("no profile was written: interrupted before it was complete")
+            raise
 
     def _write(self, profiler: Any) -> None:
         try:

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-import atexit
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepscope.saying import say
+from stepscope.values import optional, whole_number
 
 from .configuration import load, take_options
 from .folder import traces_folder
 from .recording import Recording
 from .settings import Entry, Settings
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from typing_extensions import Unpack
+
+    class Profiling(TypedDict, total=False):
+        """The keys of the `profiling:` section."""
+
+        wait: int
+        warmup: int
+        active: int
+        repeat: int
+        record_shapes: bool
+        profile_memory: bool
+        with_stack: bool
+        with_flops: bool
+        with_modules: bool
+        unit: str
+        max_bytes: int | str
+
 
 _recording: Recording | None = None
 
@@ -22,7 +44,7 @@ def configure(
     config: str | Path | None = None,
     arguments: Sequence[str] | None = None,
     output: str | Path = "runs",
-    **profiling: int | bool | str,
+    **profiling: Unpack[Profiling],
 ) -> list[str]:
     """Records this program from here on, as `stepscope run` does; the traces are written when it ends.
 
@@ -40,14 +62,15 @@ def configure(
         for key, value in profiling.items()
     ]
     is_wanted = bool(config or options or keywords or arguments is None)
-    settings, why_off = load(Path(config) if config else None, [*keywords, *options])
+    section = Path(config) if config else None
+    settings, why_off = load(section, [*keywords, *options], is_command=False)
     if settings is None:
         say(why_off)
     elif is_wanted and _recording is not None:
         say("this program is recorded already, so configure() changes nothing")
     elif is_wanted:
         name = Path(config or sys.argv[0] or "python").stem.strip("-") or "python"
-        atexit.register(begin(settings, traces_folder(output, name)).finish)
+        begin(settings, traces_folder(output, name), "")
     return rest
 
 
@@ -56,13 +79,14 @@ def step(samples: int | None = None) -> None:
 
     Does nothing if nothing is recorded. With samples, `steps` and `summary` show the throughput.
     """
+    samples = optional(whole_number, "samples", samples)
     if _recording is not None and _recording.counter is not None:
         _recording.counter.step_called(samples)
 
 
-def begin(settings: Settings, folder: Path) -> Recording:
-    """Starts the one recording of this process."""
+def begin(settings: Settings, folder: Path, option_prefix: str) -> Recording:
+    """Starts the one recording of this process; the prefix is what the user gives its settings with."""
     global _recording
-    _recording = Recording(settings, folder)
+    _recording = Recording(settings, folder, option_prefix)
     _recording.start()
     return _recording

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
+import enum
 import importlib
 import os
-import shlex
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from stepscope.saying import say
+from stepscope.termination import before_end, postponed
+from stepscope.watching import Watch
 
 from .after_import import after_import, is_installed
 from .counting import Counter, wrap
 from .folder import worker_name
 from .settings import Settings
-from .watching import Watch
+from .summary import Outcome, summary
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silences the last words of the profiler, which would speak of steps where these are epochs."""
-    before = os.environ.get("STEPSCOPE_QUIET")
-    os.environ["STEPSCOPE_QUIET"] = "1"
-    try:
-        yield
-    finally:
-        del os.environ["STEPSCOPE_QUIET"]
-        if before is not None:
-            os.environ["STEPSCOPE_QUIET"] = before
+class _Mode(enum.Enum):
+    """What the profiler that runs is for."""
+
+    SCRIPT = enum.auto()
+    #: Steps of the first epochs, for a script that has too few of them.
+    TRIAL = enum.auto()
+    UNITS = enum.auto()
 
 
 class Recording:
@@ -39,29 +36,35 @@ class Recording:
     Whether a script has steps or epochs shows only later, so the whole script is recorded at first. That recording is
     thrown away at the first sign of a step or an epoch, and the schedule begins. If none comes, it ends with the script
     or when it may be as large as the settings allow.
+
+    Whether a script has enough epochs shows only at its end. So its first steps are recorded by the same schedule, and
+    thrown away as soon as there is an epoch.
     """
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path, option_prefix: str) -> None:
         self.settings = settings
         self.folder = folder
         self.counter: Counter | None = None
         self._folder_from_root = folder.absolute()  # The program may change its folder.
         self._worker = worker_name()
         self._process_id = os.getpid()
+        self._mode = _Mode.UNITS if settings.records(0) else _Mode.SCRIPT
+        self._writer: Any = None
         self._profiler: Any = None
         # Stays until the end: torch 2.15 crashes when a profiler goes away while the next one records.
-        self._thrown_away: Any = None
+        self._thrown_away: list[Any] = []
         self._is_profiler_ours = False
         self._units_ended = 0
-        self._units_recorded = 0
-        self._has_recorded_part = False
-        self._is_whole_script = False
+        self._is_behind_step = False
+        self._trial_traces: list[Path] = []
         self._watch: Watch | None = None
-        self._cut_after_s: float | None = None
-        self._trouble = ""
+        self._outcome = Outcome(settings, option_prefix)
+        self._take_back: Callable[[], None] = lambda: None
+        self._is_finished = False
 
     def start(self) -> None:
         """Begins as soon as the program imports torch."""
+        self._take_back = before_end(lambda why: self.finish(is_complete=why == "the program ended"))
         if is_installed("torch"):
             after_import("torch", self._torch_imported)
         else:
@@ -69,22 +72,31 @@ class Recording:
 
     def finish(self, *, is_complete: bool = True) -> None:
         """Writes what was recorded so far and says where it is; does nothing in a fork of the program."""
-        if os.getpid() != self._process_id:
+        if os.getpid() != self._process_id or self._is_finished:
             return
+        self._is_finished = True
+        with postponed():
+            self._finish(is_complete)
+        self._take_back()
+
+    def _finish(self, is_complete: bool) -> None:
         self._end_watch()
         if self.counter is not None:
-            self.counter.detach(is_complete=is_complete)
-            self._has_recorded_part = self._has_recorded_part or self._is_recording_unit()
-            self._stop()
-            say(self._summary(self.counter))
+            try:
+                self.counter.detach(is_complete=is_complete)
+                self._stop_and_note_part()
+            except KeyboardInterrupt:
+                say("no trace was written: interrupted before it was complete")
+                raise
+            self._outcome.failure = getattr(self._writer, "failure", None)
+            say(summary(self._outcome, self.counter, self.folder, bool(self._traces())))
         elif is_installed("torch"):
             say("nothing recorded: the program did not import torch")
 
     def _torch_imported(self) -> None:
         # A schedule that records from the first moment on holds the whole script anyway.
-        self._is_whole_script = not self.settings.records(0)
         self._start()
-        self.counter = Counter(self.settings.unit, self._units_found, self._unit_ended)
+        self.counter = Counter(self.settings.unit, self._units_found, self._unit_ended, self._epoch_ended)
         self.counter.attach()
         autograd_profiler = importlib.import_module("torch.autograd.profiler")
         if hasattr(autograd_profiler.profile, "_prepare_trace"):  # A private name: some version may not have it.
@@ -104,45 +116,85 @@ class Recording:
         graph_task = getattr(importlib.import_module("torch")._C, "_current_graph_task_id", lambda: -1)
         if self._is_profiler_ours or graph_task() != -1:
             return False
-        self._cut_after_s = self._watch.age_s()
-        self._thrown_away = self._profiler
+        after_s = self._outcome.cut_after_s = self._watch.age_s()
         self._stop()
         say(
-            f"stopped recording after {self._cut_after_s:.1f} s without a step or an epoch, as the trace may have "
-            "reached --profiling.max_bytes; the script goes on, and is recorded again from its first step or epoch on"
+            f"stopped recording after {after_s:.1f} s without a step or an epoch, as the trace may have reached "
+            f"{self._outcome.option('max_bytes')}; the script goes on, and is recorded again from its first step or "
+            "epoch on"
         )
         return True
 
     def _units_found(self) -> None:
         self._end_watch()
-        is_cut = self._cut_after_s is not None
-        if not (self._is_whole_script or is_cut):
+        assert self.counter is not None
+        if self._outcome.trouble:
             return
-        self._is_whole_script, self._cut_after_s = False, None
+        has_epochs = self.counter.is_in_pass()
+        is_trial = self.settings.unit == "epochs" and not (has_epochs and self.settings.records(0))
+        is_cut = self._outcome.cut_after_s is not None
+        if not (is_trial or is_cut or self._mode is _Mode.SCRIPT):
+            return
+        self._mode = _Mode.TRIAL if is_trial else _Mode.UNITS
+        if is_trial:
+            self.counter.count_by("steps")
+            # The step that is about to end was not recorded.
+            self._is_behind_step = not has_epochs and self.settings.records(0)
         if is_cut:
-            self._attempt(self._remove_traces)
-        else:
-            self._thrown_away = self._profiler
-            self._stop()
+            self._outcome.cut_after_s = None
+            self._attempt(lambda: _remove(self._traces()))
+        self._stop()
         self._start()
 
     def _unit_ended(self, samples: int | None) -> None:
-        self._units_recorded += self._is_recording_unit()
+        if self._is_behind_step:
+            self._is_behind_step = False
+            return
+        if self._is_recording_unit():
+            if self._mode is _Mode.TRIAL:
+                self._outcome.trial_steps += 1
+            else:
+                self._outcome.units_recorded += 1
         self._units_ended += 1
+        if self._mode is not _Mode.TRIAL:
+            self._outcome.units_ended = self._units_ended
         if self._profiler is not None:
             self._attempt(lambda: self._profiler.step(samples))
+
+    def _epoch_ended(self) -> None:
+        """Goes on with epochs as late as possible, but in time to learn how large one is."""
+        assert self.counter is not None
+        skipped = self.settings.wait + self.settings.warmup
+        if self._mode is _Mode.TRIAL:
+            self._outcome.units_ended = self.counter.epochs
+            if self.counter.epochs >= max(1, skipped - 1) and not self._outcome.trouble:
+                self._end_trial(self.counter)
+
+    def _end_trial(self, counter: Counter) -> None:
+        self._stop()
+        self._trial_traces = self._traces()
+        self._mode = _Mode.UNITS
+        self._units_ended = counter.epochs
+        counter.count_by("epochs")
+        self._start()
 
     def _is_recording_unit(self) -> bool:
         # The profiler may record a unit of the warm-up to learn its size, and may end early to keep to its budget.
         is_recording = self._profiler is not None and self._profiler.current_action.name.startswith("RECORD")
         return is_recording and self.settings.records(self._units_ended)
 
+    def _stop_and_note_part(self) -> None:
+        profiler, is_part = self._profiler, self._is_recording_unit() and self._mode is _Mode.UNITS
+        self._stop()
+        if is_part and profiler._recording.empty_mark is None:
+            self._outcome.has_recorded_part = True
+
     def _give_way(self, prepare: Callable[[Any], None], profiler: Any) -> None:
         if self._profiler is not None and not self._is_profiler_ours:
-            self._is_whole_script = False
-            self._has_recorded_part = self._is_recording_unit()
-            self._stop()
-            self._trouble = "the script uses torch's profiler itself, and there can be only one at a time"
+            if self._mode is _Mode.SCRIPT:
+                self._mode = _Mode.UNITS
+            self._stop_and_note_part()
+            self._outcome.trouble = "the script uses torch's profiler itself, and there can be only one at a time"
         prepare(profiler)
 
     def _start(self) -> None:
@@ -150,8 +202,8 @@ class Recording:
 
     def _stop(self) -> None:
         if self._profiler is not None:
-            with _quiet():
-                self._attempt(self._profiler.stop)
+            self._thrown_away.append(self._profiler)
+            self._attempt(self._profiler.stop)
             self._profiler = None
 
     def _attempt(self, action: Callable[[], Any]) -> Any:
@@ -160,22 +212,23 @@ class Recording:
         try:
             return action()
         except Exception as error:
-            self._trouble = self._trouble or f"the profiler failed with {type(error).__name__}: {error}"
+            self._outcome.trouble = self._outcome.trouble or f"the profiler failed with {type(error).__name__}: {error}"
             self._profiler = None
             return None
         finally:
             self._is_profiler_ours = False
 
     def _started_profiler(self) -> Any:
-        from stepscope.torch import ProfilerAction, profile, schedule, trace_handler
+        from stepscope.torch import ProfilerAction, profile, schedule
+        from stepscope.torch.handler import TraceWriter
 
-        settings = self.settings
-        is_whole_script = self._is_whole_script
-        save = trace_handler(str(self._folder_from_root), self._worker)
+        settings, mode = self.settings, self._mode
+        if self._writer is None:
+            self._writer = TraceWriter(str(self._folder_from_root), self._worker, is_failure_said=False)
         plan = schedule(wait=settings.wait, warmup=settings.warmup, active=settings.active, repeat=settings.repeat)
         profiler = profile(
-            schedule=(lambda step: ProfilerAction.RECORD_AND_SAVE) if is_whole_script else plan,
-            on_trace_ready=lambda profiler: save(profiler) if is_whole_script == self._is_whole_script else None,
+            schedule=(lambda step: ProfilerAction.RECORD_AND_SAVE) if mode is _Mode.SCRIPT else plan,
+            on_trace_ready=lambda profiler: self._save(profiler, mode),
             record_shapes=settings.record_shapes,
             profile_memory=settings.profile_memory,
             with_stack=settings.with_stack,
@@ -183,8 +236,19 @@ class Recording:
             with_modules=settings.with_modules,
             max_bytes=settings.max_bytes,
         )
+        profiler._embed(first_step=self._units_ended if mode is _Mode.UNITS else 0)
         profiler.start()
         return profiler
+
+    def _save(self, profiler: Any, mode: _Mode) -> None:
+        if mode is not self._mode:
+            return
+        if mode is _Mode.UNITS and self._trial_traces:
+            if not self._outcome.units_recorded:
+                return  # Whole steps say more than a part of an epoch.
+            _remove(self._trial_traces)
+            self._trial_traces, self._outcome.trial_steps = [], 0
+        self._writer(profiler)
 
     def _traces(self) -> list[Path]:
         """What this program has written; the other ranks of a job write to the same folder."""
@@ -192,38 +256,7 @@ class Recording:
         traces = folder.iterdir() if folder.is_dir() else []
         return [trace for trace in traces if trace.name.startswith(f"{self._worker}.")]
 
-    def _remove_traces(self) -> None:
-        for trace in self._traces():
-            trace.unlink()
 
-    def _summary(self, counter: Counter) -> str:
-        if not self._traces():
-            return f"nothing recorded: {self._trouble or self._why_nothing(counter)}"
-        look = f"look at it with: stepscope open {shlex.quote(str(self.folder))}"
-        if not counter.has_units and not self._trouble:
-            cut = self._cut_after_s
-            part = "the whole script" if cut is None else f"the first {cut:.1f} s of the script"
-            why = "its main thread made no optimizer step and read no DataLoader"
-            more = "" if cut is None else "; for more, raise --profiling.max_bytes or call stepscope.step()"
-            return f"recorded {part} as one step, as {why}{more}; {look}"
-        recorded = self._number(self._units_recorded)
-        part = " and a part of one" if self._has_recorded_part else ""
-        problem = self._trouble or ("" if self._units_ended else self._why_nothing(counter))
-        return f"recorded {recorded}{part}{f' ({problem})' if problem else ''}; {look}"
-
-    def _why_nothing(self, counter: Counter) -> str:
-        settings = self.settings
-        skipped = settings.wait + settings.warmup
-        if self._units_ended > skipped:
-            return f"one {settings.unit[:-1]} is larger than --profiling.max_bytes allows"
-        if self._units_ended:
-            ended = f"the script ended after {self._number(self._units_ended)}"
-            return f"{ended}, {skipped:,} are skipped; lower --profiling.wait or --profiling.warmup"
-        if settings.unit == "steps":
-            return "no optimizer stepped; call stepscope.step() at the end of each step, or use --profiling.unit epochs"
-        steps = f"; it made {counter.steps:,} steps" if counter.steps else ""
-        change = "use --profiling.unit steps" + ("" if steps else " and call stepscope.step() at the end of each step")
-        return f"no DataLoader was read to its end, so there was no epoch{steps}: {change}"
-
-    def _number(self, count: int) -> str:
-        return f"{count:,} {self.settings.unit if count != 1 else self.settings.unit[:-1]}"
+def _remove(traces: list[Path]) -> None:
+    for trace in traces:
+        trace.unlink(missing_ok=True)
