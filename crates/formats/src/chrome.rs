@@ -22,18 +22,18 @@ mod word;
 
 use std::io::Read;
 
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 use self::batch::Direct;
 use self::document::Document;
-use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token};
+use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token, token_within};
 use self::scan_ahead::scan_ahead;
 use self::slot::PLACE_BITS;
 pub(crate) use self::slot::ScannedArgs;
 use self::window::{BLOCK_BYTES, Window};
 use crate::error::FormatError;
 use crate::event::TraceSink;
-use crate::registry::{Confidence, Format, Limits};
+use crate::registry::{Confidence, Format, HEAD_BYTES, Limits};
 
 /// No limit on events is above this, so that places fit into slots. Twice as much and a block may be in memory.
 const MAX_EVENT_BYTES: usize = 1 << (PLACE_BITS - 2);
@@ -48,7 +48,12 @@ impl Format for ChromeTrace {
 
     fn sniff(&self, head: &[u8]) -> Confidence {
         let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(head);
-        let Look::Yes((first, at)) = next_token(head, 0) else { return Confidence::No };
+        let (first, at) = match token_within(head, 0, head.len()) {
+            Look::Yes(token) => token,
+            // Nothing but spaces, in as much as there is to see.
+            _ if head.len() >= HEAD_BYTES => return Confidence::Possible,
+            _ => return Confidence::No,
+        };
         match first {
             b'{' if memmem::find(head, EVENTS_KEY).is_some() => Confidence::Certain,
             b'{' => sniff_object(head, at),
@@ -86,7 +91,7 @@ fn read_in_blocks(
 
 /// An object without `traceEvents` in its head may have it further on, behind a long header.
 fn sniff_object(head: &[u8], at: usize) -> Confidence {
-    match next_token(head, at + 1) {
+    match token_within(head, at + 1, head.len()) {
         Look::Yes((b'"' | b'}', _)) | Look::More => Confidence::Possible,
         Look::Yes(_) if begins_event(head, at + 1) => Confidence::Possible,
         Look::Yes(_) | Look::No => Confidence::No,
@@ -95,15 +100,21 @@ fn sniff_object(head: &[u8], at: usize) -> Confidence {
 
 /// A bare list of events may be empty or cut; a list of anything else is none.
 fn sniff_list(head: &[u8], at: usize) -> Confidence {
-    let first = next_token(head, at + 1);
+    let first = token_within(head, at + 1, head.len());
     match first.then(|(_, brace)| event_start(head, brace)) {
         Look::Yes(()) => Confidence::Certain,
         Look::More => Confidence::Possible,
         Look::No if matches!(first, Look::Yes((b']', _))) => Confidence::Possible,
         // The first event may be the broken one.
         Look::No if memmem::find(head, b"\"ph\"").is_some() => Confidence::Possible,
+        // Or it comes later: nothing that is an object ended so far. The reader refuses a list without any.
+        Look::No if is_value(first) && memchr(b'}', head).is_none() => Confidence::Possible,
         Look::No => Confidence::No,
     }
+}
+
+fn is_value(token: Look<(u8, usize)>) -> bool {
+    matches!(token, Look::Yes((b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n', _)))
 }
 
 fn begins_event(head: &[u8], at: usize) -> bool {

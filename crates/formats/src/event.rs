@@ -181,6 +181,15 @@ impl Value<'_> {
         }
     }
 
+    /// The integer, if it is one without a sign that fits.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// The number, if it is one.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {

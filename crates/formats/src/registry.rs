@@ -82,7 +82,7 @@ pub struct ReadSummary {
 pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Recording, &CProfile];
 
 /// Plain bytes that formats get to recognise a trace.
-const HEAD_BYTES: u64 = 64 << 10;
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 /// Inflates `input` if it is compressed, finds its format by content and reads it.
 pub fn read_trace(
@@ -92,10 +92,10 @@ pub fn read_trace(
 ) -> Result<ReadSummary, FormatError> {
     let mut inflate = Inflate::new(input, limits);
     let mut head = Vec::new();
-    inflate.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    inflate.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     let format = recognise(&head)?;
     let mut read = |rest: &mut (dyn Read + Send)| format.read(&mut head.as_slice().chain(rest), limits, sink);
-    let is_whole = (head.len() as u64) < HEAD_BYTES;
+    let is_whole = head.len() < HEAD_BYTES;
     let outcome = if is_whole { read(&mut io::empty()) } else { read_ahead(&mut inflate, read) };
     let format_notes = outcome.map_err(|error| match error {
         FormatError::NoEvents { looks_like: None } => FormatError::NoEvents { looks_like: known_kind(&head) },

@@ -6,13 +6,16 @@ use stepscope_model::warning::{BAD_VALUE, GARBAGE, HEADER_BROKEN, WarningCode};
 
 use super::batch::{Batch, Outlet};
 use super::record::Record;
-use super::resync::{Look, Search, event_start, find_in_root, holds_list, is_space, list_start, next_token};
+use super::resync::{
+    Look, Search, event_start, find_in_root, holds_list, is_space, list_start, next_token, token_within,
+};
 use super::scan::{Scan, ScanLimits, Scanner, Stop};
 use super::shapes::Shapes;
 use super::skip::Skipper;
 use super::slot::Slot;
 use super::window::Window;
 use crate::error::FormatError;
+use crate::looks_like::LooksLike;
 use crate::registry::Limits;
 
 /// A header value that is longer is passed over.
@@ -39,7 +42,8 @@ pub(super) struct Document<'r, 'o> {
     pub(super) wasted_bytes: u64,
     pub(super) is_truncated: bool,
     is_bare_array: bool,
-    has_events: bool,
+    /// There is a list of events: `traceEvents`, or a bare list of nothing else.
+    pub(super) has_events: bool,
     progress_bytes: u64,
 }
 
@@ -206,13 +210,13 @@ impl<'r, 'o> Document<'r, 'o> {
 
     fn read_bare_array(&mut self) -> Result<(), FormatError> {
         self.is_bare_array = true;
-        self.has_events = true;
+        self.has_events = matches!(self.skip_space()?, None | Some(b']'));
         if self.read_list()? == ListEnd::Cut {
             self.is_truncated = true;
         } else if self.skip_space()?.is_some() {
             self.warn(GARBAGE, 0);
         }
-        Ok(())
+        if self.has_events { Ok(()) } else { Err(FormatError::Unrecognised(LooksLike::JsonList)) }
     }
 
     /// Reads the members of the root, of which the `{` is passed.
@@ -255,7 +259,7 @@ impl<'r, 'o> Document<'r, 'o> {
             Err(stop) => return self.lose_member(stop),
         };
         let is_events = key.text(self.window.rest()) == "traceEvents";
-        if is_events && let Some((start, is_well)) = self.look(|bytes| list_start(bytes, key.end() + 1))? {
+        if is_events && let Some((start, is_well)) = self.find_list(key.end() + 1)? {
             if !is_well {
                 self.warn(HEADER_BROKEN, 0);
             }
@@ -267,19 +271,21 @@ impl<'r, 'o> Document<'r, 'o> {
         let value = self.scan(|text| {
             let mut scanner = Scanner::new(text, limits, false);
             scanner.pos = key.end() + 1;
-            let value = scanner.colon().and_then(|()| scanner.peek_token()).and_then(|_| scanner.value(0));
-            // A value whose end was lost goes on into the events.
-            let held = match value {
-                Ok(_) => &text.as_bytes()[key.end() + 1..scanner.pos],
-                Err(_) => &text.as_bytes()[key.end() + 1..],
-            };
-            if holds_list(held) {
-                Err(Stop::Broken(scanner.pos))
-            } else {
-                Ok(((value?, scanner.saw_bad_value), scanner.pos))
+            scanner.colon()?;
+            scanner.peek_token()?;
+            let value = scanner.value(0)?;
+            let end = scanner.pos;
+            // A value whose end was lost goes on into the events and takes the end of the root for its own: the
+            // input ends with it. Whatever follows it, a list inside it is part of it.
+            if holds_list(&text.as_bytes()[key.end() + 1..end]) {
+                scanner.peek_token()?;
             }
+            Ok(((value, scanner.saw_bad_value), end))
         })?;
+        let goes_on_into_events = matches!(value, Err(Stop::More | Stop::Long(_)))
+            && holds_list(&self.window.rest().as_bytes()[key.end() + 1..]);
         match value {
+            Err(_) if goes_on_into_events => self.lose_member(Stop::Broken(0)),
             Ok((_, end)) if is_events => {
                 self.window.consume(end);
                 Ok(())
@@ -292,6 +298,21 @@ impl<'r, 'o> Document<'r, 'o> {
             Err(Stop::Long(_)) => self.skip_value(key.end() + 1),
             Err(stop) => self.lose_member(stop),
         }
+    }
+
+    /// Where the elements begin when `ahead` is the end of the key `traceEvents`, and whether all is well before them.
+    fn find_list(&mut self, ahead: usize) -> Result<Option<(usize, bool)>, FormatError> {
+        let near = self.look(|bytes| list_start(bytes, ahead))?;
+        if near.is_some() {
+            return Ok(near);
+        }
+        self.look(|bytes| match token_within(bytes, ahead, MAX_HEADER_BYTES) {
+            Look::Yes((b':', colon)) => match token_within(bytes, colon + 1, MAX_HEADER_BYTES) {
+                Look::Yes((b'[', bracket)) => Look::Yes((bracket + 1, true)),
+                look => look.then(|_| Look::No),
+            },
+            look => look.then(|_| Look::No),
+        })
     }
 
     fn give_header(&mut self, key: Slot, value: Slot, saw_bad_value: bool) {

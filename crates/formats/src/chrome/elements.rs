@@ -66,6 +66,7 @@ impl Document<'_, '_> {
                         return Ok(ListEnd::Closed);
                     }
                     Some(Stray::Event) => {
+                        self.has_events = true;
                         self.lose(BROKEN_EVENT, 0);
                         self.go_on_from(1)?;
                         is_comma_due = false;
@@ -73,6 +74,8 @@ impl Document<'_, '_> {
                     Some(Stray::Other) => is_comma_due = self.skip_garbage()?,
                     None => is_comma_due = self.read_other_element()?,
                 },
+                // A bracket before an event is what became of the comma between two, or it begins an element.
+                b'[' if self.hides_event(is_comma_due)? => is_comma_due = self.skip_garbage()?,
                 _ => is_comma_due = self.read_other_element()?,
             }
         }
@@ -106,6 +109,7 @@ impl Document<'_, '_> {
     fn give_event(&mut self, length: usize) {
         let offset_bytes = self.window.offset_bytes(0);
         self.batch.event(self.window.place(), self.position, offset_bytes, &self.record);
+        self.has_events = self.has_events || self.record.is_like_event();
         if self.record.saw_bad_value {
             self.warn_event(BAD_VALUE, 0);
         }
@@ -180,14 +184,6 @@ impl Document<'_, '_> {
     /// Reads an element that is not an object, or passes what is no element at all.
     fn read_other_element(&mut self) -> Result<bool, FormatError> {
         let limits = self.scan_limits();
-        // A bracket before an event is what became of the comma between two.
-        let hides_event = self.look(|bytes| match (bytes.first(), next_token(bytes, 1)) {
-            (Some(b'['), look) => look.then(|(_, next)| event_start(bytes, next)),
-            _ => Look::No,
-        })?;
-        if hides_event.is_some() {
-            return self.skip_garbage();
-        }
         loop {
             let text = element_text(&self.window, self.limits);
             let mut scanner = Scanner::new(text, limits, false);
@@ -224,6 +220,37 @@ impl Document<'_, '_> {
         }
     }
 
+    /// Whether the `[` at the current place is garbage before an event. It is none if it begins a whole list that other
+    /// elements or the end of this list follow.
+    fn hides_event(&mut self, is_comma_due: bool) -> Result<bool, FormatError> {
+        if self.look(|bytes| next_token(bytes, 1).then(|(_, next)| event_start(bytes, next)))?.is_none() {
+            return Ok(false);
+        }
+        if is_comma_due || self.is_too_much_wasted() {
+            return Ok(true);
+        }
+        let limits = self.scan_limits();
+        loop {
+            let text = element_text(&self.window, self.limits);
+            let mut scanner = Scanner::new(text, limits, false);
+            match scanner.value(0).and_then(|_| element_follows(text, &mut scanner)) {
+                Err(Stop::More) if self.may_grow() => {
+                    // Twice as much each time, as the scan begins from the start.
+                    let wanted = text.len() * 2;
+                    while self.window.rest().len() < wanted && !self.window.at_end() {
+                        self.more()?;
+                    }
+                }
+                outcome => {
+                    let is_garbage = outcome != Ok(true);
+                    let length = scanner.pos as u64;
+                    self.wasted_bytes += if is_garbage { length } else { 0 };
+                    return Ok(is_garbage);
+                }
+            }
+        }
+    }
+
     /// Passes bytes that belong to no element. Gives whether a comma is due: never, as it may be what is broken.
     fn skip_garbage(&mut self) -> Result<bool, FormatError> {
         self.warn(GARBAGE, 0);
@@ -248,6 +275,8 @@ impl Document<'_, '_> {
     fn lose(&mut self, code: WarningCode, ahead: usize) {
         self.warn_event(code, ahead);
         self.is_truncated |= code == CUT_EVENT;
+        // A bare list of other things is no trace, but one whose only event is broken is.
+        self.has_events = self.has_events || event_start(self.window.rest().as_bytes(), 0) != Look::No;
         self.position += 1;
     }
 
@@ -260,8 +289,12 @@ impl Document<'_, '_> {
     /// the same bytes would take quadratic time; past a share of the input, what was scanned is skipped.
     fn go_on_after(&mut self, scanned: usize) -> Result<(), FormatError> {
         self.wasted_bytes += scanned as u64;
-        let is_too_much = self.wasted_bytes > WASTE_BYTES + 2 * self.window.offset_bytes(0);
+        let is_too_much = self.is_too_much_wasted();
         self.go_on_from(if is_too_much { scanned.max(1) } else { 1 })
+    }
+
+    fn is_too_much_wasted(&self) -> bool {
+        self.wasted_bytes > WASTE_BYTES + 2 * self.window.offset_bytes(0)
     }
 
     /// Moves on to the next event, or the end of the list, at or after what is `ahead`.
@@ -276,6 +309,25 @@ impl Document<'_, '_> {
 fn element_text<'w>(window: &'w Window<'_>, limits: &Limits) -> &'w str {
     let rest = window.rest();
     &rest[..rest.floor_char_boundary(limits.max_event_bytes)]
+}
+
+/// Whether the list of events goes on or ends behind the element that was scanned: not if a key of the root follows.
+fn element_follows(text: &str, scanner: &mut Scanner<'_>) -> Result<bool, Stop> {
+    match scanner.peek_token()? {
+        b']' => Ok(true),
+        b',' => {
+            scanner.pos += 1;
+            if scanner.peek_token()? != b'"' {
+                return Ok(true);
+            }
+            match stray_key(text.as_bytes(), scanner.pos) {
+                Look::Yes(_) => Ok(false),
+                Look::No => Ok(true),
+                Look::More => Err(Stop::More),
+            }
+        }
+        _ => Ok(false),
+    }
 }
 
 /// What the string at `at` is, if it is a key.

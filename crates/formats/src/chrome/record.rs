@@ -74,6 +74,11 @@ impl Record {
         self.saw_bad_value = false;
     }
 
+    /// Whether anything in it is what events have.
+    pub(super) fn is_like_event(&self) -> bool {
+        !self.args.is_empty() || self.fields.iter().any(|field| field.kind() != SlotKind::Missing)
+    }
+
     /// Scans the event that `text` begins with and gives its length.
     pub(super) fn scan(&mut self, text: &str, limits: ScanLimits, lenient: bool) -> Scan<usize> {
         self.clear();

@@ -63,8 +63,13 @@ pub(super) fn is_space(byte: u8) -> bool {
 
 /// The next byte from `at` that is not a space, and its place.
 pub(super) fn next_token(bytes: &[u8], at: usize) -> Look<(u8, usize)> {
+    token_within(bytes, at, MAX_SPACE_BYTES)
+}
+
+/// The same behind as many spaces as `most`.
+pub(super) fn token_within(bytes: &[u8], at: usize, most: usize) -> Look<(u8, usize)> {
     let rest = bytes.get(at..).unwrap_or_default();
-    let spaces = rest.iter().take(MAX_SPACE_BYTES).take_while(|&&byte| is_space(byte)).count();
+    let spaces = rest.iter().take(most).take_while(|&&byte| is_space(byte)).count();
     match rest.get(spaces) {
         Some(&byte) if !is_space(byte) => Look::Yes((byte, at + spaces)),
         Some(_) => Look::No,

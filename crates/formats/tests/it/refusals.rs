@@ -34,6 +34,16 @@ fn messages() {
         br#"[{"file": "a"}]"#,
         "not a trace that Stepscope reads: it looks like a JSON list of something else than events",
     );
+    let other = "not a trace that Stepscope reads: it looks like a JSON list of something else than events";
+    // However long they are, and wherever they are cut.
+    check(format!("[{}]", vec!["1"; 70_000].join(",")).as_bytes(), other);
+    check(format!("[{}", vec!["[1, 2"; 70_000].join(",")).as_bytes(), other);
+    check(format!(r#"[{}{{"file": "a"}}]"#, " ".repeat(70_000)).as_bytes(), other);
+    check(format!(r#"[{{"file": "{}"}}, {{"file": "b"}}]"#, "a".repeat(70_000)).as_bytes(), other);
+    check(br#"[{"file": "a"#, other);
+    check(b"[2026-11-16 08:00:00] INFO started", other);
+    check(b"[INFO] started", other);
+    check(br#"["a", "b"#, other);
     check(br#"{"a": 1}"#, "not a trace: it is JSON without a list `traceEvents`");
     check(b"{}", "not a trace: it is JSON without a list `traceEvents`");
     check(br#"{"traceEvents": null}"#, "not a trace: it is JSON without a list `traceEvents`");

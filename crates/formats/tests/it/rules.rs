@@ -17,6 +17,88 @@ fn roots() {
 }
 
 #[test]
+fn only_lists_of_the_root_are_events() {
+    // Valid JSON whose header holds the word, before and behind the events, and in a text.
+    check(
+        r#"{"a": {"traceEvents": [{"ts": 9}]}, "traceEvents": [{"ts": 1}], "b": [{"traceEvents": [{"ts": 8}]}]}"#,
+        r#"a: json {"traceEvents": [{"ts": 9}]}
+        #0 ts=1
+        b: json [{"traceEvents": [{"ts": 8}]}]
+        notes:"#,
+    );
+    check(
+        r#"{"a": {"traceEvents": [{"ts": 9}]}}"#,
+        r#"a: json {"traceEvents": [{"ts": 9}]}
+        error: not a trace: it is JSON without a list `traceEvents`"#,
+    );
+    // The same over several blocks of the reader.
+    let long = "x".repeat(700_000);
+    let text = format!(r#"{{"a": {{"traceEvents": [{{"name": "{long}"}}]}}, "traceEvents": [{{"ts": 1}}]}}"#);
+    let (dump, summary) = crate::dump::read(text.as_bytes());
+    assert_eq!((dump.events, dump.warnings.len()), (vec![" ts=1".to_owned()], 0));
+    assert!(summary.unwrap().notes.is_empty());
+}
+
+#[test]
+fn elements_that_are_no_objects_are_passed_over() {
+    check(
+        r#"{"traceEvents": [{"ts": 1}, [{"ph": "X", "ts": 9}], {"ts": 2}, [{"ts": 8}]]}"#,
+        "#0 ts=1\n! not_an_object #1 @28\n#2 ts=2\n! not_an_object #3 @63\nnotes:",
+    );
+    check(r#"[[{"ph": "X"}], {"ts": 2}]"#, "! not_an_object #0 @1\n#1 ts=2\nnotes: bare_array");
+    // Over several blocks of the reader, and what is no list but a bracket too many.
+    let long = "x".repeat(900_000);
+    let (dump, summary) =
+        crate::dump::read(format!(r#"[{{"ts": 1}}, [{{"name": "{long}"}}], {{"ts": 2}}]"#).as_bytes());
+    assert_eq!(
+        (dump.events.join(""), dump.warnings.join(" ")),
+        (" ts=1 ts=2".to_owned(), "not_an_object #1".to_owned())
+    );
+    assert_eq!(summary.unwrap().notes, ["bare_array"]);
+    check(
+        r#"{"traceEvents": [{"ts": 1},[{"ts": 2}, {"ts": 3}], "b": 1}"#,
+        "#0 ts=1\n! garbage @27\n#1 ts=2\n#2 ts=3\nb: 1\nnotes:",
+    );
+    check(r#"{"traceEvents": [{"ts": 1},[{"ts": 2}, {"ts": 3}]}"#, "#0 ts=1\n! garbage @27\n#1 ts=2\n#2 ts=3\nnotes:");
+}
+
+#[test]
+fn white_space_is_of_any_length() {
+    for length in [10, 5_000, 70_000, 600_000] {
+        let space = " \n\t\r".repeat(length / 4);
+        for text in [
+            format!(r#"{space}{{"traceEvents": [{{"ph": "X"}}]}}"#),
+            format!(r#"{{{space}"traceEvents": [{{"ph": "X"}}]}}"#),
+            format!(r#"{{"traceEvents"{space}: [{{"ph": "X"}}]}}"#),
+            format!(r#"{{"traceEvents":{space}[{{"ph": "X"}}]}}"#),
+            format!(r#"{{"traceEvents": [{space}{{"ph": "X"}}{space}]}}"#),
+            format!(r#"{{"traceEvents": [{{{space}"ph": "X"}}]{space}}}"#),
+            format!(r#"{space}[{{"ph": "X"}}]"#),
+            format!(r#"[{space}{{"ph": "X"}}]"#),
+            format!(r#"[{{{space}"ph": "X"}}]"#),
+        ] {
+            let (dump, summary) = crate::dump::read(text.as_bytes());
+            let notes = summary.unwrap_or_else(|error| panic!("{length}: {}: {error}", text.trim())).notes;
+            assert_eq!(dump.events, [" ph=\"X\""], "{length}: {}", text.trim());
+            assert!(dump.warnings.is_empty() && notes.iter().all(|note| *note == "bare_array"), "{:?}", dump.lines);
+        }
+    }
+}
+
+#[test]
+fn the_first_event_of_a_bare_list_may_come_late() {
+    let late = |before: &str| format!(r#"[{before}, {{"ph": "X"}}]"#);
+    let numbers = vec!["1"; 40_000].join(",");
+    let texts = vec![r#""text""#; 12_000].join(",");
+    let event = format!(r#"{{"unknown": "{}", "ph": "X"}}"#, "x".repeat(80_000));
+    for text in [late(&numbers), late(&texts), format!("[{event}]")] {
+        let (dump, summary) = crate::dump::read(text.as_bytes());
+        assert_eq!(summary.unwrap().notes, ["bare_array"]);
+        assert_eq!(dump.events, [" ph=\"X\""]);
+    }
+}
+
+#[test]
 fn headers() {
     check(
         r#"{"a": 1.50, "b": "x\n", "c": true, "d": null, "e": [1, {}], "traceEvents": [], "f": {"g": -0}, "f": 2}"#,
