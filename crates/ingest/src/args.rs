@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use stepscope_formats::{Args, Value};
 use stepscope_model::args::{ArgForm, SPAN_ARGS, SpanArg, SpanArgColumn};
 
-use crate::record::{Cell, CellValue};
+use crate::record::{Cell, CellValue, IdOrder};
 use crate::strings::{Strings, Text};
 
 /// Splits arguments.
@@ -22,7 +22,20 @@ pub(crate) struct ArgSplitter {
     /// Arguments of the current event without a column, and their values.
     rest: Vec<usize>,
     raw_rest: Vec<u8>,
+    /// Linking ids of the current event that fit no column.
+    wide: Vec<WideId>,
+    /// Where its External id stands among others.
+    id_order: IdOrder,
     wide_ids: HashMap<String, i64>,
+}
+
+/// An id beyond 64 signed bits, and the rank of the name that gave it.
+#[derive(Clone, Copy, Debug)]
+struct WideId {
+    column: SpanArgColumn,
+    rank: usize,
+    stand_in: i64,
+    order: IdOrder,
 }
 
 /// Where the arguments of an event go, one by one.
@@ -66,6 +79,8 @@ impl ArgSplitter {
             ranks: Vec::new(),
             rest: Vec::new(),
             raw_rest: Vec::new(),
+            wide: Vec::new(),
+            id_order: IdOrder::NONE,
             wide_ids: HashMap::new(),
         }
     }
@@ -82,6 +97,8 @@ impl ArgSplitter {
         self.ranks.clear();
         self.rest.clear();
         self.raw_rest.clear();
+        self.wide.clear();
+        self.id_order = IdOrder::NONE;
         let mut split = SplitArgs::default();
         if args.is_empty() {
             return split;
@@ -95,7 +112,7 @@ impl ArgSplitter {
                     self.put(Cell { column: arg.column, value }, rank, shape.is_simple);
                 }
                 _ if shape.is_simple || !(index + 1..args.len()).any(|later| args.key(later) == args.key(index)) => {
-                    self.put_rest(index, &value, target, &mut split);
+                    self.put_rest(index, &value, target);
                 }
                 // The last entry of a key wins.
                 _ => {}
@@ -108,12 +125,21 @@ impl ArgSplitter {
                 }
                 (SpanArgColumn::external_id, CellValue::Int(id)) => {
                     split.external_id = Some(linking_id(id, &mut self.wide_ids));
+                    self.id_order = IdOrder::of(id.into());
                 }
                 (SpanArgColumn::python_module_id, _) => split.is_module = true,
                 (SpanArgColumn::collective_name, CellValue::Text(name)) => {
                     split.names_collective = !strings.resolve(name, behind).is_empty();
                 }
                 _ => {}
+            }
+        }
+        for wide in &self.wide {
+            if wide.column == SpanArgColumn::correlation {
+                split.correlation = Some(wide.stand_in);
+            } else {
+                split.external_id = Some(wide.stand_in);
+                self.id_order = wide.order;
             }
         }
         split.rest = self.rest_of(args, &mut shape, strings, behind);
@@ -149,6 +175,11 @@ impl ArgSplitter {
     /// The typed arguments of the last event.
     pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// Where the External id of the last event stands among others.
+    pub(crate) fn id_order(&self) -> IdOrder {
+        self.id_order
     }
 
     /// Adds what is known from elsewhere, unless the event says it itself.
@@ -194,6 +225,9 @@ impl ArgSplitter {
     #[inline]
     fn put(&mut self, cell: Cell, rank: usize, is_simple: bool) {
         let known = if is_simple { None } else { self.cells.iter().position(|known| known.column == cell.column) };
+        if !is_simple && !self.outranks_wide(cell.column, rank) {
+            return;
+        }
         match known {
             Some(index) if self.ranks[index] < rank => {}
             Some(index) => {
@@ -208,30 +242,37 @@ impl ArgSplitter {
     }
 
     /// An argument without a column, or one that does not fit it.
-    fn put_rest(&mut self, index: usize, value: &Value<'_>, target: Option<Target>, split: &mut SplitArgs) {
+    fn put_rest(&mut self, index: usize, value: &Value<'_>, target: Option<Target>) {
         if let Some(Target { arg, rank }) = target {
-            if let Some(known) = self.cells.iter().position(|cell| cell.column == arg.column)
-                && self.ranks[known] == rank
+            let column = arg.column;
+            let links = matches!(column, SpanArgColumn::correlation | SpanArgColumn::external_id);
+            let digits = match value {
+                Value::Number(digits) if links && value.is_integer() => Some(*digits),
+                _ => None,
+            };
+            if let Some(known) = self.cells.iter().position(|cell| cell.column == column)
+                && (self.ranks[known] == rank || (digits.is_some() && self.ranks[known] > rank))
             {
                 self.cells.remove(known);
                 self.ranks.remove(known);
             }
-            match arg.column {
-                SpanArgColumn::correlation => split.correlation = self.wide_id(value),
-                SpanArgColumn::external_id => split.external_id = self.wide_id(value),
-                _ => {}
+            // An id beyond 64 signed bits counts like any other; its digits stay in the JSON rest.
+            if let Some(digits) = digits
+                && !self.cells.iter().any(|cell| cell.column == column)
+                && self.outranks_wide(column, rank)
+            {
+                let stand_in = stand_in(digits, &mut self.wide_ids);
+                self.wide.push(WideId { column, rank, stand_in, order: IdOrder::of_digits(digits) });
             }
         }
         self.rest.push(index);
         append_raw(&mut self.raw_rest, index, value);
     }
 
-    /// An id beyond 64 signed bits; its digits stay in the JSON rest.
-    fn wide_id(&mut self, value: &Value<'_>) -> Option<i64> {
-        match value {
-            Value::Number(digits) if value.is_integer() => Some(stand_in(digits, &mut self.wide_ids)),
-            _ => None,
-        }
+    /// Whether no wide id of the column has a newer name; one with an older name gives way.
+    fn outranks_wide(&mut self, column: SpanArgColumn, rank: usize) -> bool {
+        self.wide.retain(|wide| wide.column != column || wide.rank < rank);
+        !self.wide.iter().any(|wide| wide.column == column)
     }
 }
 

@@ -158,11 +158,11 @@ impl<'a> Collector<'a> {
         } else if matches!(head.kind, Kind::Op | Kind::Runtime | Kind::Python) {
             self.records.tracks.list[track as usize].host_spans += 1;
         }
-        self.push(track, start, end, event.position, head)
+        self.push(track, (start, end), event.position, head)
     }
 
-    fn push(&mut self, track: TrackId, start: i64, end: i64, position: u64, head: SpanHead) -> Result<(), IngestError> {
-        let key = SpanKey::new(track, start, end, position, &head);
+    fn push(&mut self, track: TrackId, times: (i64, i64), position: u64, head: SpanHead) -> Result<(), IngestError> {
+        let key = SpanKey::new(track, times, position, &head, self.splitter.id_order());
         let (cells, behind) = (self.splitter.cells(), &self.behind);
         let put = |out: &mut Vec<u8>| SpanRecord::write(head, cells, behind, out);
         self.records.push_span(key, put, head.phase == Phase::Complete)
@@ -217,7 +217,12 @@ impl<'a> Collector<'a> {
             return Ok(());
         };
         self.records.see(ts);
-        let integer = |key: &str| event.args.last(key).and_then(|value| value.as_i64());
+        let integer = |key: &str| {
+            let value = event.args.last(key)?;
+            // Addresses are unsigned: the upper half of them has the same bits as a negative number.
+            let is_address = key == "Addr";
+            value.as_i64().or_else(|| value.as_u64().filter(|_| is_address).map(u64::cast_signed))
+        };
         // An integer that does not fit its column stays readable in the JSON rest.
         let known: Vec<&str> = MEMORY_COLUMNS.into_iter().filter(|key| integer(key).is_some()).collect();
         self.behind.clear();
@@ -288,10 +293,11 @@ impl<'a> Collector<'a> {
     fn mark(&mut self, event: &Event<'_>, phase: Phase, track: TrackId, ts: i64) -> Result<(), IngestError> {
         let (head, _) = self.head(event, phase);
         if matches!(phase, Phase::Instant | Phase::AsyncInstant) {
-            return self.push(track, ts, ts, event.position, head);
+            return self.push(track, (ts, ts), event.position, head);
         }
         self.records.tracks.list[track as usize].reaches(ts);
-        let mark = Mark { offset_bytes: event.offset_bytes, is_end: matches!(phase, Phase::End | Phase::AsyncEnd) };
+        let is_end = matches!(phase, Phase::End | Phase::AsyncEnd);
+        let mark = Mark { offset_bytes: event.offset_bytes, is_end, order: self.splitter.id_order() };
         let (cells, behind) = (self.splitter.cells(), &self.behind);
         self.marks.push_with(MomentKey { track, ts, position: event.position }, |out| {
             mark.put(out);

@@ -6,19 +6,20 @@ use crate::args::join_json;
 use crate::collect::Records;
 use crate::counts::Place;
 use crate::error::IngestError;
-use crate::record::{Cell, CellValue, Flag, MomentKey, SpanHead, SpanKey, SpanRecord};
+use crate::record::{Cell, CellValue, Flag, IdOrder, MomentKey, SpanHead, SpanKey, SpanRecord};
 use crate::row::{Field, row};
 use crate::sorter::Sorted;
 use crate::strings::Text;
 
 row! {
     /// What stands before the record of a beginning or an end.
-    Mark { offset_bytes: u64, is_end: bool, }
+    Mark { offset_bytes: u64, is_end: bool, order: IdOrder, }
 }
 
 /// A beginning that waits for its end.
 struct Begin {
     key: MomentKey,
+    order: IdOrder,
     record: Vec<u8>,
 }
 
@@ -35,7 +36,7 @@ pub(crate) fn pair(records: &mut Records, marks: &Sorted<MomentKey>) -> Result<(
         if mark.is_end {
             close(open.pop(), key, mark, bytes, records)?;
         } else {
-            open.push(Begin { key, record: bytes.to_vec() });
+            open.push(Begin { key, order: mark.order, record: bytes.to_vec() });
         }
     }
     close_open(&mut open, records)
@@ -57,10 +58,10 @@ fn close(
     let (first, second) = (SpanRecord::read(&begin.record), SpanRecord::read(end));
     if second.head.cells == 0 && second.head.rest.is_none() {
         let record = &begin.record;
-        return push(records, &begin.key, end_key.ts, &first.head, |out| out.extend_from_slice(record));
+        return push(records, &begin, end_key.ts, &first.head, |out| out.extend_from_slice(record));
     }
     let (head, cells, texts) = join(&first, &second, records);
-    push(records, &begin.key, end_key.ts, &head, |out| SpanRecord::write(head, &cells, &texts, out))
+    push(records, &begin, end_key.ts, &head, |out| SpanRecord::write(head, &cells, &texts, out))
 }
 
 fn close_open(open: &mut Vec<Begin>, records: &mut Records) -> Result<(), IngestError> {
@@ -73,19 +74,20 @@ fn close_open(open: &mut Vec<Begin>, records: &mut Records) -> Result<(), Ingest
         let head = SpanHead { flag: Some(Flag::OpenEnd), ..record.head };
         let cells: Vec<Cell> = record.cells().collect();
         let put = |out: &mut Vec<u8>| SpanRecord::write(head, &cells, record.texts, out);
-        push(records, &begin.key, last.max(begin.key.ts), &head, put)?;
+        push(records, &begin, last.max(begin.key.ts), &head, put)?;
     }
     Ok(())
 }
 
 fn push(
     records: &mut Records,
-    begin: &MomentKey,
+    begin: &Begin,
     end: i64,
     head: &SpanHead,
     put: impl FnOnce(&mut Vec<u8>),
 ) -> Result<(), IngestError> {
-    records.push_span(SpanKey::new(begin.track, begin.ts, end, begin.position, head), put, false)
+    let MomentKey { track, ts, position } = begin.key;
+    records.push_span(SpanKey::new(track, (ts, end), position, head, begin.order), put, false)
 }
 
 /// Both events of a pair may carry arguments; where both have one, the beginning's counts.

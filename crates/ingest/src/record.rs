@@ -75,20 +75,73 @@ row! {
         /// A runtime call comes after the operator that issues it, a Python frame before the operator that it calls.
         rank: u8,
         /// Nested operators of equal extent were numbered from the outside in; those without a number come last.
-        external_id: i64,
+        id_range: u8,
+        id_within: i64,
         position: u64,
     }
 }
 
+/// Where an External id stands among others, whatever its size; none comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct IdOrder {
+    /// Of the ranges that 64 bits can tell the numbers of: below them, signed, unsigned, beyond.
+    range: u8,
+    within: i64,
+}
+
+impl IdOrder {
+    pub(crate) const NONE: Self = Self { range: u8::MAX, within: 0 };
+
+    /// Numbers more than half of 64 bits beyond what 64 bits hold are all alike.
+    pub(crate) fn of(id: i128) -> Self {
+        const SIGNED_END: i128 = i64::MAX as i128 + 1;
+        let (range, from) = match id {
+            _ if id < i128::from(i64::MIN) => (0, i128::from(i64::MIN)),
+            _ if id < SIGNED_END => (1, 0),
+            _ if id <= i128::from(u64::MAX) => (2, SIGNED_END),
+            _ => (3, i128::from(u64::MAX)),
+        };
+        let within = id.saturating_sub(from).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        Self { range, within: within as i64 }
+    }
+
+    /// The same of digits of any number.
+    pub(crate) fn of_digits(digits: &str) -> Self {
+        let beyond = if digits.starts_with('-') { i128::MIN } else { i128::MAX };
+        Self::of(digits.parse().unwrap_or(beyond))
+    }
+}
+
+impl Field for IdOrder {
+    const BYTES: usize = u8::BYTES + i64::BYTES;
+
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        self.range.put(out);
+        self.within.put(out);
+    }
+
+    #[inline]
+    fn take(bytes: &mut &[u8]) -> Self {
+        Self { range: u8::take(bytes), within: i64::take(bytes) }
+    }
+}
+
 impl SpanKey {
-    pub(crate) fn new(track: TrackId, start: i64, end: i64, position: u64, head: &SpanHead) -> Self {
+    pub(crate) fn new(
+        track: TrackId,
+        (start, end): (i64, i64),
+        position: u64,
+        head: &SpanHead,
+        order: IdOrder,
+    ) -> Self {
         let rank = match head.kind {
             Kind::Python => 0,
             Kind::Runtime => 2,
             _ => 1,
         };
-        let external_id = head.external_id.filter(|_| head.kind != Kind::Runtime).unwrap_or(i64::MAX);
-        Self { track, start, not_end: !end, rank, external_id, position }
+        let order = if head.kind == Kind::Runtime { IdOrder::NONE } else { order };
+        Self { track, start, not_end: !end, rank, id_range: order.range, id_within: order.within, position }
     }
 
     pub(crate) fn end(&self) -> i64 {
@@ -295,6 +348,32 @@ byte_fields! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_of_any_size_keep_their_order() {
+        let ids = [
+            "-36893488147419103232",
+            "-9223372036854775809",
+            "-9223372036854775808",
+            "-1",
+            "0",
+            "3",
+            "9223372036854775807",
+            "9223372036854775808",
+            "9223372036854775809",
+            "18446744073709551615",
+            "18446744073709551616",
+            "18446744073709551617",
+            "999999999999999999999999999999999999999999999999",
+        ];
+        let orders: Vec<IdOrder> = ids.into_iter().map(IdOrder::of_digits).chain([IdOrder::NONE]).collect();
+        assert!(orders.windows(2).all(|pair| pair[0] < pair[1]), "{orders:?}");
+        for order in orders {
+            let mut bytes = Vec::new();
+            order.put(&mut bytes);
+            assert_eq!((IdOrder::take(&mut &bytes[..]), bytes.len()), (order, IdOrder::BYTES));
+        }
+    }
 
     #[test]
     fn bytes_stand_for_what_they_stood_for() {

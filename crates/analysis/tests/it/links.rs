@@ -139,3 +139,30 @@ fn ids_beyond_64_bits_still_link() {
         r#"10000 - {"correlation":18446744073709551617}"#,
     );
 }
+
+#[test]
+fn the_newer_spelling_of_an_id_wins_whatever_its_size() {
+    const WIDE: &str = "18446744073709551617";
+    // Arguments of the launch call, and the operator that it then names.
+    let cases: [(&[(&str, &str)], &str); 9] = [
+        (&[("external id", "4"), ("External id", WIDE)], "wide"),
+        (&[("External id", WIDE), ("external id", "4")], "wide"),
+        (&[("External id", "4"), ("external id", WIDE)], "small"),
+        (&[("external id", WIDE), ("External id", "4")], "small"),
+        (&[("External id", WIDE), ("external id", "\"text\"")], "wide"),
+        // What is no integer does not count.
+        (&[("External id", "\"4\""), ("external id", WIDE)], "wide"),
+        (&[("external id", WIDE), ("External id", "7.0")], "wide"),
+        (&[("External id", "null"), ("external id", "4")], "small"),
+        // Of one key the last entry counts.
+        (&[("External id", WIDE), ("external id", "9"), ("External id", "4")], "small"),
+    ];
+    for (args, owner) in cases {
+        let trace = op(TraceBuilder::new(), "wide", "1", "5").arg("External id", WIDE);
+        let trace = op(trace, "small", "10", "5").arg("External id", "4");
+        let trace = call(trace, "cudaLaunchKernel", "20", "9");
+        let trace = args.iter().fold(trace, |trace, (key, value)| trace.arg(key, value));
+        let trace = kernel(trace, "k", "25", "9");
+        check(&trace.finish(), LINKS, &format!("k cudaLaunchKernel {owner} {owner} external_id"));
+    }
+}

@@ -46,6 +46,16 @@ fn blocks_are_followed_by_their_address() {
 }
 
 #[test]
+fn addresses_have_64_bits_without_a_sign() {
+    let wide = |trace: TraceBuilder, ts: &str, bytes: i64, address: &str| {
+        trace.memory(1, ts, bytes, 64).arg("Addr", address).arg("Device Type", "1").arg("Device Id", "0")
+    };
+    let trace = wide(TraceBuilder::new(), "1", 64, "9223372036854775813");
+    let trace = wide(wide(trace, "2", 8, "18446744073709551615"), "3", -64, "9223372036854775813");
+    check(&trace, "gpu0", &[("paired", 1), ("free_without_alloc", 0), ("alloc_without_free", 1)]);
+}
+
+#[test]
 fn events_of_one_moment_are_ordered_by_their_index() {
     // In the file the free comes first, and what has no index comes before both. The peak is its first occurrence.
     let trace = event(TraceBuilder::new(), "10", -100, 16, 100).arg("Ev Idx", "2");

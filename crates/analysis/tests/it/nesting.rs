@@ -47,6 +47,26 @@ fn a_crossing_span_ends_those_it_crosses() {
 }
 
 #[test]
+fn ids_beyond_64_bits_are_ordered_like_others() {
+    // In the file the other way round; one without an id is innermost.
+    let ids = ["18446744073709551618", "18446744073709551617", "9223372036854775808", "3", "-36893488147419103232"];
+    let mut trace = op(TraceBuilder::new(), "none", "1", "5");
+    for id in ids {
+        trace = op(trace, &format!("n{id}"), "1", "5").arg("External id", id);
+    }
+    check(
+        &trace.finish(),
+        "SELECT name, self_ns FROM spans ORDER BY depth",
+        "n-36893488147419103232 0
+         n3 0
+         n9223372036854775808 0
+         n18446744073709551617 0
+         n18446744073709551618 0
+         none 5000",
+    );
+}
+
+#[test]
 fn equal_times_are_told_apart_by_kind_and_number() {
     // All three have the same extent: the call is innermost, the operator with the smaller External id outermost.
     let trace = TraceBuilder::new().complete("cuda_runtime", "call", 1, 1, "5", "5");

@@ -17,7 +17,11 @@ static COLUMNS: [Column; 12] = [
     Column::required("ts_ns", I64, "When."),
     Column::required("position", I64, "Place of the event in the file, from 0."),
     Column::optional("size_bytes", I64, "Bytes: positive for an allocation, negative for a free."),
-    Column::optional("address", I64, "Address of the block; null in old recordings."),
+    Column::optional(
+        "address",
+        I64,
+        "Address of the block, as a signed number of the same 64 bits; null in old recordings.",
+    ),
     Column::optional("device_type", I64, "0 is the host, 1 CUDA, 6 HIP."),
     Column::optional("device_id", I64, "Number of the device."),
     Column::optional("total_allocated_bytes", I64, "Bytes in use on the device after it; null in old recordings."),
