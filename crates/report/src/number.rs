@@ -1,4 +1,5 @@
-//! How numbers look in a column: one unit, one number of decimals, thousands with a comma.
+//! How numbers look in a column: one unit, one number of decimals, thousands with a comma. A value that would have less
+//! than two digits in the unit of its column has a unit of its own.
 
 use stepscope_model::{Cell, Unit};
 
@@ -38,6 +39,8 @@ impl Format {
             Unit::Nanoseconds => nanoseconds(largest, cells),
             Unit::Bytes => bytes(largest),
             Unit::MovedBytes => moved_bytes(largest),
+            // Digits enough for the slowest link, if there is nothing else.
+            Unit::GigabytesPerSecond if largest < 0.95 => Self::Scaled { unit: 1, symbol: "GB/s", decimals: 4 },
             Unit::GigabytesPerSecond => Self::Scaled { unit: 1, symbol: "GB/s", decimals: 1 },
             Unit::Flops => flops(largest, ["FLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]),
             Unit::FlopsPerSecond => flops(largest, ["FLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"]),
@@ -97,7 +100,8 @@ impl Format {
             Self::Scaled { symbol, .. } | Self::Figure { symbol, .. } if value == 0 => with_symbol("0", symbol),
             Self::Scaled { unit, symbol, decimals } => {
                 let scaled = divide_rounded(i128::from(value) * power_of_ten(decimals), unit);
-                with_symbol(&not_nothing(scaled, decimals), symbol)
+                let own = own_unit(scaled, symbol, decimals).map(|unit| Self::of(unit, &[&Cell::Int(value)]));
+                own.map_or_else(|| with_symbol(&not_nothing(scaled, decimals), symbol), |own| own.show_int(value))
             }
             Self::Figure { unit, symbol, decimals } => {
                 let decimals = figure_decimals(value as f64 / unit as f64, decimals);
@@ -122,7 +126,8 @@ impl Format {
             Self::Scaled { symbol, .. } | Self::Figure { symbol, .. } if value == 0.0 => with_symbol("0", symbol),
             Self::Scaled { unit, symbol, decimals } => {
                 let scaled = (value * 10f64.powi(decimals as i32) / unit as f64).round() as i128;
-                with_symbol(&not_nothing(scaled, decimals), symbol)
+                let own = own_unit(scaled, symbol, decimals).map(|unit| Self::of(unit, &[&Cell::Float(value)]));
+                own.map_or_else(|| with_symbol(&not_nothing(scaled, decimals), symbol), |own| own.show_float(value))
             }
             Self::Figure { unit, symbol, decimals } => {
                 let decimals = figure_decimals(value / unit as f64, decimals);
@@ -139,6 +144,22 @@ pub(crate) fn number(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Int(value) => Some(*value as f64),
         Cell::Float(value) if value.is_finite() => Some(*value),
+        _ => None,
+    }
+}
+
+/// The unit to choose anew by the value itself, if it has less than two digits in the unit of its column.
+fn own_unit(scaled: i128, symbol: &str, decimals: usize) -> Option<Unit> {
+    if decimals == 0 || scaled.unsigned_abs() >= 10 {
+        return None;
+    }
+    match symbol {
+        "s" | "ms" | "µs" => Some(Unit::Nanoseconds),
+        "TiB" | "GiB" | "MiB" | "KiB" => Some(Unit::Bytes),
+        "TB" | "GB" | "MB" | "kB" => Some(Unit::MovedBytes),
+        "PFLOP" | "TFLOP" | "GFLOP" | "MFLOP" => Some(Unit::Flops),
+        "PFLOP/s" | "TFLOP/s" | "GFLOP/s" | "MFLOP/s" => Some(Unit::FlopsPerSecond),
+        "GB/s" if decimals == 1 => Some(Unit::GigabytesPerSecond),
         _ => None,
     }
 }
@@ -261,14 +282,27 @@ mod tests {
         check(Unit::Nanoseconds, &[999, 0], &["999 ns", "0 ns"]);
         check(Unit::Nanoseconds, &[604_000, 9_000], &["604 µs", "9 µs"]); // A clock of whole microseconds.
         check(Unit::Nanoseconds, &[604_000, 12_940], &["604.0 µs", "12.9 µs"]);
-        check(Unit::Nanoseconds, &[142_460_000, 34_245_000, 1], &["142.46 ms", "34.25 ms", "< 0.01 ms"]);
+        check(Unit::Nanoseconds, &[142_460_000, 34_245_000, 1], &["142.46 ms", "34.25 ms", "1 ns"]);
         check(Unit::Nanoseconds, &[1_533_540_000], &["1,533.54 ms"]);
         check(Unit::Nanoseconds, &[12_000_500_000], &["12.001 s"]); // Half away from zero.
         check(Unit::Nanoseconds, &[724_000_000_000, 1_000_000_000], &["12 min 04 s", "0 min 01 s"]);
         check(Unit::Nanoseconds, &[1_775_167_061_388_202_755], &["1,775,167,061,388,202,755 ns"]); // A point in time.
         check(Unit::Bytes, &[0, 1_023], &["0 B", "1,023 B"]);
-        check(Unit::Bytes, &[1_536, 12], &["1.50 KiB", "0.01 KiB"]);
+        check(Unit::Bytes, &[1_536, 12], &["1.50 KiB", "12 B"]);
         check(Unit::Bytes, &[2_791_728_742], &["2.60 GiB"]);
+    }
+
+    #[test]
+    fn small_values_keep_two_digits() {
+        // The call of a launch beside the wait for the device.
+        check(Unit::Nanoseconds, &[31_400_000, 4_217, 94_949, 99_949], &["31.40 ms", "4.2 µs", "94.9 µs", "0.10 ms"]);
+        check(Unit::Nanoseconds, &[12_000_500_000, 9_000_000, 250], &["12.001 s", "9.00 ms", "250 ns"]);
+        check(Unit::Nanoseconds, &[604_000, 12_940, 40], &["604.0 µs", "12.9 µs", "40 ns"]);
+        check(Unit::Nanoseconds, &[-31_400_000, -4_217], &["−31.40 ms", "−4.2 µs"]);
+        check(Unit::MovedBytes, &[5_000_000_000, 4_000, 0], &["5.00 GB", "4.00 kB", "0 GB"]);
+        let rates = [Cell::Float(21.26), Cell::Float(0.012)];
+        let format = Format::of(Unit::GigabytesPerSecond, &rates.iter().collect::<Vec<_>>());
+        assert_eq!(rates.map(|rate| format.show(&rate)), ["21.3 GB/s", "0.0120 GB/s"]);
     }
 
     #[test]

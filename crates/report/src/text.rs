@@ -99,6 +99,12 @@ pub fn render(report: &Report, options: TextOptions) -> String {
     blocks.join("\n")
 }
 
+/// A name in at most `width` cells, without its middle if it has more.
+#[must_use]
+pub fn shortened(name: &str, width: usize) -> String {
+    name::shorten(name, width, name::Cut::Middle, false)
+}
+
 /// One value with a unit of its own, for where values of different kinds stand below each other.
 #[must_use]
 pub fn value(cell: &Cell, unit: Unit) -> String {

@@ -105,6 +105,11 @@ impl Shown {
     }
 }
 
+/// Whether a column is for people and more than a picture of other columns.
+pub(super) fn is_number(column: &ReportColumn) -> bool {
+    !matches!(column.look, Look::Hidden | Look::Length | Look::Spark | Look::Stack | Look::Severity | Look::Detail)
+}
+
 /// The columns that this screen shows, the title in its place.
 pub(super) fn columns(table: &ReportTable, options: TextOptions) -> Vec<Shown> {
     let is_shown = |column: &ReportColumn| match column.look {

@@ -1,6 +1,6 @@
 //! A table as lines: header, rows, what stands below a row, sums below a rule, notes.
 
-use stepscope_model::{LeftOut, Look, ReportTable};
+use stepscope_model::{LeftOut, Look, ReportColumn, ReportTable};
 use unicode_width::UnicodeWidthStr;
 
 use super::column::{self, Kind, Shown};
@@ -30,7 +30,8 @@ pub(super) fn lines(table: &ReportTable, options: TextOptions) -> Vec<Line> {
         lines.push(Line::new(heading, Style::Bold));
     }
     lines.extend(body(table, &columns, &details, &fitted, options.width, options));
-    let notes = notes(table, &columns, &fitted.left_out, options.ways);
+    let left_out = left_out(table, &fitted.left_out, options);
+    let notes = notes(table, &columns, &left_out, options.ways);
     lines.extend(note_lines(&notes, options.width, options));
     lines
 }
@@ -55,9 +56,12 @@ pub(super) fn lines_beside(left: &ReportTable, right: &ReportTable, options: Tex
         }
     }
     let mut blocks = columns.iter_mut().zip(tables).zip(rooms).map(|((columns, table), room)| {
+        let shown: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        let is_popped = |column: &&ReportColumn| column::is_number(column) && !shown.contains(&column.name);
+        let popped: Vec<String> = table.columns.iter().filter(is_popped).map(|column| column.name.clone()).collect();
         let fitted = fit::fit(columns, room, wishes(table, options));
         let mut lines = body(table, columns, &[], &fitted, room, options);
-        lines.extend(note_lines(&notes(table, columns, &[], options.ways), room, options));
+        lines.extend(note_lines(&notes(table, columns, &popped, options.ways), room, options));
         lines
     });
     let (left, right) = (blocks.next()?, blocks.next()?);
@@ -255,6 +259,15 @@ impl Painter<'_> {
         }
         line
     }
+}
+
+/// Columns that did not fit or are for wider screens, in their order. Pictures only show again what numbers say.
+fn left_out(table: &ReportTable, did_not_fit: &[String], options: TextOptions) -> Vec<String> {
+    let is_left_out = |column: &&ReportColumn| {
+        let is_too_wide = usize::from(column.from_width) > options.width && column::is_number(column);
+        is_too_wide || did_not_fit.contains(&safe_text::one_line(&column.name).into_owned())
+    };
+    table.columns.iter().filter(is_left_out).map(|column| safe_text::one_line(&column.name).into_owned()).collect()
 }
 
 /// What stands below a table: lines of pieces.

@@ -350,6 +350,7 @@ fn summary_on_80_columns() {
 
     GPU 0   utilisation   est. SM eff.   est. occup.   tensor cores   memory growth
                  55.5 %         54.7 %        49.1 %        ≥ 0.0 %        2.60 GiB
+    2 columns did not fit: with_copies_ratio, memory_peak_bytes (-f json has all)
 
     WHERE A STEP GOES                                             ms a step    share
       █ kernel          ███████████████████████████████████████       98.59   55.5 %
@@ -421,6 +422,7 @@ fn summary_on_120_columns() {
       aten::cudnn_convolution         318    126.62 ms  21.0 %      bn_bw_1C11_kernel_new<512, tru…    264  59.64 ms  10.1 %
       aten::cudnn_ba…norm_backward    318     61.94 ms  10.3 %      AddFunctor<float> (vectorized_…  3,090  39.81 ms   6.7 %
       aten::cudnn_batch_norm          318     34.25 ms   5.7 %      implicit_convolve_sgemm<1024, …     90  36.96 ms   6.2 %
+    1 column did not fit: host_self_ns (-f json has all)          1 column did not fit: mean_ns (-f json has all)
 
     FINDINGS                                                                                                 at stake a step
       !! The GPU waits for the DataLoader    num_workers=0; loading is 33.4 % of every step                          59.3 ms
@@ -453,6 +455,8 @@ fn operators_on_80_columns() {
     ────────────────────────────────────────────────────────────────────────────────
     76 operators                            23,616      603.56 ms 100.0 %  548.82 ms
     12 of 76 shown (--limit 0 shows all) · sums over 6 steps · (no operator): 0 ms
+    2 columns did not fit: device_total_ns, host_total_ns (--columns picks, -f csv
+    has all)
     ");
 }
 
@@ -555,6 +559,7 @@ fn a_pipe_has_no_pictures() {
       aten::cudnn_convolution         318    126.62 ms  21.0 %      bn_bw_1C11_kernel_new<512, tru…    264  59.64 ms  10.1 %
       aten::cudnn_ba…norm_backward    318     61.94 ms  10.3 %      AddFunctor<float> (vectorized_…  3,090  39.81 ms   6.7 %
       aten::cudnn_batch_norm          318     34.25 ms   5.7 %      implicit_convolve_sgemm<1024, …     90  36.96 ms   6.2 %
+    1 column did not fit: host_self_ns (-f json has all)          1 column did not fit: mean_ns (-f json has all)
 
     FINDINGS                                                                                                 at stake a step
       !! The GPU waits for the DataLoader    num_workers=0; loading is 33.4 % of every step                          59.3 ms
@@ -601,6 +606,7 @@ fn without_utf_8_signs_are_spelled() {
                                                                     bn_bw_1C11_kernel_new<512, t...    264  59.64 ms  10.1 %
                                                                     AddFunctor<float> (vectorize...  3,090  39.81 ms   6.7 %
                                                                     implicit_convolve_sgemm<1024...     90  36.96 ms   6.2 %
+                                                                  1 column did not fit: mean_ns (-f json has all)
 
     null  memory peak -: memory totals not recorded...
     ");
