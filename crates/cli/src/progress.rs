@@ -6,15 +6,32 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_analysis::Progress;
-use stepscope_report::safe_text;
+use stepscope_report::{safe_text, text};
 
 use crate::{Context, interrupt};
 
 const PATIENCE: Duration = Duration::from_secs(1);
-const BAR: &str =
-    "  {msg}  {bar:24} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left";
-const NO_TOTAL: &str = "  {msg}  {decimal_bytes}  {decimal_bytes_per_sec}";
-const DERIVING: &str = "  {msg}  {bar:24} {percent:>3} %  linking and writing  {eta} left";
+/// A line of the progress: its template, and the cells that it takes at most beside the name.
+type Row = (&'static str, usize);
+
+/// From the widest screen to the narrowest: what does not fit there is left out.
+const READING: [Row; 3] = [
+    (
+        "  {msg}  {bar:24} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left",
+        86,
+    ),
+    ("  {msg}  {bar:12} {percent:>3} %  {decimal_bytes_per_sec}  {eta} left", 50),
+    ("  {msg}  {percent:>3} %", 10),
+];
+const NO_TOTAL: [Row; 2] =
+    [("  {msg}  {decimal_bytes}  {decimal_bytes_per_sec}", 30), ("  {msg}  {decimal_bytes}", 14)];
+const DERIVING: [Row; 3] = [
+    ("  {msg}  {bar:24} {percent:>3} %  linking and writing  {eta} left", 70),
+    ("  {msg}  {bar:12} {percent:>3} %  {eta} left", 37),
+    ("  {msg}  {percent:>3} %", 10),
+];
+/// A name keeps this much, or the line gets shorter.
+const NAME_CELLS: usize = 20;
 
 /// One line that shows the file being read.
 pub(crate) struct TerminalProgress {
@@ -49,9 +66,10 @@ impl TerminalProgress {
             if let Some((_, bar)) = shown.take_if(|(of, _)| *of != stage) {
                 bar.finish_and_clear();
             }
-            let (_, bar) = shown.get_or_insert_with(|| (stage, new_bar(stage, total)));
+            let (template, name_cells) = row(stage, total.is_some(), screen_width());
+            let (_, bar) = shown.get_or_insert_with(|| (stage, new_bar(template, total)));
             let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-            bar.set_message(safe_text::one_line(name).into_owned());
+            bar.set_message(text::shortened(&safe_text::one_line(name), name_cells));
             if let Some(total) = total {
                 bar.set_length(total);
             }
@@ -101,14 +119,52 @@ impl Drop for TerminalProgress {
     }
 }
 
-fn new_bar(stage: Stage, total: Option<u64>) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    let template = match (stage, total) {
-        (Stage::Reading, Some(_)) => BAR,
-        (Stage::Reading, None) => NO_TOTAL,
-        (Stage::Deriving, _) => DERIVING,
+/// The line for a screen, and the cells that are left for the name.
+fn row(stage: Stage, has_total: bool, width: usize) -> (&'static str, usize) {
+    let rows: &[Row] = match (stage, has_total) {
+        (Stage::Reading, true) => &READING,
+        (Stage::Reading, false) => &NO_TOTAL,
+        (Stage::Deriving, _) => &DERIVING,
     };
+    let fits = rows.iter().find(|(_, cells)| cells + NAME_CELLS <= width).or(rows.last());
+    fits.map_or(("  {msg}", width), |(template, cells)| (*template, width.saturating_sub(*cells)))
+}
+
+fn screen_width() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(columns, _)| usize::from(columns.0))
+}
+
+fn new_bar(template: &str, total: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("━╸─"));
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_the_screen() {
+        let longest = [
+            ("{msg}", ""),
+            ("{bar:24}", "------------------------"),
+            ("{bar:12}", "------------"),
+            ("{percent:>3}", "100"),
+            ("{decimal_bytes_per_sec}", "999.99 MB/s"),
+            ("{decimal_bytes}", "999.99 GB"),
+            ("{decimal_total_bytes}", "999.99 GB"),
+            ("{eta}", "99 days"),
+        ];
+        for width in [20, 40, 60, 79, 80, 100, 120, 200] {
+            for (stage, has_total) in [(Stage::Reading, true), (Stage::Reading, false), (Stage::Deriving, true)] {
+                let (template, name_cells) = row(stage, has_total, width);
+                let filled = longest.iter().fold(template.to_owned(), |line, (what, by)| line.replace(what, by));
+                assert!(!filled.contains('{'), "{filled}");
+                assert!(filled.len() + name_cells <= width, "{filled:?} and {name_cells} cells in {width}");
+                assert!(name_cells >= NAME_CELLS.min(width - 14), "{name_cells} cells in {width}");
+            }
+        }
+    }
 }
