@@ -33,8 +33,8 @@ pub use hint::Hint;
 pub use kind::{Kind, Phase};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use report::{
-    Cell, Column as ReportColumn, LeftOut, Look, Metric, Missing, Part, Report, Series, Table as ReportTable, Text,
-    Tone, Unit,
+    Cell, Column as ReportColumn, Holds, LeftOut, Look, Metric, Missing, Part, Report, Series, Table as ReportTable,
+    Text, Tone, Unit,
 };
 pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};

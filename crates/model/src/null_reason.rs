@@ -38,6 +38,24 @@ pub const NO_ROLLUPS: &str = "sums were left out at ingest";
 pub const NEVER_CALLED: &str = "never called";
 /// Nothing that was recorded calls the function, or is called by it.
 pub const NO_CALLER: &str = "no call recorded";
+/// The row is about something that has none of it, such as the stream of a host thread.
+pub const NOT_APPLICABLE: &str = "not applicable";
+/// A row stands for several steps, each with a value of its own.
+pub const SEVERAL_STEPS: &str = "several steps in one row";
+/// The FLOPs of the operator cannot be worked out.
+pub const NO_FORMULA: &str = "no formula or no shapes for the operator";
+/// The operator has no FLOPs, or nothing of it ran on a device.
+pub const NO_FLOPS_OR_DEVICE_TIME: &str = "no FLOPs or no device time of the operator";
+/// The FLOPs of the operator are part of those of an operator around it, or not known.
+pub const NOT_OUTERMOST: &str = "part of an operator around it, or no formula";
+/// Rows by Python stack have times only.
+pub const NOT_BY_STACK: &str = "not added up by stack";
+/// Only one rank is there to compare.
+pub const ONE_RANK: &str = "ranks do not match: one rank at hand";
+/// The name of a copy or fill does not tell it.
+pub const NOT_IN_NAME: &str = "not part of the name";
+/// The sum is larger than the largest integer that is kept.
+pub const BEYOND_64_BITS: &str = "beyond 64 bits";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 
@@ -47,8 +65,14 @@ pub fn argument_not_recorded(argument: &str) -> String {
     format!("argument not recorded: {argument}")
 }
 
+/// The rows are not grouped by what the column holds, so that a row has many values of it.
+#[must_use]
+pub fn not_grouped_by(grouping: &str) -> String {
+    format!("not grouped by: {grouping}")
+}
+
 /// Every reason, and what it means.
-pub static NULL_REASONS: [(&str, &str); 22] = [
+pub static NULL_REASONS: [(&str, &str); 31] = [
     (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
     (NO_COMPLETE_STEP, "every step is cut off, so there is no window to measure in"),
     (NO_COMMUNICATION, "the recording has no communication kernel"),
@@ -69,6 +93,15 @@ pub static NULL_REASONS: [(&str, &str); 22] = [
     (NO_ROLLUPS, "the trace was read without the sums that the figure needs"),
     (NEVER_CALLED, "the profiler saw the function, but no call of it"),
     (NO_CALLER, "nothing that was recorded calls the function, or is called by it"),
+    (NOT_APPLICABLE, "the row is about something that has none of it, such as the stream of a host thread"),
+    (SEVERAL_STEPS, "a row stands for several steps, each with a value of its own"),
+    (NO_FORMULA, "FLOPs are counted for matrix products, convolutions and attention with recorded shapes"),
+    (NO_FLOPS_OR_DEVICE_TIME, "the FLOPs are not known, or nothing of the operator ran on a device"),
+    (NOT_OUTERMOST, "the FLOPs are part of those of an operator around it, or not known"),
+    (NOT_BY_STACK, "rows by Python stack have times only"),
+    (NOT_IN_NAME, "the name of the copy or fill does not tell it"),
+    (BEYOND_64_BITS, "the sum is larger than the largest integer that is kept"),
     (FILE_TRUNCATED, "the file broke off before the value"),
+    ("not grouped by: <name>", "a row has many values of it; `--group-by` gives each its own row"),
     ("argument not recorded: <name>", "the profiler did not record an argument that the figure needs"),
 ];

@@ -219,11 +219,15 @@ pub struct Column {
     pub look: Look,
     /// Screens narrower than this do not show it; programs always get it.
     pub from_width: u16,
+    /// What its values are, whether there are any or not; none where the values alone tell.
+    pub holds: Option<Holds>,
+    /// Why a value of it is missing, unless the report says otherwise.
+    pub null_reason: Option<String>,
 }
 
 impl Column {
-    /// A column whose unit follows from its name: `_ns`, `_bytes` (also `bytes_in` and the like), `_ratio`, an id
-    /// (`_id`, `rank`, `window`, `step`, `pid`, `tid`…); otherwise plain.
+    /// A column whose unit and values follow from its name: `_ns`, `_bytes` (also `bytes_in` and the like), `_ratio`,
+    /// an id (`_id`, `rank`, `window`, `step`, `pid`, `tid`…); otherwise plain.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
@@ -233,7 +237,21 @@ impl Column {
             unit: Unit::of_name(name),
             look: Look::Value,
             from_width: 0,
+            holds: Holds::of_name(name),
+            null_reason: None,
         }
+    }
+
+    /// With values that its name does not tell.
+    #[must_use]
+    pub fn holds(self, holds: Holds) -> Self {
+        Self { holds: Some(holds), ..self }
+    }
+
+    /// With the reason for every value that is missing.
+    #[must_use]
+    pub fn null(self, reason: impl Into<String>) -> Self {
+        Self { null_reason: Some(reason.into()), ..self }
     }
 
     /// With a header of its own. One that begins with a unit (`ms a step`) takes it from the values.
@@ -271,6 +289,40 @@ impl Column {
     #[must_use]
     pub fn from_width(self, from_width: u16) -> Self {
         Self { from_width, ..self }
+    }
+}
+
+/// What the values of a column are in formats that carry types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// True or false.
+    Flags,
+    /// Integers.
+    Integers,
+    /// Numbers that need not be whole.
+    Numbers,
+    /// Lists of numbers.
+    Lists,
+    /// Texts.
+    Texts,
+}
+
+impl Holds {
+    /// What the name of a column tells: means, shares and rates are numbers, other amounts and ids are integers, and
+    /// what begins with `is_`, `has_` or `uses_` is true or false.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        if name.starts_with("mean_") || name.ends_with("_mean") || name.contains("_per_call_") {
+            return Some(Self::Numbers);
+        }
+        if ["is_", "has_", "uses_"].iter().any(|start| name.starts_with(start)) {
+            return Some(Self::Flags);
+        }
+        match Unit::of_name(name) {
+            Unit::Ratio | Unit::GigabytesPerSecond | Unit::FlopsPerSecond => Some(Self::Numbers),
+            Unit::Nanoseconds | Unit::Bytes | Unit::MovedBytes | Unit::Flops | Unit::Id => Some(Self::Integers),
+            Unit::Plain => None,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The main table of a report in Arrow's memory, for the formats that carry types.
 //!
-//! Integers, numbers, flags and texts keep their type; integers among numbers become numbers; what has parts of its
-//! own becomes JSON. Everything may be null, and a column without any value holds integers.
+//! Types come from the columns, so that they do not depend on how many rows there are and which values are missing.
+//! Values decide where a column does not tell, or where they are more than it tells: integers among numbers become
+//! numbers, what has parts of its own becomes JSON. Everything may be null; where nothing tells, there are integers.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
-use stepscope_model::{Cell, Report};
+use stepscope_model::{Cell, Holds, Report};
 
 use crate::rows::{distinct_names, main_table};
 
@@ -32,7 +33,8 @@ pub fn batch(report: &Report) -> Result<RecordBatch, ArrowError> {
     let mut fields = Vec::new();
     let mut arrays = Vec::new();
     for (index, name) in distinct_names(&table).into_iter().enumerate() {
-        let array = array(&table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect::<Vec<_>>());
+        let cells: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
+        let array = array(declared(table.columns[index].holds), &cells);
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }
@@ -40,8 +42,26 @@ pub fn batch(report: &Report) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
 }
 
-fn array(cells: &[&Cell]) -> ArrayRef {
-    match cells.iter().map(|cell| type_of(cell)).fold(Type::Nothing, common) {
+fn declared(holds: Option<Holds>) -> Type {
+    match holds {
+        None => Type::Nothing,
+        Some(Holds::Flags) => Type::Flags,
+        Some(Holds::Integers) => Type::Integers,
+        Some(Holds::Numbers) => Type::Numbers,
+        Some(Holds::Lists) => Type::Lists,
+        Some(Holds::Texts) => Type::Texts,
+    }
+}
+
+fn array(declared: Type, cells: &[&Cell]) -> ArrayRef {
+    let seen = cells.iter().map(|cell| type_of(cell)).fold(Type::Nothing, common);
+    let seen = match (declared, seen) {
+        (declared, Type::Nothing) | (declared @ Type::Numbers, Type::Integers) | (declared @ Type::Texts, _) => {
+            declared
+        }
+        (_, seen) => seen,
+    };
+    match seen {
         Type::Flags => Arc::new(cells.iter().map(|cell| flag(cell)).collect::<BooleanArray>()),
         Type::Nothing | Type::Integers => Arc::new(cells.iter().map(|cell| integer(cell)).collect::<Int64Array>()),
         Type::Numbers => Arc::new(cells.iter().map(|cell| number(cell)).collect::<Float64Array>()),

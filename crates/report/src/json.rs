@@ -95,6 +95,13 @@ fn rows(table: &ReportTable, nulls: &mut Vec<(String, String)>) -> String {
         }
         lines.push(format!("    {}", Value::Object(object)));
     }
+    for (place, (column, name)) in table.columns.iter().zip(&names).enumerate() {
+        if let Some(reason) = &column.null_reason
+            && table.rows.iter().any(|row| row.get(place) == Some(&Cell::Null))
+        {
+            nulls.push((format!("{}[].{name}", table.name), reason.clone()));
+        }
+    }
     if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n  ]", lines.join(",\n")) }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
+use stepscope_model::null_reason::not_grouped_by;
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
 
 use super::Question;
@@ -43,6 +44,11 @@ impl Asking<'_> {
         let places = columns.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let row = |row: &Vec<Cell>| places.iter().map(|place| row[*place].clone()).collect();
         let rows = answer.rows.iter().map(row).collect();
+        let typed = |(column, place): (ReportColumn, &usize)| {
+            let holds = answer.columns[*place].holds.or(column.holds);
+            ReportColumn { holds, ..column }
+        };
+        let columns = columns.into_iter().zip(&places).map(typed).collect();
         Ok(ReportTable::rows(columns, rows))
     }
 
@@ -133,7 +139,12 @@ impl Asking<'_> {
 
     /// How such a column is shown: only if it is asked for.
     pub(crate) fn key_column(&self, grouping: &str, name: &str, look: Look) -> ReportColumn {
-        ReportColumn::named(name).look(if self.groups_by(grouping) { look } else { Look::Hidden })
+        self.keyed(grouping, ReportColumn::named(name).look(look))
+    }
+
+    /// The same for a column with more to it: hidden and without values unless rows are grouped by it.
+    pub(crate) fn keyed(&self, grouping: &str, column: ReportColumn) -> ReportColumn {
+        if self.groups_by(grouping) { column } else { column.look(Look::Hidden).null(not_grouped_by(grouping)) }
     }
 
     /// The ranks that are asked about.

@@ -2,7 +2,7 @@
 
 use stepscope_model::null_reason::{NEVER_CALLED, NO_CALLER, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::tables::FUNCTIONS;
-use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking};
@@ -215,8 +215,8 @@ fn add_texts(table: &mut ReportTable) {
         row.push(stdname(&row[file], &row[line], &row[name]));
         row.insert(calls, ncalls(&row[calls], &row[primitive_calls]));
     }
-    table.columns.push(ReportColumn::named("stdname").look(Look::Hidden));
-    table.columns.insert(calls, ReportColumn::named("ncalls").look(Look::Figure));
+    table.columns.push(ReportColumn::named("stdname").holds(Holds::Texts).look(Look::Hidden));
+    table.columns.insert(calls, ReportColumn::named("ncalls").holds(Holds::Texts).look(Look::Figure));
 }
 
 fn ncalls(calls: &Cell, primitive_calls: &Cell) -> Cell {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION};
+use stepscope_model::null_reason::{
+    NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION, argument_not_recorded,
+};
 use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::{cell, missing_in, sum_of};
@@ -199,8 +201,8 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     let columns = vec![
         asking.key_column("rank", "rank", Look::Value),
         asking.key_column("window", "window", Look::Value),
-        named("device_id").label("device"),
-        named("stream_id").label("stream"),
+        named("device_id").label("device").null(argument_not_recorded("device")),
+        named("stream_id").label("stream").null(argument_not_recorded("stream")),
         named("max").label("longest queue"),
         named("time_weighted_mean").label("mean queue"),
     ];

@@ -4,9 +4,12 @@ mod walk;
 
 use std::collections::HashMap;
 
-use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_MEMORY_EVENTS, SHAPES_NOT_RECORDED};
+use stepscope_model::null_reason::{
+    NO_DEVICE_EVENTS, NO_FLOPS_OR_DEVICE_TIME, NO_FORMULA, NO_MEMORY_EVENTS, NOT_BY_STACK, NOT_OUTERMOST,
+    SHAPES_NOT_RECORDED,
+};
 use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
-use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Unit};
 
 use self::walk::walk_operators;
 use super::asking::all_missing_in;
@@ -64,6 +67,11 @@ pub(super) struct Operators {
     rest_events: i64,
 }
 
+/// A sum beyond 64 bits is not known; adding would go round.
+fn flops_sum(column: &str) -> String {
+    format!("CASE WHEN sum({column} * 1e0) < 9.2e18 THEN sum({column}) END AS {column}")
+}
+
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let has_sums = asking.sources.iter().all(|source| source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0));
     let is_walk_needed = asking.question.has_time_range() || asking.groups_by("stack") || !has_sums;
@@ -83,9 +91,10 @@ fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
         "SELECT name, {keys},
            sum(spans) AS spans, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns,
            sum(host_total_ns) AS host_total_ns, sum(device_events) AS device_events,
-           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns, sum(flops) AS flops,
-           sum(outermost_flops) AS outermost_flops
-         FROM op_rollup WHERE {{steps}} GROUP BY ALL"
+           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns, {}, {}
+         FROM op_rollup WHERE {{steps}} GROUP BY ALL",
+        flops_sum("flops"),
+        flops_sum("outermost_flops")
     ))?;
     let groups = groups(&frame)?;
     let column = |name: &str| frame.required_i64(name);
@@ -253,11 +262,12 @@ fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<Repor
     let named = ReportColumn::named;
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
     let host_look = if has_device { Look::Value } else { Look::Bar(Some(Class::CpuExec)) };
+    let flops = |name: &str| named(name).unit(Unit::Flops).holds(Holds::Integers).look(Look::Hidden);
     vec![
         named("name").label("operator").look(Look::Operator),
-        named("rank").look(only_if(asking.groups_by("rank"), Look::Value)),
-        named("window").look(only_if(asking.groups_by("window"), Look::Value)),
-        named("step").look(only_if(asking.groups_by("step"), Look::Value)),
+        asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
+        asking.key_column("step", "step", Look::Value),
         named("calls"),
         named("device_self_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))),
         named("device_self_ratio").label("share").look(only_if(has_device, Look::Value)),
@@ -268,18 +278,20 @@ fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<Repor
         named("host_memory_bytes")
             .label("memory")
             .look(only_if(has_memory && !has_device, Look::Value))
+            .null(NOT_BY_STACK)
             .from_width(100),
         named("device_memory_bytes")
             .label("memory")
             .look(only_if(has_memory && has_device, Look::Value))
+            .null(NOT_BY_STACK)
             .from_width(140),
-        named("flops").unit(stepscope_model::Unit::Flops).look(Look::Hidden),
-        named("achieved_flops_per_s").label("achieved").look(Look::Hidden),
-        named("outermost_flops").unit(stepscope_model::Unit::Flops).look(Look::Hidden),
+        flops("flops").null(NO_FORMULA),
+        named("achieved_flops_per_s").label("achieved").look(Look::Hidden).null(NO_FLOPS_OR_DEVICE_TIME),
+        flops("outermost_flops").null(NOT_OUTERMOST),
         named("spans").look(Look::Hidden),
-        named("device_events").look(Look::Hidden),
-        named("input_shape").look(only_if(asking.groups_by("input_shape"), Look::Detail)),
-        named("stack").look(only_if(asking.groups_by("stack"), Look::Detail)),
+        named("device_events").holds(Holds::Integers).look(Look::Hidden),
+        asking.key_column("input_shape", "input_shape", Look::Detail).holds(Holds::Texts),
+        asking.key_column("stack", "stack", Look::Detail).holds(Holds::Texts),
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_RECORDED};
-use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_RECORDED, SEVERAL_STEPS, not_grouped_by};
+use stepscope_model::{Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::missing_in;
 use super::step_times::{self, Distribution, Shares, StepTime, Throughput};
@@ -124,34 +124,44 @@ fn columns(asking: &Asking<'_>, scope: &Scope) -> Vec<ReportColumn> {
     let is_one = asking.sources.len() == 1;
     let named = ReportColumn::named;
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
+    // Of one step it is whole, over several a mean.
+    let mean = |name: &str| named(name).holds(Holds::Numbers);
     let mut columns = vec![
-        named("rank").look(only_if(by_rank, Look::Value)),
-        named("window").look(only_if(by_window && !is_one, Look::Value)),
-        named("step").label("place").look(Look::Hidden),
-        named("step_number").label("step").unit(Unit::Id).look(only_if(by_step, Look::Value)),
-        named("name").look(only_if(is_each, Look::Value)).from_width(100),
-        named("steps").look(only_if(!is_each, Look::Value)),
-        named("start_ns").look(Look::Hidden),
-        named("dur_ns").label(if is_each { "time" } else { "mean time" }).look(Look::Bar(None)),
+        named("rank").look(only_if(by_rank, Look::Value)).null(not_grouped_by("rank")),
+        named("window").look(only_if(by_window && !is_one, Look::Value)).null(not_grouped_by("window")),
+        named("step").label("place").look(Look::Hidden).null(not_grouped_by("step")),
+        named("step_number")
+            .label("step")
+            .unit(Unit::Id)
+            .holds(Holds::Integers)
+            .look(only_if(by_step, Look::Value))
+            .null(not_grouped_by("step")),
+        named("name").holds(Holds::Texts).look(only_if(is_each, Look::Value)).from_width(100),
+        named("steps").holds(Holds::Integers).look(only_if(!is_each, Look::Value)),
+        named("start_ns").look(Look::Hidden).null(SEVERAL_STEPS),
+        mean("dur_ns").label(if is_each { "time" } else { "mean time" }).look(Look::Bar(None)),
         named("min_ns").look(only_if(!is_each, Look::Value)),
         named("max_ns").look(only_if(!is_each, Look::Value)),
-        named("slowest_rank").unit(Unit::Id).look(only_if(asking.ranks().len() > 1 && !by_rank, Look::Value)),
-        named("host_dur_ns").label("host").look(Look::Hidden),
+        named("slowest_rank")
+            .unit(Unit::Id)
+            .holds(Holds::Integers)
+            .look(only_if(asking.ranks().len() > 1 && !by_rank, Look::Value)),
+        mean("host_dur_ns").label("host").look(Look::Hidden),
         named("is_complete").label("complete").look(only_if(is_each, Look::Value)).from_width(100),
-        named("device_events").look(Look::Hidden),
+        mean("device_events").look(Look::Hidden),
         named("utilization_ratio").label("GPU").look(only_if(has_devices, Look::Value)),
     ];
     for class in Class::ALL {
         let is_shown = has_devices || !matches!(class, Class::Kernel | Class::Memcpy | Class::Memset);
         let is_main = matches!(class, Class::Kernel | Class::Communication | Class::Dataloader | Class::CpuExec);
         let name = format!("{}_ns", class.as_text());
-        columns.push(named(&name).look(only_if(is_shown, Look::Value)).from_width(if is_main { 80 } else { 140 }));
+        columns.push(mean(&name).look(only_if(is_shown, Look::Value)).from_width(if is_main { 80 } else { 140 }));
     }
-    columns.push(named("all_communication_ns").look(Look::Hidden));
-    columns.push(named("overlap_ns").look(Look::Hidden));
-    columns.push(named("shares").label("where it goes").look(Look::Stack).from_width(120));
+    columns.push(mean("all_communication_ns").look(Look::Hidden));
+    columns.push(mean("overlap_ns").look(Look::Hidden));
+    columns.push(named("shares").holds(Holds::Lists).label("where it goes").look(Look::Stack).from_width(120));
     if has_samples {
-        columns.push(named("samples").from_width(100));
+        columns.push(mean("samples").from_width(100).null(SAMPLES_NOT_RECORDED));
     }
     columns
 }

@@ -4,8 +4,8 @@ mod cover;
 
 use std::collections::HashMap;
 
-use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
-use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
+use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use self::cover::{Cover, Covers};
 use super::asking::{cell, missing_in, sum_of};
@@ -159,15 +159,15 @@ fn columns(asking: &Asking<'_>, moved: &[Moved]) -> Vec<ReportColumn> {
     let shows_recorded = is_coarse && moved.iter().any(|moved| moved.recorded_gb_per_s.is_some());
     let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
     vec![
-        named("name").label("copy").look(Look::Operator),
+        named("name").holds(Holds::Texts).label("copy").look(Look::Operator),
         asking.key_column("rank", "rank", Look::Value),
         asking.key_column("window", "window", Look::Value),
         asking.key_column("step", "step", Look::Value),
         asking.key_column("device", "device_id", Look::Value).label("device"),
         asking.key_column("stream", "stream_id", Look::Value).label("stream"),
-        named("kind").look(Look::Hidden),
-        named("source").look(Look::Hidden),
-        named("target").look(Look::Hidden),
+        named("kind").holds(Holds::Texts).look(Look::Hidden).null(NOT_IN_NAME),
+        named("source").holds(Holds::Texts).look(Look::Hidden).null(NOT_IN_NAME),
+        named("target").holds(Holds::Texts).look(Look::Hidden).null(NOT_IN_NAME),
         named("is_pageable").look(Look::Hidden),
         named("count"),
         named("bytes").unit(Unit::MovedBytes).label("moved"),

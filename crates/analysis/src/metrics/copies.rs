@@ -2,7 +2,7 @@
 
 use regex::Regex;
 use serde_json::Value as Json;
-use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
+use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
 
 use super::{Measuring, distribution};
 use crate::error::AnalysisError;
@@ -42,6 +42,13 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
         if moved.recorded_gb_per_s.is_none() {
             let reason = argument_not_recorded("memory bandwidth (GB/s)");
             measuring.missing(&format!("copies[{row}].bandwidth_recorded_gb_per_s"), reason);
+        }
+        for (member, part) in
+            [("kind", &moved.name.kind), ("source", &moved.name.source), ("target", &moved.name.target)]
+        {
+            if part.is_none() {
+                measuring.missing(&format!("copies[{row}].{member}"), NOT_IN_NAME);
+            }
         }
         for (member, value) in [
             ("name", Json::from(names[row].clone())),

@@ -1,6 +1,7 @@
 //! What the file is and what is in it.
 
 use serde_json::{Map, Value as Json, json};
+use stepscope_model::null_reason::{UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::warning::{BROKEN_EVENT, CUT_EVENT, EVENT_TOO_DEEP, EVENT_TOO_LONG, NOT_AN_OBJECT};
 
 use super::Measuring;
@@ -21,6 +22,23 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     let unread: u64 = UNREAD.iter().filter_map(|code| source.dropped.get(*code)).sum();
     let devices =
         source.devices.as_ref().map(|devices| devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>());
+    let missing = [
+        ("schema_version", source.trace_schema_version.is_null(), "schemaVersion"),
+        ("rank", source.header_rank.is_null(), "distributedInfo"),
+        ("world_size", source.header_world_size.is_null(), "distributedInfo"),
+        ("devices_in_header", devices.is_none(), "deviceProperties"),
+    ];
+    for (member, _, argument) in missing.into_iter().filter(|(_, is_missing, _)| *is_missing) {
+        measuring.missing(&format!("format.{member}"), argument_not_recorded(argument));
+    }
+    for (place, _) in devices.iter().flatten().enumerate().filter(|(_, name)| name.is_none()) {
+        let path = format!("format.devices_in_header[{place}]");
+        measuring.missing(&path, argument_not_recorded("deviceProperties"));
+    }
+    if source.first_event_ns.is_none() {
+        measuring.missing("format.first_event_ns", UNSUPPORTED_EVENT_KIND);
+        measuring.missing("format.last_event_ns", UNSUPPORTED_EVENT_KIND);
+    }
     Ok(json!({
         "notes": source.notes,
         "schema_version": source.trace_schema_version,

@@ -6,7 +6,7 @@ use std::io;
 
 use serde_json::ser::Formatter;
 use serde_json::{Value as Json, json};
-use stepscope_model::null_reason::NO_ROLLUPS;
+use stepscope_model::null_reason::{NO_ROLLUPS, SHAPES_NOT_RECORDED};
 use stepscope_model::tables::OP_ROLLUP;
 
 use super::Measuring;
@@ -59,6 +59,11 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
         "SELECT coalesce(sum(device_events), 0) AS events, coalesce(sum(device_self_ns), 0) AS time_ns FROM op_rollup
          WHERE {source} AND name IS NULL",
     )?;
+    let by_shape_rows = by_shape.len();
+    let by_shape = listed_shapes(by_shape);
+    for (place, _) in by_shape.iter().enumerate().filter(|(_, row)| row["input_dims"].is_null()) {
+        measuring.missing(&format!("operators.by_shape[{place}].input_dims"), SHAPES_NOT_RECORDED);
+    }
     let sum = |figure: fn(&Row) -> i64| by_name.iter().map(figure).sum::<i64>();
     Ok(json!({
         "summary": {
@@ -71,10 +76,10 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
                 "device_events": rest.required_i64("events")?.first(),
                 "device_time_ns": rest.required_i64("time_ns")?.first(),
             },
-            "distinct_name_and_shape": by_shape.len(),
+            "distinct_name_and_shape": by_shape_rows,
         },
         "rows": listed(by_name).iter().map(Row::json).collect::<Vec<_>>(),
-        "by_shape": listed_shapes(by_shape),
+        "by_shape": by_shape,
     }))
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::health::{HEALTH_FIGURES, UNANALYZED, meaning};
-use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
+use stepscope_model::null_reason::NOT_APPLICABLE;
+use stepscope_model::{Cell, Holds, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
 
 use crate::error::AnalysisError;
 use crate::frame::Frame;
@@ -40,7 +41,16 @@ pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Repor
             count_unanalyzed(source, figures);
         }
     }
-    let columns = ["rank", "window", "figure", "value", "reason", "meaning"].map(ReportColumn::named).to_vec();
+    let named = ReportColumn::named;
+    let columns = vec![
+        named("rank"),
+        named("window"),
+        named("figure").holds(Holds::Texts),
+        // Counts, shares and words.
+        named("value").holds(Holds::Texts).null("given in the column `reason`"),
+        named("reason").holds(Holds::Texts).null(NOT_APPLICABLE),
+        named("meaning").holds(Holds::Texts).null(NOT_APPLICABLE),
+    ];
     for source in sources.iter().filter(|source| source.is_profile()) {
         if let Some(figures) = by_source.get_mut(&source.id) {
             figures.retain(|name, _| is_of_profile(name));

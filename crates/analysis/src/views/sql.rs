@@ -4,7 +4,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use stepscope_engine::QueryResult;
-use stepscope_model::{Cell, LeftOut, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Holds, LeftOut, Part, Report, ReportColumn, ReportTable};
 
 use crate::error::AnalysisError;
 
@@ -14,7 +14,10 @@ pub(crate) fn report(name: &str, result: &QueryResult) -> Result<Report, Analysi
 }
 
 pub(crate) fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
-    let columns = result.schema.fields().iter().map(|field| ReportColumn::named(field.name())).collect();
+    let columns = result.schema.fields().iter();
+    let columns =
+        columns.map(|field| ReportColumn { holds: holds(field.data_type()), ..ReportColumn::named(field.name()) });
+    let columns = columns.collect();
     let mut rows = Vec::new();
     for batch in &result.batches {
         let columns = batch.columns().iter().map(|column| cells(column)).collect::<Result<Vec<_>, _>>()?;
@@ -27,6 +30,17 @@ pub(crate) fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> 
         None => LeftOut::Uncounted,
     };
     Ok(ReportTable { left_out, ..ReportTable::rows(columns, rows) })
+}
+
+/// What the cells of a column are; large unsigned integers may become texts.
+fn holds(data_type: &DataType) -> Option<Holds> {
+    match data_type {
+        DataType::Null | DataType::UInt64 => None,
+        DataType::Boolean => Some(Holds::Flags),
+        data_type if data_type.is_integer() => Some(Holds::Integers),
+        data_type if data_type.is_floating() => Some(Holds::Numbers),
+        _ => Some(Holds::Texts),
+    }
 }
 
 fn cells(column: &dyn Array) -> Result<Vec<Cell>, AnalysisError> {

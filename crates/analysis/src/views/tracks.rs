@@ -1,6 +1,7 @@
 //! Threads, streams and lanes.
 
 use stepscope_engine::{Engine, QueryOptions};
+use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
 use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable};
 
 use crate::error::AnalysisError;
@@ -28,11 +29,17 @@ fn shown(table: &ReportTable, place: usize, column: ReportColumn) -> ReportColum
     let is_same = table.rows.iter().all(|row| row[place] == table.rows[0][place]);
     match column.name.as_str() {
         "rank" | "window" if is_same => column.look(Look::Hidden),
-        "first_ns" => column.look(Look::Hidden),
-        "track_id" | "process" => column.from_width(120),
+        "first_ns" => column.look(Look::Hidden).null(NOT_APPLICABLE),
+        "track_id" => column.from_width(120),
+        "process" => column.from_width(120).null(NOT_APPLICABLE),
         "type" => column.from_width(100),
-        "device_id" => column.label("device"),
-        "stream_id" => column.label("stream"),
+        "device_id" => column.label("device").null(NOT_APPLICABLE),
+        "stream_id" => column.label("stream").null(NOT_APPLICABLE),
+        "process_name" | "thread_name" => {
+            let reason = argument_not_recorded(&column.name);
+            column.null(reason)
+        }
+        "thread" | "extent_ns" => column.null(NOT_APPLICABLE),
         _ => column,
     }
 }

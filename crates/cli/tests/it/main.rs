@@ -4,6 +4,7 @@
 mod answers;
 mod cache;
 mod command;
+mod contract;
 mod help;
 mod open;
 mod profile;

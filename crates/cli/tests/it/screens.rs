@@ -22,7 +22,7 @@ impl Progress for Silent {
     fn notice(&self, _message: &str) {}
 }
 
-fn open(paths: &[PathBuf]) -> Workspace {
+pub(crate) fn open(paths: &[PathBuf]) -> Workspace {
     let settings = Settings { no_cache: true, ..Settings::default() };
     Workspace::open(paths, &settings, &Silent).unwrap()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stepscope_model::null_reason::NOT_APPLICABLE;
 use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable};
 
 use super::Device;
@@ -140,7 +141,7 @@ fn columns() -> Vec<ReportColumn> {
     let named = ReportColumn::named;
     vec![
         named("operator").look(Look::Operator),
-        named("outermost_operator").label("under").look(Look::Operator).from_width(100),
+        named("outermost_operator").label("under").look(Look::Operator).from_width(100).null(NOT_APPLICABLE),
         named("allocations"),
         named("size_bytes").label("size").look(Look::Bar(None)),
     ]

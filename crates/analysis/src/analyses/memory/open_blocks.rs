@@ -1,5 +1,6 @@
 //! Blocks that are allocated in the recording and not freed in it.
 
+use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
 use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable};
 
 use crate::analyses::Asking;
@@ -81,7 +82,7 @@ fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
         named("window").look(only_if_several),
         named("from_start_ns").label("at"),
         named("ts_ns").look(Look::Hidden),
-        named("operator").look(Look::Operator),
-        named("stack").look(Look::Detail),
+        named("operator").look(Look::Operator).null(NOT_APPLICABLE),
+        named("stack").look(Look::Detail).null(argument_not_recorded("Call stack")),
     ]
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::tables::MEMORY_EVENTS;
-use stepscope_model::{Cell, Look, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, Holds, Look, ReportColumn, ReportTable, Unit};
 
 use crate::analyses::Asking;
 use crate::analyses::asking::cell;
@@ -176,7 +176,11 @@ fn columns(asking: &Asking<'_>, has_several_devices: bool) -> Vec<ReportColumn> 
     let named = ReportColumn::named;
     vec![
         named("name").label("operator").look(Look::Operator),
-        named("device").unit(Unit::Plain).look(if has_several_devices { Look::Value } else { Look::Hidden }),
+        named("device").unit(Unit::Plain).holds(Holds::Texts).look(if has_several_devices {
+            Look::Value
+        } else {
+            Look::Hidden
+        }),
         asking.key_column("rank", "rank", Look::Value),
         asking.key_column("window", "window", Look::Value),
         named("self_increase_bytes").label("growth, self").look(Look::Bar(None)),
