@@ -67,8 +67,15 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
     observer.observe(frame);
     onCleanup(() => observer.disconnect());
   });
-  const main = () => tableNamed(props.report, "rows") ?? tables(props.report).at(-1)!;
-  const others = () => tables(props.report).filter((table) => table !== main() && table.rows.length > 0);
+  // Rows that are for programs only give way to another table.
+  const isForPeople = (table: TablePart) => table.columns.some((column) => column.look !== "hidden");
+  const main = () => {
+    const rows = tableNamed(props.report, "rows");
+    const rest = tables(props.report).filter((table) => table !== rows);
+    return rows && (isForPeople(rows) || rest.length === 0) ? rows : rest.at(-1)!;
+  };
+  const others = () =>
+    tables(props.report).filter((table) => table !== main() && isForPeople(table) && table.rows.length > 0);
   const values = () => (choice("values") ?? "sum") as Values;
   const steps = () => {
     const chosen = chosenSteps();

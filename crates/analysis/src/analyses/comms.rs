@@ -8,8 +8,10 @@ mod matching;
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_ingest::bus_factor;
-use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS};
-use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::null_reason::{
+    COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS, ONE_RANK, not_grouped_by,
+};
+use stepscope_model::{Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
@@ -80,13 +82,14 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if kinds.rows.is_empty() && waiting.ranks.is_empty() {
         parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::strong(text))));
         parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
-        parts.push(Part::Table(ranks_table(&waiting)));
+        parts.push(Part::Table(ranks_table(&waiting, &groups)));
         parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
         parts.extend(not_matched);
         let is_left_out = asking.are_sums_left_out();
         let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
         let mut report = Report::new("comms", parts);
         report.data.push(("metrics", metrics(asking, &groups)));
+        report.missing.extend(groups_missing(&groups));
         report.missing.push(Missing {
             path: "rows".to_owned(),
             label: "collectives".to_owned(),
@@ -99,13 +102,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let missing = missing_in(&kinds, "busbw_gb_per_s", &format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"));
     parts.extend(Some(kinds).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
-    if !waiting.ranks.is_empty() {
-        parts.push(Part::Table(ranks_table(&waiting)));
-    }
+    parts.push(Part::Table(ranks_table(&waiting, &groups)));
     parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
     parts.extend(not_matched);
     let mut report = Report::new("comms", parts);
     report.data.push(("metrics", metrics(asking, &groups)));
+    report.missing.extend(groups_missing(&groups));
     report.missing.extend(missing);
     Ok(report)
 }
@@ -225,18 +227,29 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
     let named = ReportColumn::named;
     let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
     let has_transfer = cells.iter().any(|row| row[5] != Cell::Null);
+    let not_matched = not_matched(groups);
     let columns = vec![
-        named("collective"),
-        named("process_group").look(only_if(by_group)),
-        named("count"),
-        named("bytes").label("bytes a rank").unit(Unit::MovedBytes),
+        named("collective").holds(Holds::Texts),
+        named("process_group").holds(Holds::Texts).look(only_if(by_group)).null(if by_group {
+            COLLECTIVE_METADATA_NOT_RECORDED.to_owned()
+        } else {
+            not_grouped_by("process_group")
+        }),
+        named("count").holds(Holds::Numbers),
+        named("bytes")
+            .holds(Holds::Numbers)
+            .label("bytes a rank")
+            .unit(Unit::MovedBytes)
+            .null(COLLECTIVE_METADATA_NOT_RECORDED),
         named("bytes_missing").unit(Unit::Plain).look(Look::Hidden),
-        named("transfer_ns").look(only_if(has_transfer)),
-        named("mean_wait_ns").label("wait, mean").look(only_if(has_transfer)),
+        named("transfer_ns").look(only_if(has_transfer)).null(not_matched.clone()),
+        named("mean_wait_ns").label("wait, mean").look(only_if(has_transfer)).null(not_matched),
         named("mean_ns").label("time a rank").look(only_if(!has_transfer)),
-        named("group_size").look(Look::Hidden),
-        named("algbw_gb_per_s").label(if has_transfer { "alg bw" } else { "apparent bw" }),
-        named("busbw_gb_per_s").label("bus bw"),
+        named("group_size").look(Look::Hidden).null(COLLECTIVE_METADATA_NOT_RECORDED),
+        named("algbw_gb_per_s")
+            .label(if has_transfer { "alg bw" } else { "apparent bw" })
+            .null(COLLECTIVE_METADATA_NOT_RECORDED),
+        named("busbw_gb_per_s").label("bus bw").null(COLLECTIVE_METADATA_NOT_RECORDED),
     ];
     Ok(ReportTable::named("collectives", columns, cells))
 }
@@ -246,31 +259,38 @@ fn whole(total: i64, ranks: i64) -> Cell {
     if total % ranks.max(1) == 0 { Cell::Int(total / ranks.max(1)) } else { Cell::Float(total as f64 / ranks as f64) }
 }
 
-fn ranks_table(waiting: &Waiting) -> ReportTable {
+/// A row for each rank. Where no group matches it has what each rank did, for programs.
+fn ranks_table(waiting: &Waiting, groups: &[Group]) -> ReportTable {
+    let is_known = !waiting.ranks.is_empty();
+    let launched = launched(groups);
+    let look = |look: Look| if is_known { look } else { Look::Hidden };
+    let waits = |name: &str| ReportColumn::named(name).null(not_matched(groups));
     let named = ReportColumn::named;
     let columns = vec![
-        named("rank"),
-        named("communication_ns"),
-        named("wait_ns").label("waits"),
-        named("last_arrivals").label("last to arrive"),
-        named("collectives").look(Look::Hidden),
-        named("wait_caused_to_others_ns").label("makes others wait").look(Look::Bar(None)),
-        named("clock_offset_estimate_ns").label("clock offset").from_width(120),
+        named("rank").look(look(Look::Value)),
+        named("communication_ns").look(look(Look::Value)),
+        waits("wait_ns").label("waits").look(look(Look::Value)),
+        waits("last_arrivals").holds(Holds::Integers).label("last to arrive").look(look(Look::Value)),
+        named("collectives").holds(Holds::Integers).look(Look::Hidden),
+        waits("wait_caused_to_others_ns").label("makes others wait").look(look(Look::Bar(None))),
+        waits("clock_offset_estimate_ns").label("clock offset").look(look(Look::Value)).from_width(120),
     ];
     let row = |rank: &RankWait| {
+        let of_waiting = |value: i64| if is_known { Cell::Int(value) } else { Cell::Null };
         vec![
             Cell::Int(rank.rank),
             Cell::Int(rank.communication_ns),
-            Cell::Int(rank.wait_ns),
-            Cell::Int(rank.last_arrivals),
+            of_waiting(rank.wait_ns),
+            of_waiting(rank.last_arrivals),
             Cell::Int(rank.collectives),
-            Cell::Int(rank.caused_ns),
-            rank.clock_offset_ns.map_or(Cell::Null, Cell::Int),
+            of_waiting(rank.caused_ns),
+            rank.clock_offset_ns.filter(|_| is_known).map_or(Cell::Null, Cell::Int),
         ]
     };
-    let mut table = ReportTable::rows(columns, waiting.ranks.iter().map(row).collect());
+    let ranks = if is_known { &waiting.ranks } else { &launched };
+    let mut table = ReportTable::rows(columns, ranks.iter().map(row).collect());
     let sum = |figure: fn(&RankWait) -> i64| Cell::Int(waiting.ranks.iter().map(figure).sum());
-    if !waiting.ranks.is_empty() {
+    if is_known {
         let nothing = || Cell::Text(String::new());
         table.total = Some(vec![
             Cell::Text("all".to_owned()),
@@ -285,6 +305,26 @@ fn ranks_table(waiting: &Waiting) -> ReportTable {
     table.sorted_by = Some("-wait_caused_to_others_ns".to_owned());
     table.two_ended = Some("ranks");
     table
+}
+
+/// What each rank did in all groups, by rank.
+fn launched(groups: &[Group]) -> Vec<RankWait> {
+    let mut ranks: std::collections::BTreeMap<i64, RankWait> = std::collections::BTreeMap::new();
+    for one in groups.iter().flat_map(|group| &group.launched) {
+        let sum = ranks.entry(one.rank).or_insert_with(|| RankWait { rank: one.rank, ..RankWait::default() });
+        sum.collectives += one.collectives;
+        sum.communication_ns += one.communication_ns;
+    }
+    ranks.into_values().collect()
+}
+
+/// Why transfer and waiting are not known.
+fn not_matched(groups: &[Group]) -> String {
+    let reason = groups.iter().find_map(|group| match &group.outcome {
+        Outcome::Unmatched(reason) => Some(reason.clone()),
+        Outcome::Matched(_) | Outcome::OneRank => None,
+    });
+    reason.unwrap_or_else(|| ONE_RANK.to_owned())
 }
 
 /// Why groups could not be matched, in words.
@@ -309,6 +349,20 @@ fn unmatched(groups: &[Group]) -> Vec<String> {
     lines
 }
 
+/// Why groups are not matched, by their path in the member `metrics`.
+fn groups_missing(groups: &[Group]) -> Vec<Missing> {
+    let missing = |group: &Group| {
+        let reason = match &group.outcome {
+            Outcome::Matched(_) => return None,
+            Outcome::Unmatched(reason) => reason.clone(),
+            Outcome::OneRank => ONE_RANK.to_owned(),
+        };
+        let path = format!("metrics.groups.{}.matched", group.key());
+        Some(Missing { path, label: String::new(), reason })
+    };
+    groups.iter().filter(|group| !group.is_host).filter_map(missing).collect()
+}
+
 /// The member `metrics` of JSON, as the reference prints it: collectives of devices alone.
 fn metrics(asking: &Asking<'_>, groups: &[Group]) -> Json {
     let ranks = asking.ranks();
@@ -331,7 +385,7 @@ fn metrics(asking: &Asking<'_>, groups: &[Group]) -> Json {
                 json!({ "matched": matched.collectives, "transfer_ns": matched.transfer_ns, "per_rank": per_rank })
             }
             Outcome::Unmatched(reason) => json!({ "matched": null, "reason": reason }),
-            Outcome::OneRank => json!({ "matched": null, "reason": "ranks do not match: one rank at hand" }),
+            Outcome::OneRank => json!({ "matched": null, "reason": ONE_RANK }),
         };
         members.insert(name, value);
     }

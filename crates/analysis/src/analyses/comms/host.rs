@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use stepscope_model::null_reason::COLLECTIVE_METADATA_NOT_RECORDED;
 use stepscope_model::tables::COLLECTIVES;
 use stepscope_model::{Cell, Class, Look, Part, ReportColumn, ReportTable, Text, Unit};
 
@@ -43,9 +44,13 @@ pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable
         ReportColumn::named("count"),
         ReportColumn::named("total_ns").look(Look::Bar(Some(Class::Communication))),
         ReportColumn::named("mean_ns"),
-        ReportColumn::named("bytes").label("bytes per rank").unit(Unit::MovedBytes).look(only_if(has(4))),
-        ReportColumn::named("transfer_ns").look(only_if(has(5))),
-        ReportColumn::named("mean_wait_ns").label("wait, mean").look(only_if(has(6))),
+        ReportColumn::named("bytes")
+            .label("bytes per rank")
+            .unit(Unit::MovedBytes)
+            .look(only_if(has(4)))
+            .null(COLLECTIVE_METADATA_NOT_RECORDED),
+        ReportColumn::named("transfer_ns").look(only_if(has(5))).null(super::not_matched(groups)),
+        ReportColumn::named("mean_wait_ns").label("wait, mean").look(only_if(has(6))).null(super::not_matched(groups)),
     ];
     let table = ReportTable::named("host_collectives", columns, cells);
     Ok(ReportTable { title: Some("ON THE HOST".to_owned()), ..table })

@@ -1,6 +1,7 @@
-//! Matches the collectives of several ranks by process group and ordinal.
+//! Matches the collectives of several ranks by process group and sequence number, or by their order where that was not
+//! recorded.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use stepscope_model::tables::COLLECTIVES;
 
@@ -18,6 +19,8 @@ pub(super) struct Group {
     pub is_host: bool,
     /// How many collectives its ranks have at most.
     pub collectives: i64,
+    /// What each rank did, whether they match or not.
+    pub launched: Vec<RankWait>,
     pub outcome: Outcome,
 }
 
@@ -54,9 +57,13 @@ pub(super) struct Matched {
 #[derive(Debug, Default)]
 struct Found {
     by_rank: BTreeMap<i64, RankWait>,
+    /// Every collective of every rank has its sequence number.
+    has_sequence: bool,
     /// Windows whose ranks differ in their counts, or positions that hold different collectives.
     uneven: bool,
     different: i64,
+    /// Sequence numbers that some rank does not have.
+    incomplete: i64,
     matched: Matched,
 }
 
@@ -65,8 +72,20 @@ struct Found {
 const CLOCK_ROWS: i64 = 1_000_000;
 
 const LAUNCHED: &str = "
-    SELECT group_id, rank, \"window\", ordinal, dur_ns, start_ns
+    SELECT group_id, rank, \"window\", ordinal, seq, dur_ns, start_ns
     FROM collectives WHERE {events} AND ordinal IS NOT NULL";
+
+/// One row for each collective: the shortest time is the transfer, and whoever has it arrived last. The rank of the
+/// shortest time is in one number with it: ranks are below 2^20, and no collective takes two hours.
+const COLLECTIVE: &str = "
+    SELECT group_id, count(*) AS ranks, min(CASE WHEN is_host THEN kernel ELSE collective END) AS collective,
+      max(CASE WHEN is_host THEN kernel ELSE collective END) AS other,
+      sum(dur_ns) AS dur_ns, min(dur_ns) AS transfer_ns, min(least(dur_ns, 8000000000000) * 1048576 + rank) AS last";
+
+/// Some collectives of a rank may share a number; their order tells them apart.
+const SEQUENCE: &str = "
+    SELECT *, row_number() OVER (PARTITION BY group_id, \"window\", rank, seq ORDER BY ordinal) AS place
+    FROM collectives WHERE {events} AND ordinal IS NOT NULL AND group_id IN ({groups})";
 
 /// Matches every group. Collectives without an ordinal are left out, as those launched before the recording.
 pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisError> {
@@ -89,6 +108,7 @@ pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisErr
                 name: text,
                 is_host,
                 collectives: found.by_rank.values().map(|rank| rank.collectives).max().unwrap_or(0),
+                launched: found.by_rank.values().cloned().collect(),
                 outcome: found.outcome(),
             }
         })
@@ -124,6 +144,16 @@ struct Launched {
     dur_ns: i64,
     /// Ordinals and ends, for the clock.
     ends: Vec<(i64, i64)>,
+    /// The same by sequence number, as far as there are any.
+    ends_by_number: Vec<(i64, i64)>,
+    without_number: i64,
+}
+
+impl Launched {
+    /// Ends by what tells collectives apart: their sequence number or their place.
+    fn ends(&self, has_sequence: bool) -> &[(i64, i64)] {
+        if has_sequence { &self.ends_by_number } else { &self.ends }
+    }
 }
 
 /// How many collectives each rank has, how long they take, and how far its clock is from that of the first.
@@ -135,22 +165,33 @@ fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(
         let column = |name: &str| rows.required_i64(name);
         let (groups, windows, ranks) = (column("group_id")?, column("window")?, column("rank")?);
         let (ordinals, durations, starts) = (column("ordinal")?, column("dur_ns")?, column("start_ns")?);
+        let numbers = rows.i64("seq")?;
         for row in 0..rows.rows() {
             let of_rank = launched.entry((groups[row], windows[row], ranks[row])).or_default();
             of_rank.collectives += 1;
             of_rank.dur_ns += durations[row];
+            let end = starts[row] + durations[row];
             if ordinals[row] % every == 0 {
-                of_rank.ends.push((ordinals[row], starts[row] + durations[row]));
+                of_rank.ends.push((ordinals[row], end));
+            }
+            of_rank.without_number += i64::from(numbers[row].is_none());
+            if let Some(number) = numbers[row].filter(|number| number % every == 0) {
+                of_rank.ends_by_number.push((number, end));
             }
         }
         Ok(())
     })?;
     let mut by_window: BTreeMap<(i64, i64), (i64, i64)> = BTreeMap::new();
+    let is_without = |launched: &Launched| launched.without_number > 0;
+    let without: BTreeSet<i64> =
+        launched.iter().filter(|(_, it)| is_without(it)).map(|((group, ..), _)| *group).collect();
     for ((group, window, rank), launched) in &launched {
         let count = launched.collectives;
         let range = by_window.entry((*group, *window)).or_insert((count, count));
         *range = (range.0.min(count), range.1.max(count));
-        let of_rank = found.entry(*group).or_default().by_rank.entry(*rank).or_default();
+        let of_group = found.entry(*group).or_default();
+        of_group.has_sequence = !without.contains(group);
+        let of_rank = of_group.by_rank.entry(*rank).or_default();
         of_rank.rank = *rank;
         of_rank.collectives += count;
         of_rank.communication_ns += launched.dur_ns;
@@ -177,8 +218,10 @@ fn add_clock_offsets(launched: &HashMap<(i64, i64, i64), Launched>, found: &mut 
     for ((group, window, rank), of_rank) in launched {
         let first = firsts.get(group).and_then(|first| launched.get(&(*group, *window, *first)));
         let Some(first) = first else { continue };
-        let first_ends: HashMap<i64, i64> = first.ends.iter().copied().collect();
-        let apart = of_rank.ends.iter().filter_map(|(ordinal, end)| Some(end - first_ends.get(ordinal)?));
+        let has_sequence = found.get(group).is_some_and(|group| group.has_sequence);
+        let first_ends: HashMap<i64, i64> = first.ends(has_sequence).iter().copied().collect();
+        let ends = of_rank.ends(has_sequence).iter();
+        let apart = ends.filter_map(|(key, end)| Some(end - first_ends.get(key)?));
         offsets.entry((*group, *rank)).or_default().extend(apart);
     }
     for ((group, rank), mut offsets) in offsets {
@@ -190,14 +233,25 @@ fn add_clock_offsets(launched: &HashMap<(i64, i64, i64), Launched>, found: &mut 
     }
 }
 
-/// One row a collective: the shortest time is the transfer, and whoever has it arrived last.
+/// Reads the collectives of the groups with sequence numbers by those, and of the others by their order.
 fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
-    // The rank of the shortest time in one number with it: ranks are below 2^20, and no collective takes two hours.
-    let statement = "SELECT group_id, count(*) AS ranks,
-           min(CASE WHEN is_host THEN kernel ELSE collective END) AS collective,
-           max(CASE WHEN is_host THEN kernel ELSE collective END) AS other,
-           sum(dur_ns) AS dur_ns, min(dur_ns) AS transfer_ns, min(least(dur_ns, 8000000000000) * 1048576 + rank) AS last
-         FROM collectives WHERE {events} AND ordinal IS NOT NULL GROUP BY group_id, \"window\", ordinal";
+    let numbered = found.iter().filter(|(_, group)| group.has_sequence).map(|(id, _)| id.to_string());
+    let numbered = numbered.collect::<Vec<_>>().join(", ");
+    if numbered.is_empty() {
+        let from = "FROM collectives WHERE {events} AND ordinal IS NOT NULL GROUP BY group_id, \"window\", ordinal";
+        return read_by_key(asking, &format!("{COLLECTIVE} {from}"), found);
+    }
+    let of_numbered = SEQUENCE.replace("{groups}", &numbered);
+    let by_number = format!("{COLLECTIVE} FROM ({of_numbered}) GROUP BY group_id, \"window\", seq, place");
+    read_by_key(asking, &by_number, found)?;
+    let by_order = format!(
+        "{COLLECTIVE} FROM collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id NOT IN ({numbered})
+         GROUP BY group_id, \"window\", ordinal"
+    );
+    read_by_key(asking, &by_order, found)
+}
+
+fn read_by_key(asking: &Asking<'_>, statement: &str, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
     asking.walk(statement, |rows| {
         let names = rows.text("collective")?.into_iter().zip(rows.text("other")?);
         let (ranks, durations) = (rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);
@@ -205,6 +259,7 @@ fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Re
         for (row, (group, (name, other))) in rows.required_i64("group_id")?.into_iter().zip(names).enumerate() {
             let Some(group) = found.get_mut(&group) else { continue };
             group.different += i64::from(name != other);
+            group.incomplete += i64::from(group.has_sequence && ranks[row] != group.by_rank.len() as i64);
             let matched = &mut group.matched;
             matched.collectives += 1;
             matched.transfer_ns += transfers[row];
@@ -229,6 +284,10 @@ impl Found {
             let counts = || self.by_rank.values().map(|rank| rank.collectives);
             let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
             return Outcome::Unmatched(format!("ranks do not match: they have between {least} and {most} collectives"));
+        }
+        if self.incomplete > 0 {
+            let numbers = self.incomplete;
+            return Outcome::Unmatched(format!("ranks do not match: {numbers} sequence numbers are not on all ranks"));
         }
         if self.different > 0 {
             let places = self.different;

@@ -116,3 +116,51 @@ fn eight_ranks_of_tensor_parallel_training() {
     let first = cells(table(&report, "rows"), "rank wait_caused_to_others_ns");
     assert!(first.starts_with("0 1533538000\n6 1219278000\n"), "{first}");
 }
+
+/// A collective of group `dp`: sequence number, name, length in µs.
+type Numbered = (Option<i64>, &'static str, i64);
+
+fn numbered(lists: &[&[Numbered]]) -> Json {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |(number, list): (usize, &&[Numbered])| {
+        let mut trace = TraceBuilder::new().header("distributedInfo", &format!("{{\"rank\": {number}}}"));
+        for (place, (seq, name, dur)) in list.iter().enumerate() {
+            let (id, ts) = (place as i64 + 1, place * 100);
+            trace = trace
+                .runtime("cudaLaunchKernel", 1, &ts.to_string(), "1", id)
+                .kernel("ncclDevKernel", 0, 7, &(ts + 2).to_string(), &dur.to_string(), id)
+                .arg("Collective name", &format!("\"{name}\""))
+                .arg("Process Group Name", "\"dp\"");
+            trace = seq.map_or(trace.clone(), |seq| trace.arg("Seq", &seq.to_string()));
+        }
+        write(folder.path(), &format!("rank{number}.json"), &trace.finish())
+    };
+    let paths: Vec<_> = lists.iter().enumerate().map(file).collect();
+    groups(&ask(&open(&paths).unwrap(), "comms", &Question::default()))["dp"].clone()
+}
+
+#[test]
+fn sequence_numbers_tell_which_collectives_belong_together() {
+    // Rank 1 launches them the other way round: the all-reduce takes 10 and 40 µs, the broadcast 20 and 30 µs.
+    let first: &[Numbered] = &[(Some(5), "allreduce", 10), (Some(6), "broadcast", 20)];
+    let second: &[Numbered] = &[(Some(6), "broadcast", 30), (Some(5), "allreduce", 40)];
+    let group = numbered(&[first, second]);
+    assert_eq!((&group["matched"], &group["transfer_ns"]), (&2.into(), &30_000.into()), "{group}");
+    let wait = |rank: &str| group["per_rank"][rank]["wait_ns"].as_i64().unwrap();
+    assert_eq!((wait("0"), wait("1")), (0, 40_000));
+    // Ends of number 5 are 130 µs apart, of number 6 −90 µs; the lower of the two is the median.
+    assert_eq!(group["per_rank"]["1"]["clock_offset_estimate_ns"], -90_000);
+    // The same without a number on one of them: by their order they do not match.
+    let unnumbered: &[Numbered] = &[(Some(6), "broadcast", 30), (None, "allreduce", 40)];
+    let reason = |lists: &[&[Numbered]]| numbered(lists)["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason(&[first, unnumbered]), "ranks do not match: 2 positions hold different collectives");
+    // Equal names in equal places, but the numbers say that they are not the same collectives.
+    let early: &[Numbered] = &[(Some(1), "allreduce", 10), (Some(2), "allreduce", 10)];
+    let late: &[Numbered] = &[(Some(2), "allreduce", 10), (Some(3), "allreduce", 10)];
+    assert_eq!(reason(&[early, late]), "ranks do not match: 2 sequence numbers are not on all ranks");
+    // Collectives that were launched as one share a number and stay in their order.
+    let joint: &[Numbered] = &[(Some(1), "allgather", 10), (Some(1), "allgather", 30), (Some(2), "allreduce", 5)];
+    let group =
+        numbered(&[joint, &[(Some(2), "allreduce", 5), (Some(1), "allgather", 20), (Some(1), "allgather", 20)]]);
+    assert_eq!((&group["matched"], &group["transfer_ns"]), (&3.into(), &35_000.into()), "{group}");
+}
