@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
-use stepscope_model::null_reason::{SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND};
+use stepscope_model::null_reason::{BEYOND_64_BITS, SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND};
 
 use super::Measuring;
 use super::path::Path;
@@ -20,7 +20,8 @@ const OPERATORS: &str = "
 /// The calls of one operator that count.
 struct Counted {
     calls: i64,
-    flops: i64,
+    /// Wide enough for as many calls as a source can have.
+    flops: i128,
     first_position: i64,
 }
 
@@ -32,9 +33,23 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
         let reason = if shapes.rows() == 0 { SHAPES_NOT_RECORDED } else { UNSUPPORTED_EVENT_KIND };
         measuring.missing("flops.total_flops", reason);
     }
-    let total = by_op.iter().map(|(_, counted)| counted.flops).reduce(i64::saturating_add);
-    let row = |(name, Counted { calls, flops, .. })| json!({ "name": name, "calls": calls, "flops": flops });
-    Ok(json!({ "total_flops": total, "by_op": by_op.into_iter().map(row).collect::<Vec<_>>() }))
+    let total = by_op.iter().map(|(_, counted)| counted.flops).reduce(|sum, more| sum + more);
+    let total = total.and_then(|total| kept(measuring, "flops.total_flops", total));
+    let mut rows = Vec::with_capacity(by_op.len());
+    for (place, (name, Counted { calls, flops, .. })) in by_op.into_iter().enumerate() {
+        let flops = kept(measuring, &format!("flops.by_op[{place}].flops"), flops);
+        rows.push(json!({ "name": name, "calls": calls, "flops": flops }));
+    }
+    Ok(json!({ "total_flops": total, "by_op": rows }))
+}
+
+/// A sum as it is written: none if it is too large.
+fn kept(measuring: &mut Measuring<'_>, path: &str, flops: i128) -> Option<i64> {
+    let kept = i64::try_from(flops).ok();
+    if kept.is_none() {
+        measuring.missing(path, BEYOND_64_BITS);
+    }
+    kept
 }
 
 /// By name, the calls that no other known call encloses: `aten::linear` counts, the `aten::addmm` below it does not.
@@ -51,7 +66,7 @@ fn outermost(measuring: &Measuring<'_>) -> Result<HashMap<String, Counted>, Anal
             let Some(((name, flops), position)) = known.filter(|_| !is_below_known) else { continue };
             let operator = counted.entry(name).or_insert(Counted { calls: 0, flops: 0, first_position: position });
             operator.calls += 1;
-            operator.flops = operator.flops.saturating_add(flops);
+            operator.flops += i128::from(flops);
             operator.first_position = operator.first_position.min(position);
         }
         Ok(())

@@ -81,3 +81,19 @@ fn a_total_that_is_not_known_is_null_with_a_reason() {
         assert_eq!(metrics["nulls"]["flops.total_flops"], reason);
     }
 }
+
+#[test]
+fn a_sum_beyond_64_bits_is_null_with_a_reason() {
+    // 2 × 10^18 and twice 4 × 10^18 FLOPs: each fits, their sum does not.
+    let trace = op(TraceBuilder::new(), "aten::mm", "1", "5", "[[1000000,1000000],[1000000,1000000]]");
+    let trace = op(trace, "aten::mm", "10", "5", "[[2000000,1000000],[1000000,1000000]]");
+    let trace = op(trace, "aten::mm", "20", "5", "[[2000000,1000000],[1000000,1000000]]");
+    let trace = op(trace, "aten::bmm", "30", "5", "[[1,2,3],[1,3,5]]");
+    let metrics = open_text(&trace.finish()).metrics(None, None).unwrap();
+    let (flops, nulls) = (&metrics["flops"], &metrics["nulls"]);
+    assert!(flops["total_flops"].is_null() && flops["by_op"][0]["flops"].is_null(), "{flops}");
+    assert_eq!((&flops["by_op"][0]["calls"], &flops["by_op"][1]["flops"]), (&3.into(), &60.into()));
+    for path in ["flops.total_flops", "flops.by_op[0].flops"] {
+        assert_eq!(nulls[path], "beyond 64 bits");
+    }
+}
