@@ -31,4 +31,4 @@ pub use stepscope_engine::{CancelFlag, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use timeline::{CurveRange, Stretch, TrackRange};
 pub use trim::Trimmed;
-pub use workspace::Workspace;
+pub use workspace::{STEPS_LABEL, Workspace};

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions, QueryResult};
 use stepscope_ingest::{Ingested, Options, Outcome, Progress};
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Part, Report, SkippedFile, SourceId, SourceRecord, SourceSummary, skipped_sentences};
+use stepscope_model::{Part, Report, SkippedFile, SourceId, SourceRecord, SourceSummary, Text, skipped_sentences};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
@@ -23,6 +23,9 @@ use crate::timeline::{CurveCache, ReaderCache, ShapeCache};
 use crate::trim::Trimmed;
 use crate::words::shortened;
 use crate::{metrics, views};
+
+/// The label of the line about steps that were asked for and are not there.
+pub const STEPS_LABEL: &str = "steps";
 
 /// A run that is open for questions.
 pub struct Workspace {
@@ -150,6 +153,10 @@ impl Workspace {
             let text =
                 format!("This is a profile of Python functions, with nothing in it for `{name}`: see `{command}`.");
             report.parts.insert(0, Part::Text(text.into()));
+        }
+        if let Some(note) = steps_left_out(&asking) {
+            report.data.push(("notes", serde_json::json!([note])));
+            report.parts.push(Part::Text(Text::labelled(STEPS_LABEL, note)));
         }
         Ok(report)
     }
@@ -627,6 +634,23 @@ fn source_info(source: &SourceRecord) -> Json {
         "digest": source.digest,
         "events_in": source.events_in,
     })
+}
+
+/// What to say about steps that were asked for and are not in the trace, if there are such.
+fn steps_left_out(asking: &Asking<'_>) -> Option<String> {
+    let (asked, steps) = (asking.question.steps?, asking.steps.as_ref()?);
+    let range = |first: i64, last: i64| match last - first {
+        0 => format!("step {first}"),
+        _ => format!("steps {first} to {last}"),
+    };
+    let ((first, last), (asked_first, asked_last)) = (steps.numbers, (asked.first.into(), asked.last.into()));
+    let before = (asked_first < first).then(|| range(asked_first, first - 1));
+    let after = (asked_last > last).then(|| range(last + 1, asked_last));
+    let left_out: Vec<String> = before.into_iter().chain(after).collect();
+    let verb = if left_out.len() == 1 && left_out[0].starts_with("step ") { "is" } else { "are" };
+    let noun = if steps.all.parse::<i64>().is_ok() { "step" } else { "steps" };
+    let note = || format!("{} {verb} not in the trace: it has {noun} {}", left_out.join(" and "), steps.all);
+    (!left_out.is_empty()).then(note)
 }
 
 fn source_names(sources: &[&SourceRecord]) -> String {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Analysis, Question, StepRange, Workspace};
-use stepscope_model::Exit;
+use stepscope_analysis::{Analysis, Progress as _, Question, STEPS_LABEL, StepRange, Workspace};
+use stepscope_model::{Exit, Part};
 
 use crate::Context;
 use crate::commands::parsed;
@@ -120,10 +120,18 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     if !analysis.has_rows() {
         refuse_picking(analysis, &options.output)?;
     }
-    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let progress = TerminalProgress::new(context);
+    let workspace = Workspace::open(&options.paths, &options.input.settings(), &progress)?;
     let mut question = options.part.question(&options.paths);
     question.rest_of_command.push_str(&options.input.in_words());
     let mut report = workspace.analyse(analysis, &question)?;
+    for part in &report.parts {
+        if let Part::Text(text) = part
+            && text.label == Some(STEPS_LABEL)
+        {
+            progress.notice(&text.text);
+        }
+    }
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         after: std::mem::take(&mut report.data),

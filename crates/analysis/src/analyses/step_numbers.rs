@@ -21,6 +21,8 @@ pub(crate) struct AskedSteps {
     pub condition: String,
     /// The first and the last of them.
     pub numbers: (i64, i64),
+    /// All that there are, in words.
+    pub all: String,
     /// Recordings that have some, by rank and window.
     pub sources: BTreeSet<(i64, i64)>,
 }
@@ -81,7 +83,7 @@ impl StepNumbers {
             format!("({})", of_places.collect::<Vec<_>>().join(" OR "))
         };
         let numbers = (found.first().copied()?, found.last().copied()?);
-        Some(AskedSteps { condition, numbers, sources })
+        Some(AskedSteps { condition, numbers, all: self.in_words()?, sources })
     }
 
     /// Which steps there are, in words; `None` if there are none.
