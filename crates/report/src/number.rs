@@ -107,6 +107,7 @@ impl Format {
                 let decimals = figure_decimals(value as f64 / unit as f64, decimals);
                 Self::Scaled { unit, symbol, decimals }.show_int(value)
             }
+            Self::Minutes if below_a_minute(value as f64) => seconds(value as f64).show_int(value),
             Self::Minutes => minutes(i128::from(value)),
             Self::Percent => percent(value as f64),
         }
@@ -133,6 +134,7 @@ impl Format {
                 let decimals = figure_decimals(value / unit as f64, decimals);
                 Self::Scaled { unit, symbol, decimals }.show_float(value)
             }
+            Self::Minutes if below_a_minute(value) => seconds(value).show_float(value),
             Self::Minutes => minutes(value.round() as i128),
             Self::Percent => percent(value),
         }
@@ -225,6 +227,19 @@ fn percent(ratio: f64) -> String {
     if tenths == 0 { "< 0.1 %".to_owned() } else { format!("{} %", grouped(tenths, 1)) }
 }
 
+/// Whether a time among minutes would say nothing as minutes.
+fn below_a_minute(ns: f64) -> bool {
+    ns != 0.0 && ns.abs() < 60e9
+}
+
+/// The format of such a time.
+fn seconds(ns: f64) -> Format {
+    if ns.abs() < 1e9 {
+        return nanoseconds(ns.abs(), &[&Cell::Float(ns)]);
+    }
+    Format::Scaled { unit: 1_000_000_000, symbol: "s", decimals: 3 }
+}
+
 fn minutes(ns: i128) -> String {
     let seconds = divide_rounded(ns, 1_000_000_000);
     let sign = if seconds < 0 { "−" } else { "" };
@@ -285,7 +300,7 @@ mod tests {
         check(Unit::Nanoseconds, &[142_460_000, 34_245_000, 1], &["142.46 ms", "34.25 ms", "1 ns"]);
         check(Unit::Nanoseconds, &[1_533_540_000], &["1,533.54 ms"]);
         check(Unit::Nanoseconds, &[12_000_500_000], &["12.001 s"]); // Half away from zero.
-        check(Unit::Nanoseconds, &[724_000_000_000, 1_000_000_000], &["12 min 04 s", "0 min 01 s"]);
+        check(Unit::Nanoseconds, &[724_000_000_000, 1_000_000_000], &["12 min 04 s", "1.000 s"]);
         check(Unit::Nanoseconds, &[1_775_167_061_388_202_755], &["1,775,167,061,388,202,755 ns"]); // A point in time.
         check(Unit::Bytes, &[0, 1_023], &["0 B", "1,023 B"]);
         check(Unit::Bytes, &[1_536, 12], &["1.50 KiB", "12 B"]);
