@@ -4,6 +4,7 @@
 //! command line, the server and Python take their lists from there.
 
 mod asking;
+pub(crate) mod before_recording;
 mod comms;
 mod diagnose;
 mod flop_count;
@@ -11,6 +12,7 @@ mod functions;
 mod gather;
 mod kernels;
 mod launches;
+mod layers;
 mod memory;
 mod modules;
 mod ops;

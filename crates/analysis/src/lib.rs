@@ -23,7 +23,7 @@ mod workspace;
 pub use analyses::{ANALYSES, Analysis, Question, StepRange};
 pub use cache::{Cache, Clear};
 pub use error::AnalysisError;
-pub use rules::{RULES, Rule};
+pub use rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};
 pub use run_choice::RunChoice;
 pub use run_input::RunInput;
 pub use settings::Settings;

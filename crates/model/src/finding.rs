@@ -28,16 +28,18 @@ impl Severity {
 pub struct Finding {
     /// Name of the rule that found it.
     pub rule: &'static str,
-    /// What is wrong, in a few words.
-    pub title: &'static str,
+    /// What is wrong, with its figure.
+    pub title: String,
     /// How bad it is.
     pub severity: Severity,
     /// Time of a step that it takes; null where it is no time.
     pub at_stake_ns: Option<f64>,
     /// What was measured, the shortest first.
     pub evidence: Vec<String>,
-    /// The code to change.
-    pub fix: &'static str,
+    /// The figures of title and evidence, by name.
+    pub figures: Vec<(&'static str, f64)>,
+    /// The code to change, as far as it applies to what was recorded.
+    pub fix: String,
     /// When it is a false alarm.
     pub not_this: &'static str,
     /// The command that shows more.

@@ -3,6 +3,7 @@
 //! On one rank a collective also contains the waiting for the others, so its bandwidth is apparent. With all ranks of a
 //! group at hand, transfer and waiting come apart without a common clock.
 
+mod exposed;
 mod host;
 mod matching;
 
@@ -15,8 +16,10 @@ use stepscope_model::{Cell, Holds, Look, Missing, Part, Report, ReportColumn, Re
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
+use super::layers::StepRanges;
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
+use crate::rules::Waits;
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -112,9 +115,21 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     Ok(report)
 }
 
-/// The waiting of the ranks of a run, for findings.
-pub(super) fn waiting_of(asking: &Asking<'_>) -> Result<Waiting, AnalysisError> {
-    Ok(waiting(&match_ranks(asking)?))
+/// The waiting of the ranks of a run and how much of it is exposed, for findings; none if no ranks match.
+pub(super) fn waits_of(asking: &Asking<'_>, steps: &StepRanges) -> Result<Option<Waits>, AnalysisError> {
+    let groups = match_ranks(asking)?;
+    let waiting = waiting(&groups);
+    if waiting.ranks.len() < 2 {
+        return Ok(None);
+    }
+    let stragglers: Vec<(i64, i64)> = waiting.stragglers().iter().map(|rank| (rank.rank, rank.caused_ns)).collect();
+    let (caused_ns, other_ns) = exposed::waiting(asking, steps, &groups, &stragglers)?;
+    Ok(Some(Waits {
+        wait_ns: waiting.total_ns(),
+        exposed_ns: caused_ns + other_ns,
+        exposed_caused_ns: caused_ns,
+        stragglers,
+    }))
 }
 
 /// Adds up the groups that could be matched.

@@ -1,5 +1,7 @@
 //! Findings: what is slow and why, with evidence, the code to change, and when it is a false alarm.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use stepscope_model::null_reason::NO_ROLLUPS;
 use stepscope_model::{
@@ -64,35 +66,46 @@ fn in_words(asking: &Asking<'_>, finding: &Finding) -> Vec<Text> {
         Severity::Medium => "!  ",
         Severity::Low => "   ",
     };
-    let stake = finding.at_stake_ns.map(|ns| format!("{} a step", words::ns(ns)));
+    let stake = finding.at_stake_ns.map(|ns| format!("{} per step", words::ns(ns)));
     let heading =
         Text { text: format!("{mark}{}", finding.title), right: stake, tone: Tone::Strong, ..Text::default() };
     let evidence = Text::labelled("evidence", finding.evidence.join("\n"));
     let [rule, not_this] =
         [("rule", finding.rule), ("not this", finding.not_this)].map(|(label, text)| Text::labelled(label, text));
-    let [fix, show] = [("fix", finding.fix.to_owned()), ("show", asking.question.in_command(finding.show))]
+    let [fix, show] = [("fix", finding.fix.clone()), ("show", asking.question.in_command(finding.show))]
         .map(|(label, text)| Text::code(label, text));
     vec![heading, rule, evidence, fix, not_this, show]
 }
 
 /// The same for programs.
 fn rows(asking: &Asking<'_>, findings: &[Finding]) -> ReportTable {
-    let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show"];
+    let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show", "figures"];
     let columns = names.map(|name| ReportColumn::named(name).look(Look::Hidden)).to_vec();
     let text = |text: &str| Cell::Text(text.to_owned());
     let row = |finding: &Finding| {
         vec![
             text(finding.rule),
             text(finding.severity.as_text()),
-            text(finding.title),
+            text(&finding.title),
             finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
             Cell::Json(json!(finding.evidence)),
-            text(finding.fix),
+            text(&finding.fix),
             text(finding.not_this),
             text(&asking.question.in_command(finding.show)),
+            figures_of(finding),
         ]
     };
     ReportTable::rows(columns, findings.iter().map(row).collect())
+}
+
+/// The figures by name; of several with one name, a list.
+fn figures_of(finding: &Finding) -> Cell {
+    let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (name, value) in &finding.figures {
+        figures.entry(name).or_default().push(*value);
+    }
+    let value = |values: Vec<f64>| if let [value] = values[..] { json!(value) } else { json!(values) };
+    Cell::Json(figures.into_iter().map(|(name, values)| (name.to_owned(), value(values))).collect())
 }
 
 /// Findings in a few lines, for the summary.
@@ -107,7 +120,7 @@ pub(super) fn table(findings: &[Finding]) -> ReportTable {
     let row = |finding: &Finding| {
         vec![
             Cell::Text(finding.severity.as_text().to_owned()),
-            Cell::Text(finding.title.to_owned()),
+            Cell::Text(finding.title.clone()),
             Cell::Text(finding.evidence.first().cloned().unwrap_or_default()),
             finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
             Cell::Text(finding.rule.to_owned()),

@@ -5,11 +5,12 @@ mod loading_regions;
 use stepscope_model::Class;
 use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS};
 
+use super::layers::{StepRanges, time_by_layer};
 use super::step_times::{self, StepTime, in_complete};
-use super::{Asking, comms};
+use super::{Asking, before_recording, comms};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::rules::Facts;
+use crate::rules::{Copies, Facts, Framework, Hardware, Vendor, Waits, is_work_without_tensor_cores};
 use crate::tensor_cores::TensorCoreNames;
 
 /// Parts of the names of operators that tensor cores can do.
@@ -26,26 +27,51 @@ const ELIGIBLE: [&str; 10] = [
     "cudnn_rnn",
 ];
 
+/// Calls whose times add up to a smaller share of the steps are not worth a walk over them: their sum is near enough.
+const WALKED_SHARE: f64 = 0.02;
+
+/// A call this long does more than launch: it loads a module, waits for room in a queue, or copies.
+const LONG_CALL_NS: i64 = 1_000_000;
+
 /// The facts about the recordings that are asked about. `steps` are theirs.
 pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, AnalysisError> {
     let mut facts = Facts::default();
     add_steps(&mut facts, steps);
     let complete = in_complete(steps);
-    add_annotations(asking, &complete, &mut facts)?;
+    let ranges = StepRanges::of(steps);
+    add_annotations(asking, &complete, &ranges, &mut facts)?;
     if facts.loaders.is_empty() {
         loading_regions::add(asking, &complete, &mut facts)?;
     }
+    (facts.before_recording, facts.waits) = of_headline(asking, steps)?;
     add_operators(asking, &complete, &mut facts)?;
     if facts.device_events > 0 {
-        add_kernels(asking, &complete, &mut facts)?;
-        add_launches(asking, &complete, &mut facts)?;
-        add_copies(asking, &complete, &mut facts)?;
+        add_hardware(asking, &mut facts)?;
+        add_launches(asking, &complete, &ranges, &mut facts)?;
+        add_kernels(asking, &complete, &ranges, &mut facts)?;
+        add_copies(asking, &complete, &ranges, &mut facts)?;
     }
     if asking.has_rows(MEMORY_EVENTS.name) {
         add_memory(asking, &mut facts)?;
     }
-    add_ranks(asking, &mut facts)?;
+    add_ranks(asking, &complete, &mut facts)?;
     Ok(facts)
+}
+
+/// What the sentence about a step needs besides the steps: the part before the recording by class, and waiting.
+pub(super) fn of_headline(
+    asking: &Asking<'_>,
+    steps: &[StepTime],
+) -> Result<([i64; Class::ALL.len()], Option<Waits>), AnalysisError> {
+    let ranges = StepRanges::of(steps);
+    let mut before = [0; Class::ALL.len()];
+    if steps.iter().any(|step| step.device_events > 0) {
+        let busy = before_recording::find(asking.engine, &asking.sources)?;
+        before = before_recording::time_in_steps(asking, &ranges, &busy)?;
+    }
+    let has_ranks = asking.ranks().len() > 1 && asking.has_rows(COLLECTIVES.name);
+    let waits = if has_ranks { comms::waits_of(asking, &ranges)? } else { None };
+    Ok((before, waits))
 }
 
 fn add_steps(facts: &mut Facts, steps: &[StepTime]) {
@@ -62,36 +88,86 @@ fn add_steps(facts: &mut Facts, steps: &[StepTime]) {
     }
 }
 
-fn add_annotations(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+/// Marks of the host, and what they say about the program.
+fn add_annotations(
+    asking: &Asking<'_>,
+    complete: &str,
+    ranges: &StepRanges,
+    facts: &mut Facts,
+) -> Result<(), AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT name, count(*) AS calls, sum(dur_ns) AS dur_ns FROM spans
-         WHERE {{events}} AND {complete} AND kind = 'ann' AND phase = 'X' AND (
-           name LIKE 'enumerate(Data%' OR name IN ('DataParallel.forward', 'DistributedDataParallel.forward')
-           OR name LIKE 'gloo:%' OR name LIKE 'mpi:%' OR name LIKE 'ucc:%')
-         GROUP BY name ORDER BY name",
+        "SELECT name, kind, count(*) AS calls FROM spans
+         WHERE {{events}} AND {complete} AND kind IN ('ann', 'op') AND phase = 'X' AND (
+           name LIKE 'enumerate(Data%' OR name LIKE '%DataParallel.forward' OR name LIKE 'Optimizer.step%'
+           OR name LIKE 'torch.distributed.ddp.reducer%' OR name LIKE 'FSDP::%' OR name LIKE 'Torch-Compiled Region%'
+           OR name LIKE 'CompiledFunction%' OR name LIKE 'gloo:%' OR name LIKE 'mpi:%' OR name LIKE 'ucc:%')
+         GROUP BY name, kind ORDER BY name, kind",
     ))?;
-    let (calls, durations) = (rows.required_i64("calls")?, rows.required_i64("dur_ns")?);
+    let (calls, kinds) = (rows.required_i64("calls")?, rows.text("kind")?);
+    let mut has_data_parallel = false;
     for (row, name) in rows.text("name")?.into_iter().flatten().enumerate() {
+        let is_annotation = kinds[row].as_deref() == Some("ann");
+        facts.frameworks.extend(framework_of(&name));
+        if !is_annotation {
+            continue;
+        }
         if name.starts_with("enumerate(") {
             facts.loaders.insert(name, calls[row]);
         } else if name == "DataParallel.forward" {
-            facts.data_parallel_ns += durations[row];
-        } else if name == "DistributedDataParallel.forward" {
-            facts.has_ddp = true;
-        } else if let Some((backend, _)) = name.split_once(':') {
-            *facts.host_backends.entry(backend.to_owned()).or_default() += durations[row];
+            has_data_parallel = true;
+        } else if let Some((backend, _)) = name.split_once(':').filter(|_| is_on_host(&name)) {
+            facts.host_backends.insert(backend.to_owned());
         }
     }
+    if asking.sources.iter().any(|source| source.step_source == "serving_annotation") {
+        facts.frameworks.insert(Framework::Serving);
+    }
+    let annotated = |condition: &str| {
+        let intervals = format!(
+            "SELECT rank, \"window\", start_ns, start_ns + dur_ns AS end_ns, 0 AS layer FROM spans
+             WHERE {{events}} AND {complete} AND kind = 'ann' AND phase = 'X' AND ({condition})"
+        );
+        time_by_layer(asking, ranges, &intervals).map(|[ns]| ns)
+    };
+    if has_data_parallel {
+        facts.data_parallel_ns = annotated("name = 'DataParallel.forward'")?;
+    }
+    if !facts.host_backends.is_empty() {
+        facts.host_communication_ns = annotated("name LIKE 'gloo:%' OR name LIKE 'mpi:%' OR name LIKE 'ucc:%'")?;
+    }
     Ok(())
+}
+
+/// Whether an annotation is of communication that the host does itself.
+fn is_on_host(name: &str) -> bool {
+    ["gloo:", "mpi:", "ucc:"].iter().any(|backend| name.starts_with(backend))
+}
+
+/// What the name of a span says about the program.
+fn framework_of(name: &str) -> Option<Framework> {
+    let starts = |known: &str| name.starts_with(known);
+    match name {
+        "DistributedDataParallel.forward" => Some(Framework::Ddp),
+        "FullyShardedDataParallel.forward" => Some(Framework::Fsdp),
+        _ if starts("torch.distributed.ddp.reducer") => Some(Framework::Ddp),
+        _ if starts("FSDP::") => Some(Framework::Fsdp),
+        _ if starts("Optimizer.step") => Some(Framework::Optimizer),
+        _ if starts("Torch-Compiled Region") || starts("CompiledFunction") => Some(Framework::Compile),
+        _ if starts("enumerate(") && name.contains("_SingleProcess") => Some(Framework::LoaderInProcess),
+        _ if starts("enumerate(") && name.contains("_MultiProcessing") => Some(Framework::LoaderWithWorkers),
+        _ => None,
+    }
 }
 
 fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
     let rows = asking.query(&format!(
         "SELECT name, sum(calls) AS calls, sum(device_self_ns) AS device_ns FROM op_rollup
-         WHERE {{steps}} AND {complete} AND name IS NOT NULL GROUP BY name ORDER BY device_ns DESC, name",
+         WHERE {{steps}} AND {complete} GROUP BY name ORDER BY device_ns DESC, name",
     ))?;
     let (calls, device) = (rows.required_i64("calls")?, rows.required_i64("device_ns")?);
-    for (row, name) in rows.text("name")?.into_iter().flatten().enumerate() {
+    for (row, name) in rows.text("name")?.into_iter().enumerate() {
+        facts.operator_device_ns += device[row];
+        let Some(name) = name else { continue };
         if ELIGIBLE.iter().any(|part| name.contains(part)) && device[row] > 0 {
             facts.eligible_ns += device[row];
             facts.eligible_name.get_or_insert_with(|| name.clone());
@@ -104,7 +180,33 @@ fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Resu
     Ok(())
 }
 
-fn add_kernels(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+/// What the devices are: by their names, or else by the runtime that is called.
+fn add_hardware(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let rows = asking.query(
+        "SELECT count(*) FILTER (WHERE name LIKE 'hip%') AS hip, count(*) FILTER (WHERE name LIKE 'cu%') AS cuda
+         FROM runtime_calls WHERE {source}",
+    )?;
+    let calls = match (first(&rows, "hip")?, first(&rows, "cuda")?) {
+        (0, 0) => None,
+        (0, _) => Some(Vendor::Nvidia),
+        _ => Some(Vendor::Amd),
+    };
+    let devices: Vec<_> = asking.sources.iter().flat_map(|source| source.devices.iter().flatten()).collect();
+    facts.hardware = Hardware::of(&devices, calls);
+    let rows = asking.query(
+        "SELECT max(devices) AS devices FROM (
+           SELECT count(DISTINCT device_id) AS devices FROM tracks WHERE {source} GROUP BY rank, \"window\")",
+    )?;
+    facts.devices_of_a_rank = first(&rows, "devices")? as usize;
+    Ok(())
+}
+
+fn add_kernels(
+    asking: &Asking<'_>,
+    complete: &str,
+    ranges: &StepRanges,
+    facts: &mut Facts,
+) -> Result<(), AnalysisError> {
     let kernels = if asking.has_sums() {
         format!("SELECT name, total_ns AS dur_ns FROM kernel_rollup WHERE {{steps}} AND {complete}")
     } else {
@@ -112,53 +214,102 @@ fn add_kernels(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result
     };
     let rows = asking.query(&format!("SELECT name, sum(dur_ns) AS dur_ns FROM ({kernels}) GROUP BY name"))?;
     let names = TensorCoreNames::new()?;
+    let mut on_cores = Vec::new();
     for (name, dur_ns) in rows.text("name")?.into_iter().zip(rows.required_i64("dur_ns")?) {
-        facts.kernel_ns += dur_ns;
-        if names.are_used(&name.unwrap_or_default()) {
+        let name = name.unwrap_or_default();
+        if name.starts_with("triton_") {
+            facts.frameworks.insert(Framework::Compile);
+        }
+        if names.are_used(&name) {
             facts.tensor_core_ns += dur_ns;
+            on_cores.push(name);
         }
     }
-    let devices = asking.sources.iter().flat_map(|source| source.devices.iter().flatten());
-    let with_cores = devices.into_iter().find(|device| device.compute_major.is_some_and(|major| major >= 7));
-    facts.tensor_core_device = with_cores.map(|device| device.name.clone().unwrap_or_else(|| "the device".to_owned()));
+    if is_work_without_tensor_cores(facts) {
+        let eligible: Vec<String> = ELIGIBLE.iter().map(|part| format!("name LIKE '%{part}%'")).collect();
+        let quoted: Vec<String> = on_cores.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+        let others =
+            if quoted.is_empty() { String::new() } else { format!(" AND name NOT IN ({})", quoted.join(", ")) };
+        let intervals = format!(
+            "SELECT kernel.rank, kernel.\"window\", start_ns, end_ns, 0 AS layer FROM
+               (SELECT * FROM device_events WHERE {{events}} AND {complete} AND kind = 'kernel'{others}) AS kernel
+             JOIN (SELECT rank, \"window\", span_id FROM spans
+                   WHERE {{source}} AND kind = 'op' AND ({})) AS operator
+               ON operator.rank = kernel.rank AND operator.\"window\" = kernel.\"window\"
+               AND operator.span_id = kernel.operator_id",
+            eligible.join(" OR ")
+        );
+        [facts.without_cores_ns] = time_by_layer(asking, ranges, &intervals)?;
+    }
     Ok(())
 }
 
-fn add_launches(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_launches(
+    asking: &Asking<'_>,
+    complete: &str,
+    ranges: &StepRanges,
+    facts: &mut Facts,
+) -> Result<(), AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT count(*) AS launches, coalesce(sum(dur_ns), 0) AS call_ns, nearest_rank(dur_ns, 50) AS median_ns,
-           count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter
+        "SELECT count(*) AS launches, coalesce(sum(dur_ns) FILTER (WHERE dur_ns < {LONG_CALL_NS}), 0) AS call_ns,
+           nearest_rank(dur_ns, 50) AS median_ns,
+           count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter, count(*) FILTER (WHERE is_graph) AS graphs
          FROM launches WHERE {{events}} AND {complete}",
     ))?;
     facts.launches = first(&rows, "launches")?;
-    facts.launch_call_ns = first(&rows, "call_ns")?;
     facts.median_call_ns = first(&rows, "median_ns")?;
     facts.shorter_than_call = first(&rows, "shorter")?;
+    if first(&rows, "graphs")? > 0 {
+        facts.frameworks.insert(Framework::Graphs);
+    }
+    // Threads that call at once share the time, and a launch costs nothing while the device has work.
+    let call_ns = first(&rows, "call_ns")?;
+    facts.exposed_launch_ns = call_ns;
+    if facts.share(call_ns) >= WALKED_SHARE {
+        let intervals = format!(
+            "SELECT rank, \"window\", start_ns, end_ns, 0 AS layer FROM device_events WHERE {{source}}
+             UNION ALL SELECT rank, \"window\", start_ns, start_ns + dur_ns, 1 FROM launches
+             WHERE {{events}} AND {complete} AND dur_ns < {LONG_CALL_NS}"
+        );
+        [_, facts.exposed_launch_ns] = time_by_layer(asking, ranges, &intervals)?;
+    }
     let rows = asking.query(&format!(
         "SELECT count(*) AS calls, coalesce(sum(dur_ns), 0) AS dur_ns FROM runtime_calls
          WHERE {{events}} AND {complete} AND name LIKE '%Synchronize%'",
     ))?;
     facts.synchronizations = first(&rows, "calls")?;
     facts.synchronization_ns = first(&rows, "dur_ns")?;
+    if facts.share(facts.synchronization_ns) >= WALKED_SHARE {
+        let intervals = format!(
+            "SELECT rank, \"window\", start_ns, start_ns + dur_ns AS end_ns, 0 AS layer FROM runtime_calls
+             WHERE {{events}} AND {complete} AND name LIKE '%Synchronize%'"
+        );
+        [facts.synchronization_ns] = time_by_layer(asking, ranges, &intervals)?;
+    }
     Ok(())
 }
 
-fn add_copies(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_copies(
+    asking: &Asking<'_>,
+    complete: &str,
+    ranges: &StepRanges,
+    facts: &mut Facts,
+) -> Result<(), AnalysisError> {
     let rows = asking.query(&format!(
         "SELECT count(*) AS copies, coalesce(sum(size_bytes), 0) AS size_bytes, coalesce(sum(dur_ns), 0) AS dur_ns
          FROM device_events WHERE {{events}} AND {complete} AND kind = 'memcpy' AND name LIKE '%Pageable%'",
     ))?;
-    facts.pageable.count = first(&rows, "copies")?;
-    facts.pageable.size_bytes = first(&rows, "size_bytes")?;
-    facts.pageable.time_ns = first(&rows, "dur_ns")?;
-    if facts.pageable.count > 0 {
-        let rows = asking.query(&format!(
-            "SELECT CAST(coalesce(sum(hidden_ns), 0) AS BIGINT) AS hidden_ns FROM (
-               SELECT overlap_length(start_ns, end_ns, kind = 'kernel') AS hidden_ns FROM device_events
-               WHERE {{events}} AND {complete} AND (kind = 'kernel' OR kind = 'memcpy' AND name LIKE '%Pageable%')
-               GROUP BY rank, \"window\", device_id)",
-        ))?;
-        facts.pageable.hidden_ns = first(&rows, "hidden_ns")?;
+    let (count, size_bytes, sum_ns) = (first(&rows, "copies")?, first(&rows, "size_bytes")?, first(&rows, "dur_ns")?);
+    if count > 0 {
+        let copies = format!(
+            "SELECT rank, \"window\", start_ns, end_ns, 1 AS layer FROM device_events
+             WHERE {{events}} AND {complete} AND kind = 'memcpy' AND name LIKE '%Pageable%'"
+        );
+        let [time_ns] = time_by_layer(asking, ranges, &copies.replace("1 AS layer", "0 AS layer"))?;
+        let kernels = "SELECT rank, \"window\", start_ns, end_ns, 0 AS layer FROM device_events
+                       WHERE {events} AND kind = 'kernel'";
+        let [_, exposed_ns] = time_by_layer(asking, ranges, &format!("{copies} UNION ALL {kernels}"))?;
+        facts.pageable = Copies { count, size_bytes, sum_ns, time_ns, hidden_ns: time_ns - exposed_ns };
     }
     Ok(())
 }
@@ -183,14 +334,17 @@ fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisErro
     Ok(())
 }
 
-fn add_ranks(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
-    let ranks = asking.ranks();
-    facts.ranks = ranks.len();
-    if ranks.len() > 1 && asking.has_rows(COLLECTIVES.name) {
-        let waiting = comms::waiting_of(asking)?;
-        facts.wait_ns = waiting.total_ns();
-        facts.stragglers = waiting.stragglers().iter().map(|rank| (rank.rank, rank.caused_ns)).collect();
+/// Communication between ranks: what of it is waiting for each other.
+fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    facts.ranks = asking.ranks().len();
+    if !asking.has_rows(COLLECTIVES.name) {
+        return Ok(());
     }
+    let rows = asking.query(&format!(
+        "SELECT collective, sum(dur_ns) AS dur_ns FROM collectives WHERE {{events}} AND {complete}
+         GROUP BY collective ORDER BY dur_ns DESC, collective LIMIT 1"
+    ))?;
+    facts.largest_collective = rows.text("collective")?.into_iter().flatten().next();
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 //! Steps and what their time goes to, as several analyses need them (metrics, sections 5 and 6).
 
+use serde_json::{Value as Json, json};
 use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable};
 
 use super::Asking;
 use super::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
+use crate::rules::Waits;
 use crate::words;
 
 /// One step of one recording.
@@ -210,28 +212,145 @@ impl Distribution {
     }
 }
 
-/// The sentence that says what a step mostly is: how long it takes, what the devices do, and what they wait for.
-pub(super) fn sentence(mean_ns: f64, shares: Option<&Shares>, steps: usize) -> String {
-    let takes = format!("A step takes {}", words::ns(mean_ns));
-    let Some(shares) = shares.filter(|_| steps > 0) else { return format!("{takes}.") };
-    let mean = |ns: i64| ns as f64 / steps as f64;
-    let waits = [
-        (Class::Dataloader, "waits {} for data"),
-        (Class::Communication, "waits {} for other ranks"),
-        (Class::Runtime, "waits {} for calls into the runtime"),
-        (Class::CpuExec, "waits {} for operators on the host"),
-        (Class::Memcpy, "waits {} for copies"),
-        (Class::Other, "waits {} for code outside of operators"),
-    ];
-    let longest = waits.iter().max_by_key(|(class, _)| shares.of(*class));
-    let Some((class, wait)) = longest.filter(|_| shares.device_busy_ns > 0) else {
-        let host = mean(shares.of(Class::CpuExec));
-        return format!("{takes}, of which operators on the host take {}.", words::ns(host));
-    };
-    let computes = words::ns(mean(shares.of(Class::Kernel)));
-    if mean(shares.of(*class)) < 0.02 * mean_ns {
-        return format!("{takes}: the GPU computes {computes} of it.");
+/// Classes in which the device does nothing and the host is not loading data.
+const IDLE: [Class; 3] = [Class::Runtime, Class::CpuExec, Class::Other];
+
+/// What the sentence about a step is made of.
+pub(super) struct Headline<'a> {
+    pub mean_ns: f64,
+    pub steps: usize,
+    /// Whether steps are marked; else the trace counts as one.
+    pub is_marked: bool,
+    /// Of all steps together.
+    pub shares: Option<&'a Shares>,
+    /// The part of them in which the device was busy with work from before the recording.
+    pub before_recording: [i64; Class::ALL.len()],
+    /// What ranks wait for each other, where that is known.
+    pub waits: Option<&'a Waits>,
+}
+
+impl Headline<'_> {
+    /// How long a step takes, what the devices do in it, and what most of the other time is.
+    pub(super) fn sentence(&self) -> String {
+        let subject = if self.is_marked { "A step" } else { "The trace" };
+        let takes = format!("{subject} takes {}", words::ns(self.mean_ns));
+        let Some(shares) = self.shares.filter(|_| self.steps > 0) else { return format!("{takes}.") };
+        if shares.device_busy_ns == 0 {
+            return format!("{takes}{}.", self.on_host(shares));
+        }
+        let computes = self.per_step(shares.of(Class::Kernel));
+        let does = match self.rest(shares) {
+            Some(rest) => format!("computes {computes}{rest}"),
+            None => format!("computes {computes} of it"),
+        };
+        match self.before_recording.iter().sum() {
+            0 => format!("{takes}: the GPU {does}."),
+            before => format!(
+                "{takes}. For {} of it the device was busy with work from before the recording; then the GPU {does}.",
+                self.per_step(before)
+            ),
+        }
     }
-    let wait = wait.replace("{}", &words::ns(mean(shares.of(*class))));
-    format!("{takes}: the GPU computes {computes} and {wait}.")
+
+    /// Its figures, all means per step.
+    pub(super) fn figures(&self) -> Json {
+        let mean = |total_ns: i64| total_ns as f64 / self.steps.max(1) as f64;
+        let mut figures = json!({ "step_ns": self.mean_ns });
+        let Some(shares) = self.shares else { return figures };
+        figures["computes_ns"] = json!(mean(shares.of(Class::Kernel)));
+        figures["busy_before_recording_ns"] = json!(mean(self.before_recording.iter().sum()));
+        figures["idle_ns"] = json!(mean(IDLE.iter().map(|class| self.known_of(shares, *class)).sum()));
+        for class in [Class::Dataloader, Class::Communication, Class::Memcpy, Class::Memset].iter().chain(&IDLE) {
+            figures[format!("{}_ns", class.as_text())] = json!(mean(self.known_of(shares, *class)));
+        }
+        if let Some(waits) = self.waits {
+            let exposed_ns = shares.of(Class::Communication);
+            figures["exposed_wait_ns"] = json!(mean(waits.exposed_ns));
+            figures["exposed_transfer_ns"] = json!(mean(exposed_ns - waits.exposed_ns));
+        }
+        figures
+    }
+
+    /// The time of a class without that in which the device was busy with work from before the recording.
+    fn known_of(&self, shares: &Shares, class: Class) -> i64 {
+        shares.of(class) - self.before_recording[class as usize]
+    }
+
+    /// The first of these classes with the most time.
+    fn longest(&self, shares: &Shares, classes: &[Class]) -> (Class, i64) {
+        let known = classes.iter().map(|class| (*class, self.known_of(shares, *class)));
+        known.rev().max_by_key(|(_, ns)| *ns).unwrap_or((Class::Other, 0))
+    }
+
+    /// What most of the time is where no device works.
+    fn on_host(&self, shares: &Shares) -> String {
+        let classes = [Class::CpuExec, Class::Communication, Class::Dataloader, Class::Runtime, Class::Other];
+        let (class, longest_ns) = self.longest(shares, &classes);
+        let time = self.per_step(longest_ns);
+        match (class, self.waits) {
+            (Class::Communication, Some(waits)) => {
+                let (wait, transfer) = self.wait_and_transfer(longest_ns, waits);
+                format!(", of which {wait} is waiting for other ranks and {transfer} communication")
+            }
+            (Class::Communication, None) => format!(", of which communication takes {time}"),
+            (Class::Dataloader, _) => format!(", of which data loading takes {time}"),
+            (Class::Runtime, _) => format!(", of which runtime calls take {time}"),
+            (Class::Other, _) => format!(", of which {time} is outside of operators"),
+            _ => format!(", of which operators on the host take {time}"),
+        }
+    }
+
+    /// What the device does most besides computing; nothing where that is less than 2 % of the step.
+    fn rest(&self, shares: &Shares) -> Option<String> {
+        let others = [Class::Dataloader, Class::Communication, Class::Memcpy, Class::Memset];
+        let (class, longest_ns) = self.longest(shares, &others);
+        let idle_ns: i64 = IDLE.iter().map(|class| self.known_of(shares, *class)).sum();
+        if (longest_ns.max(idle_ns) as f64) < 0.02 * self.mean_ns * self.steps as f64 {
+            return None;
+        }
+        let time = self.per_step(longest_ns);
+        Some(match class {
+            _ if idle_ns > longest_ns => self.idle(shares, idle_ns),
+            Class::Dataloader => format!(" and waits {time} for data"),
+            Class::Communication => self.communication(longest_ns),
+            Class::Memcpy => format!(" and copies for {time}"),
+            _ => format!(" and fills memory for {time}"),
+        })
+    }
+
+    /// Idle time, and what the host does in the largest part of it.
+    fn idle(&self, shares: &Shares, idle_ns: i64) -> String {
+        let (class, largest_ns) = self.longest(shares, &IDLE);
+        let host = match class {
+            Class::Runtime => "the host is in runtime calls",
+            Class::CpuExec => "operators run on the host",
+            _ => "no operator runs on the host",
+        };
+        let (idle, largest) = (self.per_step(idle_ns), self.per_step(largest_ns));
+        if largest_ns == idle_ns {
+            return format!(" and is idle for {idle} while {host}");
+        }
+        format!(" and is idle for {idle}, {largest} of it while {host}")
+    }
+
+    /// Waiting is told from transfer only by the traces of several ranks.
+    fn communication(&self, exposed_ns: i64) -> String {
+        let Some(waits) = self.waits else {
+            return format!("; {} is exposed communication", self.per_step(exposed_ns));
+        };
+        let (wait, transfer) = self.wait_and_transfer(exposed_ns, waits);
+        if waits.exposed_ns * 2 > exposed_ns {
+            format!(", waits {wait} for other ranks and communicates for {transfer}")
+        } else {
+            format!(", communicates for {transfer} and waits {wait} for other ranks")
+        }
+    }
+
+    fn wait_and_transfer(&self, exposed_ns: i64, waits: &Waits) -> (String, String) {
+        (self.per_step(waits.exposed_ns), self.per_step(exposed_ns - waits.exposed_ns))
+    }
+
+    fn per_step(&self, total_ns: i64) -> String {
+        words::ns(total_ns as f64 / self.steps.max(1) as f64)
+    }
 }

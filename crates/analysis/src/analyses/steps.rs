@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_RECORDED, SEVERAL_STEPS, not_grouped_by};
 use stepscope_model::{Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::missing_in;
-use super::step_times::{self, Distribution, Shares, StepTime, Throughput};
-use super::{Analysis, Asking};
+use super::step_times::{self, Distribution, Headline, Shares, StepTime, Throughput};
+use super::{Analysis, Asking, gather};
 use crate::error::AnalysisError;
 use crate::words;
 
@@ -36,10 +37,21 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
     let throughput = times.as_ref().and_then(|times| step_times::throughput(asking, times, &complete));
-    let mut parts = Vec::new();
+    let (mut parts, mut data) = (Vec::new(), Vec::new());
     if let Some(times) = &times {
         let shares = step_times::sum(&complete);
-        parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
+        let (before_recording, waits) = gather::of_headline(asking, &steps)?;
+        let headline = Headline {
+            mean_ns: times.mean(),
+            steps: complete.len(),
+            is_marked: asking.sources.iter().any(|source| source.step_source != "whole_trace"),
+            shares: shares.as_ref(),
+            before_recording,
+            waits: waits.as_ref(),
+        };
+        let sentence = headline.sentence();
+        data.extend([("headline", Json::from(sentence.clone())), ("headline_figures", headline.figures())]);
+        parts.push(Part::Text(Text::strong(sentence)));
         parts.push(Part::Table(step_times::table("percentiles", asking, times, &complete)));
     }
     let mut rows = rows(asking, &steps);
@@ -51,6 +63,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let no_samples = missing_in(&rows, "samples", SAMPLES_NOT_RECORDED);
     parts.push(Part::Table(rows));
     let mut report = Report::new("steps", parts);
+    report.data = data;
     report.missing.extend(no_samples);
     let mut missing = |path: &str, label: &str, reason: &str| {
         report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason: reason.to_owned() });

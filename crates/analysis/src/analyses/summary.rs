@@ -3,6 +3,7 @@
 mod compute;
 mod profile;
 mod regions;
+mod utilization;
 
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{
@@ -13,7 +14,7 @@ use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, Re
 
 use super::asking::missing_in;
 use super::gather::steps_and_facts;
-use super::step_times::{self, Distribution, Shares, StepTime};
+use super::step_times::{self, Distribution, Headline, Shares, StepTime};
 use super::{Analysis, Asking, diagnose};
 use crate::error::AnalysisError;
 use crate::metrics::Measured;
@@ -57,11 +58,21 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));
     let shares = step_times::sum(&complete);
-    let mut missing = Vec::new();
+    let (mut missing, mut data) = (Vec::new(), Vec::new());
     let grades = views::health::grades(asking.engine, asking.sources.iter().copied())?;
     let mut parts = vec![Part::Text(head_lines(asking, &grades, complete.len())?)];
     if let Some(times) = &times {
-        parts.push(Part::Text(Text::strong(step_times::sentence(times.mean(), shares.as_ref(), complete.len()))));
+        let headline = Headline {
+            mean_ns: times.mean(),
+            steps: complete.len(),
+            is_marked: asking.sources.iter().any(|source| source.step_source != "whole_trace"),
+            shares: shares.as_ref(),
+            before_recording: facts.before_recording,
+            waits: facts.waits.as_ref(),
+        };
+        let sentence = headline.sentence();
+        data.extend([("headline", Json::from(sentence.clone())), ("headline_figures", headline.figures())]);
+        parts.push(Part::Text(Text::strong(sentence)));
         parts.extend(unmarked_steps(asking).map(|text| Part::Text(Text::from(text))));
         parts.extend(unanalyzed(&grades).map(|text| Part::Text(Text::from(text))));
         parts.push(Part::Table(step_time(asking, times, &complete)));
@@ -72,11 +83,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             reason: NO_COMPLETE_STEP.to_owned(),
         });
     }
-    // Utilisation is that of all complete steps.
+    // Utilization is that of all complete steps.
     let is_whole = asking.question.steps.is_none() && !asking.question.has_time_range();
     if is_whole && facts.device_events > 0 && asking.sources.len() <= SHOWN_DEVICES {
         parts.extend(devices(asking, &mut missing)?.map(Part::Table));
     }
+    parts.extend(utilization::parts(&facts));
     parts.extend(compute::parts(asking, &steps, times.as_ref(), &mut missing)?);
     if let (Some(shares), Some(times)) = (&shares, &times) {
         parts.push(Part::Table(where_it_goes(shares, times)));
@@ -98,6 +110,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     parts.push(Part::Text(Text::code("next", next.join("\n"))));
     let mut report = Report::new("summary", parts);
     report.missing = missing;
+    report.data = data;
     Ok(report)
 }
 
@@ -201,7 +214,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         named("rank").look(if several { Look::Value } else { Look::Hidden }),
         named("window").look(if has_windows { Look::Value } else { Look::Hidden }),
         named("device").label("GPU").unit(Unit::Id),
-        named("gpu_utilization_ratio").label("utilisation"),
+        named("gpu_utilization_ratio").label("utilization"),
         named("gpu_busy_ratio").label("with copies").from_width(100),
         named("est_sm_efficiency_ratio").label("est. SM eff."),
         named("est_achieved_occupancy_ratio").label("est. occup."),

@@ -2,18 +2,53 @@
 
 use stepscope_model::{Class, Severity};
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, Rule};
 use crate::words;
 
 const SHARE: f64 = 0.10;
 const HIGH_SHARE: f64 = 0.25;
 
+/// What sends each rank's part to the others, or sums parts: prefetching hides it.
+const SHARDED: [&str; 2] = ["all_gather", "reduce_scatter"];
+const ALL_REDUCE: [&str; 1] = ["all_reduce"];
+const ALL_TO_ALL: [&str; 1] = ["all_to_all"];
+const KNOWN: [&str; 4] = ["all_gather", "reduce_scatter", "all_reduce", "all_to_all"];
+
 pub(super) static RULE: Rule = Rule {
     name: "communication",
-    title: "Communication is exposed",
+    label: "Exposed communication",
     what: "More than 10 % of the step time passes in collectives while no kernel computes.",
     why: "The device waits for data of other ranks, or for the ranks themselves, instead of computing.",
-    fix: "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\n# accumulate gradients over several batches: with model.no_sync(): …",
+    fixes: &[
+        Fix {
+            code: "# most of it is waiting: find out first why ranks arrive late, see straggler",
+            when: &[Need::Waiting],
+        },
+        Fix {
+            code: "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\n# accumulate gradients over several batches: with model.no_sync(): …",
+            when: &[Need::NoWaiting, Need::Uses(Framework::Ddp), Need::Collective(&ALL_REDUCE)],
+        },
+        Fix {
+            code: "work = torch.distributed.all_reduce(tensor, async_op=True)   # compute, then work.wait()",
+            when: &[Need::NoWaiting, Need::Without(Framework::Ddp), Need::Collective(&ALL_REDUCE)],
+        },
+        Fix {
+            code: "FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
+            when: &[Need::NoWaiting, Need::Uses(Framework::Fsdp), Need::Collective(&SHARDED)],
+        },
+        Fix {
+            code: "# start it earlier with async_op=True, compute, then wait for it",
+            when: &[Need::NoWaiting, Need::Without(Framework::Fsdp), Need::Collective(&SHARDED)],
+        },
+        Fix {
+            code: "work = torch.distributed.all_to_all_single(output, input, async_op=True)   # compute, then work.wait()\n# or send less: a smaller dtype, fewer rows",
+            when: &[Need::NoWaiting, Need::Collective(&ALL_TO_ALL)],
+        },
+        Fix {
+            code: "# start communication earlier and compute meanwhile what does not need its result",
+            when: &[Need::NoWaiting, Need::OtherCollective(&KNOWN)],
+        },
+    ],
     not_this: "if waiting for a slow rank is the cause: then that rank is to be fixed, see straggler",
     show: "stepscope comms",
     find,
@@ -25,7 +60,29 @@ fn find(facts: &Facts) -> Option<Found> {
     if share <= SHARE {
         return None;
     }
-    let evidence = vec![format!("collectives that nothing hides are {} of the step time", words::ratio(share))];
-    let severity = if share > HIGH_SHARE { Severity::High } else { Severity::Medium };
-    Some(Found { severity, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence })
+    let per_step = |ns: i64| words::ns(facts.per_step(ns));
+    let title = format!("Communication is exposed for {} of the step", words::ratio(share));
+    // What is known to be waiting is at stake for another rule.
+    let wait_ns = facts.waits.as_ref().map_or(0, |waits| waits.exposed_ns);
+    let own_ns = exposed_ns - wait_ns;
+    let mut evidence = vec![format!("{} of exposed communication per step", per_step(exposed_ns))];
+    if facts.waits.is_some() {
+        evidence[0] =
+            format!("{}: {} waiting for other ranks, {} transfer", evidence[0], per_step(wait_ns), per_step(own_ns));
+    } else {
+        evidence.push("how much of it is waiting for other ranks needs the traces of all ranks".to_owned());
+    }
+    evidence.extend(facts.largest_collective.as_ref().map(|kind| format!("{kind} takes the most of it")));
+    let figures = vec![
+        ("exposed_ratio", share),
+        ("exposed_ns", facts.per_step(exposed_ns)),
+        ("exposed_wait_ns", facts.per_step(wait_ns)),
+        ("other_exposed_ns", facts.per_step(own_ns)),
+    ];
+    let severity = match facts.share(own_ns) {
+        share if share > HIGH_SHARE => Severity::High,
+        share if share > SHARE => Severity::Medium,
+        _ => Severity::Low,
+    };
+    Some(Found { title, severity, at_stake_ns: Some(facts.per_step(own_ns)), evidence, figures })
 }

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Class, Severity};
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, Rule};
 use crate::words;
 
 /// A smaller share is not worth a word.
@@ -38,10 +38,27 @@ const WHICH_DATA: [&str; 5] = ["train", "val", "valid", "eval", "test"];
 
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
-    title: "The step waits for the DataLoader",
+    label: "Data loading",
     what: "More than 5 % of the step time passes inside `enumerate(DataLoader)` while nothing runs on a device. Where there is no DataLoader, regions named for data loading count, such as `data_loading`.",
     why: "The next batch is not ready when the step needs it, so it idles until the host has built it.",
-    fix: "DataLoader(dataset, batch_size=…, num_workers=4,\n           pin_memory=True, persistent_workers=True)",
+    fixes: &[
+        Fix {
+            code: "DataLoader(dataset, batch_size=…, num_workers=4,\n           pin_memory=True, persistent_workers=True)",
+            when: &[Need::Device, Need::Uses(Framework::LoaderInProcess)],
+        },
+        Fix {
+            code: "DataLoader(dataset, batch_size=…, num_workers=4, persistent_workers=True)",
+            when: &[Need::HostOnly, Need::Uses(Framework::LoaderInProcess)],
+        },
+        Fix {
+            code: "# more workers, or less work in each: DataLoader(…, num_workers=…, prefetch_factor=4)",
+            when: &[Need::Uses(Framework::LoaderWithWorkers)],
+        },
+        Fix {
+            code: "# load the next batch while this one computes: a thread, or a DataLoader with num_workers=4",
+            when: &[Need::Without(Framework::LoaderInProcess), Need::Without(Framework::LoaderWithWorkers)],
+        },
+    ],
     not_this: "if the data already lies in memory, or loading is what you measure",
     show: "stepscope steps",
     find,
@@ -66,21 +83,27 @@ fn find(facts: &Facts) -> Option<Found> {
         return None;
     }
     let mut evidence = Vec::new();
+    let mut figures = vec![("share_ratio", share)];
     let is_single = facts.loaders.keys().any(|name| name.contains("_SingleProcessDataLoaderIter"));
     let workers = if is_single { "num_workers=0; " } else { "" };
-    evidence.push(format!("{workers}loading is {} of every step", words::ratio(share)));
+    evidence.push(format!("{workers}loading is {} of the step time", words::ratio(share)));
     let range = facts.loading_range_ns.filter(|_| by_class_ns >= facts.region_loading_ns);
     if let Some((least, most)) = range.filter(|(least, most)| least < most) {
-        evidence.push(format!("{} – {} a step", words::ns(least as f64), words::ns(most as f64)));
+        evidence.push(format!("{} – {} per step", words::ns(least as f64), words::ns(most as f64)));
+        figures.extend([("least_ns", least as f64), ("most_ns", most as f64)]);
     }
     for (name, calls) in facts.loaders.iter().take(2) {
-        evidence.push(format!("{name}: {} calls", words::count(*calls)));
+        evidence.push(format!("{name}: {}", words::counted(*calls as usize, "call")));
+        figures.push(("calls", *calls as f64));
     }
     for (name, calls) in facts.loading_regions.iter().take(2) {
-        evidence.push(format!("region `{name}`: {} calls", words::count(*calls)));
+        evidence.push(format!("region `{name}`: {}", words::counted(*calls as usize, "call")));
+        figures.push(("calls", *calls as f64));
     }
+    let what = if facts.loaders.is_empty() { "data" } else { "the DataLoader" };
+    let title = format!("The step waits for {what}");
     let severity = if share > HIGH_SHARE { Severity::High } else { Severity::Medium };
-    Some(Found { severity, at_stake_ns: Some(facts.per_step(loading_ns)), evidence })
+    Some(Found { title, severity, at_stake_ns: Some(facts.per_step(loading_ns)), evidence, figures })
 }
 
 #[cfg(test)]

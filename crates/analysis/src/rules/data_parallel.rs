@@ -2,25 +2,30 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Rule};
 use crate::words;
 
 pub(super) static RULE: Rule = Rule {
     name: "data_parallel",
-    title: "DataParallel runs all GPUs from one process",
-    what: "`DataParallel.forward` is in the trace.",
+    label: "DataParallel",
+    what: "`DataParallel.forward` is in the trace, and more than one device has work.",
     why: "One Python process feeds every device, copies the model in each step and gathers the outputs on one device.",
-    fix: "torch.nn.parallel.DistributedDataParallel(model)   # one process a GPU: torchrun --nproc_per_node=…",
-    not_this: "if a single device is visible: DataParallel then only passes through",
+    fixes: &[Fix {
+        code: "torch.nn.parallel.DistributedDataParallel(model)   # one process per GPU: torchrun --nproc_per_node=…",
+        when: &[],
+    }],
+    not_this: "if the second device is used for something else",
     show: "stepscope ops",
     find,
 };
 
 fn find(facts: &Facts) -> Option<Found> {
-    if facts.data_parallel_ns == 0 {
+    if facts.data_parallel_ns == 0 || facts.devices_of_a_rank < 2 {
         return None;
     }
+    let title = format!("DataParallel feeds {} from one process", words::counted(facts.devices_of_a_rank, "GPU"));
     let at_stake = facts.per_step(facts.data_parallel_ns);
-    let evidence = vec![format!("DataParallel.forward takes {} of host time a step", words::ns(at_stake))];
-    Some(Found { severity: Severity::Medium, at_stake_ns: Some(at_stake), evidence })
+    let evidence = vec![format!("DataParallel.forward takes {} of host time per step", words::ns(at_stake))];
+    let figures = vec![("devices", facts.devices_of_a_rank as f64)];
+    Some(Found { title, severity: Severity::Medium, at_stake_ns: Some(at_stake), evidence, figures })
 }

@@ -1,8 +1,10 @@
 //! What rules may know: figures, already measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::Class;
+
+use super::{Framework, Hardware};
 
 /// The figures of the recordings that are asked about. Times are over all steps unless a name says otherwise.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,8 @@ pub(crate) struct Facts {
     pub step_ns: i64,
     /// What it goes to, by class.
     pub by_class: [i64; Class::ALL.len()],
+    /// The part of it in which the device was busy with work from before the recording, by what the host did meanwhile.
+    pub before_recording: [i64; Class::ALL.len()],
     /// Shortest and longest share of data loading of any step, in nanoseconds.
     pub loading_range_ns: Option<(i64, i64)>,
     /// Time in which a kernel of any kind runs.
@@ -25,36 +29,58 @@ pub(crate) struct Facts {
     /// works; looked for where there is no such iterator.
     pub loading_regions: BTreeMap<String, i64>,
     pub region_loading_ns: i64,
-    /// Time under `DataParallel.forward`, and whether `DistributedDataParallel.forward` is there.
+    /// What the program is made with, as far as the trace shows it.
+    pub frameworks: BTreeSet<Framework>,
+    /// What the devices are, and how many of them a rank has work on, at most.
+    pub hardware: Hardware,
+    pub devices_of_a_rank: usize,
+    /// Time of the steps in which a thread is in `DataParallel.forward`.
     pub data_parallel_ns: i64,
-    pub has_ddp: bool,
-    /// Communication that the host does itself: backend → time.
-    pub host_backends: BTreeMap<String, i64>,
-    /// Whether a device has tensor cores, its name and compute capability.
-    pub tensor_core_device: Option<String>,
-    /// Device time of kernels whose names say tensor cores, and of all kernels.
+    /// Backends that communicate on the host, and the time of the steps in which one does.
+    pub host_backends: BTreeSet<String>,
+    pub host_communication_ns: i64,
+    /// Device time of kernels whose names say tensor cores.
     pub tensor_core_ns: i64,
-    pub kernel_ns: i64,
+    /// Device time of all operators.
+    pub operator_device_ns: i64,
     /// Device time of operators that tensor cores could do, and the name of the largest of them.
     pub eligible_ns: i64,
     pub eligible_name: Option<String>,
-    /// Launch calls: how many, their time, and how many launched something shorter than themselves.
+    /// Time of the steps in which such an operator's kernel runs without them; known where that is a finding.
+    pub without_cores_ns: i64,
+    /// Launch calls: how many, the time of the steps in which a thread is in one and the device has nothing to do, and
+    /// how many launched something shorter than themselves.
     pub launches: i64,
-    pub launch_call_ns: i64,
+    pub exposed_launch_ns: i64,
     pub median_call_ns: i64,
     pub shorter_than_call: i64,
     /// The operator that is called most.
     pub most_called: Option<(String, i64)>,
-    /// Calls that wait for the device: how many, and their time.
+    /// Calls that wait for the device: how many, and the time of the steps in which a thread is in one.
     pub synchronizations: i64,
     pub synchronization_ns: i64,
     /// Copies from or to pageable memory.
     pub pageable: Copies,
     /// Peak of reserved or allocated memory, and the memory of the device.
     pub memory: Option<(i64, i64)>,
-    /// Ranks at hand, what they wait for each other, and the stragglers with what each causes, the worst first.
+    /// The collective that takes the most time.
+    pub largest_collective: Option<String>,
+    /// Ranks at hand.
     pub ranks: usize,
+    /// What ranks wait for each other; none unless the traces of several ranks match.
+    pub waits: Option<Waits>,
+}
+
+/// What ranks wait for each other in collectives, added up over ranks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waits {
+    /// All waiting.
     pub wait_ns: i64,
+    /// The part inside steps in which nothing else runs on the rank's device: no kernel, copy, fill or transfer.
+    pub exposed_ns: i64,
+    /// The part of that which the stragglers cause.
+    pub exposed_caused_ns: i64,
+    /// The stragglers with all waiting that each causes, the worst first.
     pub stragglers: Vec<(i64, i64)>,
 }
 
@@ -63,8 +89,11 @@ pub(crate) struct Facts {
 pub(crate) struct Copies {
     pub count: i64,
     pub size_bytes: i64,
+    /// Their lengths, added up.
+    pub sum_ns: i64,
+    /// Time of the steps in which one of them runs.
     pub time_ns: i64,
-    /// The part of their time in which a kernel runs.
+    /// The part of that time in which a kernel runs.
     pub hidden_ns: i64,
 }
 
@@ -74,9 +103,24 @@ impl Facts {
         total_ns as f64 / self.steps.max(1) as f64
     }
 
+    /// Whether more of the exposed communication is waiting than not, by the traces of several ranks.
+    pub(crate) fn is_mostly_waiting(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.exposed_ns * 2 > self.of(Class::Communication))
+    }
+
     /// The time of a class.
     pub(crate) fn of(&self, class: Class) -> i64 {
         self.by_class[class as usize]
+    }
+
+    /// The time of a class without that in which the device was busy with work from before the recording.
+    pub(crate) fn known_of(&self, class: Class) -> i64 {
+        self.of(class) - self.before_recording[class as usize]
+    }
+
+    /// Time of the steps in which the device was busy with work from before the recording.
+    pub(crate) fn before_recording_ns(&self) -> i64 {
+        self.before_recording.iter().sum()
     }
 
     /// The share of the steps' time.

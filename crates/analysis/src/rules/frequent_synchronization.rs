@@ -2,7 +2,7 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Rule};
 use crate::words;
 
 /// Waits a step from which on it is no longer the end of the step alone.
@@ -11,10 +11,13 @@ const SHARE: f64 = 0.05;
 
 pub(super) static RULE: Rule = Rule {
     name: "frequent_synchronization",
-    title: "Frequent synchronisation",
-    what: "The host calls functions that wait for the device several times a step, for more than 5 % of its time.",
+    label: "Frequent synchronization",
+    what: "The host calls functions that wait for the device at least five times per step, for more than 5 % of its time.",
     why: "While the host waits it launches nothing, so the device runs dry afterwards.",
-    fix: "# .item(), .cpu(), print(tensor) and masks synchronise: keep values on the device,\n# log every n-th step, copy with non_blocking=True",
+    fixes: &[Fix {
+        code: "# .item(), .cpu(), print(tensor) and masks synchronize: keep values on the device,\n# log every n-th step, copy with non_blocking=True",
+        when: &[],
+    }],
     not_this: "if the host has nothing else to do and the device stays busy: waiting is then only where its time shows",
     show: "stepscope launches",
     find,
@@ -26,7 +29,9 @@ fn find(facts: &Facts) -> Option<Found> {
     if per_step < PER_STEP || share <= SHARE {
         return None;
     }
-    let evidence =
-        vec![format!("{per_step:.0} calls a step wait for the device, {} of the step time", words::ratio(share))];
-    Some(Found { severity: Severity::Medium, at_stake_ns: Some(facts.per_step(facts.synchronization_ns)), evidence })
+    let title = format!("The host waits for the device {per_step:.0} times per step");
+    let evidence = vec![format!("these calls take {} of the step time", words::ratio(share))];
+    let figures = vec![("calls_per_step", per_step), ("share_ratio", share)];
+    let at_stake_ns = Some(facts.per_step(facts.synchronization_ns));
+    Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })
 }

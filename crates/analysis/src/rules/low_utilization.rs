@@ -1,38 +1,74 @@
-//! The device idles half of the time.
+//! The device idles for much of the step.
 
 use stepscope_model::{Class, Severity};
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, Rule};
 use crate::words;
 
 const UTILIZATION: f64 = 0.50;
+/// Below this, and with that much at stake in a step, it is the first thing to look at.
+const HIGH_UTILIZATION: f64 = 0.25;
+const HIGH_AT_STAKE_NS: f64 = 1e6;
+
+/// The classes in which nothing runs on the device.
+const IDLE: [Class; 4] = [Class::Runtime, Class::CpuExec, Class::Other, Class::Dataloader];
 
 pub(super) static RULE: Rule = Rule {
     name: "low_utilization",
-    title: "The GPU is idle half of the time",
+    label: "Low GPU utilization",
     what: "Kernels run in less than half of the step time.",
     why: "The host does not give work fast enough: small batches, Python between operators, waiting for data.",
-    fix: "# more work at a time: a larger batch; fewer, larger kernels: torch.compile(model)",
-    not_this: "if the device is shared, or latency of single requests is what you optimise",
+    fixes: &[
+        Fix { code: "# more work at a time: a larger batch", when: &[Need::Without(Framework::Serving)] },
+        Fix { code: "# more work at a time: serve more requests per batch", when: &[Need::Uses(Framework::Serving)] },
+        Fix {
+            code: "torch.compile(model)   # fewer, larger kernels",
+            when: &[Need::Without(Framework::Compile), Need::Without(Framework::Serving)],
+        },
+    ],
+    not_this: "if the device is shared, or latency of single requests is what you optimize",
     show: "stepscope steps",
     find,
 };
 
 fn find(facts: &Facts) -> Option<Found> {
-    let utilization = facts.share(facts.kernel_busy_ns);
-    if facts.device_events == 0 || facts.step_ns == 0 || utilization >= UTILIZATION {
+    let known_ns = facts.step_ns - facts.before_recording_ns();
+    let utilization = facts.kernel_busy_ns as f64 / known_ns.max(1) as f64;
+    if facts.device_events == 0 || known_ns == 0 || utilization >= UTILIZATION {
         return None;
     }
-    let idle_ns = facts.step_ns - facts.kernel_busy_ns;
-    let host = [Class::Runtime, Class::CpuExec, Class::Other, Class::Dataloader];
-    let largest = host.into_iter().max_by_key(|class| facts.of(*class))?;
-    let evidence = vec![
-        format!("a kernel runs in {} of the step time", words::ratio(utilization)),
-        format!(
-            "meanwhile the host is mostly in {}: {} a step",
-            largest.as_text(),
-            words::ns(facts.per_step(facts.of(largest)))
-        ),
-    ];
-    Some(Found { severity: Severity::Medium, at_stake_ns: Some(facts.per_step(idle_ns)), evidence })
+    let idle_ns: i64 = IDLE.iter().map(|class| facts.known_of(*class)).sum();
+    let time = if known_ns < facts.step_ns { "time from the first kernel on" } else { "step" };
+    let idle = idle_ns as f64 / known_ns as f64;
+    let title = format!("The GPU is idle {} of the {time}", words::ratio(idle));
+    let mut figures = vec![("idle_ratio", idle), ("utilization_ratio", utilization)];
+    let mut evidence = vec![format!("a kernel runs in {} of the {time}", words::ratio(utilization))];
+    let largest = IDLE.into_iter().max_by_key(|class| facts.known_of(*class))?;
+    let largest_ns = facts.known_of(largest);
+    if largest_ns > 0 {
+        let (of_idle, per_step) = (largest_ns as f64 / idle_ns.max(1) as f64, facts.per_step(largest_ns));
+        let what = in_words(largest);
+        evidence.push(format!(
+            "{} of the idle time is {what}: {} per step",
+            words::ratio(of_idle),
+            words::ns(per_step)
+        ));
+        figures.extend([("largest_idle_ratio", of_idle), ("largest_idle_ns", per_step)]);
+    }
+    // Loading is at stake for a rule of its own.
+    let loading_ns = facts.known_of(Class::Dataloader).max(facts.region_loading_ns);
+    let at_stake = facts.per_step((idle_ns - loading_ns).max(0));
+    let is_high = utilization < HIGH_UTILIZATION && at_stake >= HIGH_AT_STAKE_NS;
+    let severity = if is_high { Severity::High } else { Severity::Medium };
+    Some(Found { title, severity, at_stake_ns: Some(at_stake), evidence, figures })
+}
+
+/// What the host does in a class of time.
+fn in_words(class: Class) -> &'static str {
+    match class {
+        Class::Runtime => "runtime calls of the host",
+        Class::CpuExec => "operators on the host",
+        Class::Dataloader => "data loading",
+        _ => "host code outside of operators",
+    }
 }

@@ -2,20 +2,37 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, Rule, Vendor};
 use crate::words;
 
 /// From this share of launches on, launching is what takes the time.
 const SHARE: f64 = 0.40;
+/// Launching for less of the step time, with the device idle, is not worth a word.
+const EXPOSED_SHARE: f64 = 0.02;
 /// Fewer launches a step are not many.
 const LAUNCHES_PER_STEP: f64 = 100.0;
 
 pub(super) static RULE: Rule = Rule {
     name: "many_small_kernels",
-    title: "Many small kernels",
-    what: "Most launches start device work that is shorter than the call that launches it.",
+    label: "Many small kernels",
+    what: "At least 40 % of launches start device work shorter than the call. More than 2 % of the step time passes in launch calls while the device is idle.",
     why: "The host cannot launch fast enough to keep the device busy, however fast the device is.",
-    fix: "torch.optim.SGD(…, foreach=True), torch.compile(model), CUDA graphs",
+    fixes: &[
+        Fix { code: "torch.optim.SGD(…, foreach=True)", when: &[Need::Uses(Framework::Optimizer)] },
+        Fix {
+            code: "torch.compile(model)",
+            when: &[Need::Without(Framework::Compile), Need::Without(Framework::Serving)],
+        },
+        Fix {
+            code: "# CUDA graphs: torch.cuda.make_graphed_callables(…)",
+            when: &[Need::Of(Vendor::Nvidia), Need::Without(Framework::Graphs)],
+        },
+        Fix {
+            code: "# HIP graphs: torch.cuda.make_graphed_callables(…)",
+            when: &[Need::Of(Vendor::Amd), Need::Without(Framework::Graphs)],
+        },
+        Fix { code: "# more work per kernel: a larger batch", when: &[] },
+    ],
     not_this: "if the device is the limit: launches then run ahead and cost nothing",
     show: "stepscope launches",
     find,
@@ -26,20 +43,28 @@ fn find(facts: &Facts) -> Option<Found> {
     if share < SHARE || (facts.launches as f64) < LAUNCHES_PER_STEP * facts.steps.max(1) as f64 {
         return None;
     }
+    if facts.share(facts.exposed_launch_ns) <= EXPOSED_SHARE {
+        return None;
+    }
+    let title = format!("{} of launches start work shorter than the call", words::ratio(share));
     let mut evidence = vec![
+        format!("{} of {} launches", words::count(facts.shorter_than_call), words::count(facts.launches)),
         format!(
-            "{} of {} launches start work shorter than the call",
-            words::count(facts.shorter_than_call),
-            words::count(facts.launches)
-        ),
-        format!(
-            "launch calls take {} of host time a step, median call {}",
-            words::ns(facts.per_step(facts.launch_call_ns)),
+            "launch calls take {} per step with the device idle, median call {}",
+            words::ns(facts.per_step(facts.exposed_launch_ns)),
             words::ns(facts.median_call_ns as f64)
         ),
     ];
     evidence.extend(
         facts.most_called.as_ref().map(|(name, calls)| format!("{name} is called {} times", words::count(*calls))),
     );
-    Some(Found { severity: Severity::Medium, at_stake_ns: Some(facts.per_step(facts.launch_call_ns)), evidence })
+    let mut figures = vec![
+        ("shorter_ratio", share),
+        ("shorter_than_call", facts.shorter_than_call as f64),
+        ("launches", facts.launches as f64),
+        ("median_call_ns", facts.median_call_ns as f64),
+    ];
+    figures.extend(facts.most_called.as_ref().map(|(_, calls)| ("most_called", *calls as f64)));
+    let at_stake_ns = Some(facts.per_step(facts.exposed_launch_ns));
+    Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })
 }

@@ -2,17 +2,26 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, NumberFormat, Rule, Vendor};
 use crate::words;
 
 const SHARE: f64 = 0.90;
 
 pub(super) static RULE: Rule = Rule {
     name: "memory_pressure",
-    title: "GPU memory is nearly full",
+    label: "Memory pressure",
     what: "The peak of memory in use is more than 90 % of what the device has.",
-    why: "Near the limit the allocator frees and retries, which synchronises; a slightly larger input fails.",
-    fix: "torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)\n# or a smaller batch, bf16, PYTORCH_ALLOC_CONF=expandable_segments:True",
+    why: "Near the limit the allocator frees and retries, which synchronizes; a slightly larger input fails.",
+    fixes: &[
+        Fix { code: "# a smaller batch", when: &[] },
+        Fix {
+            code: "torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)   # activations computed twice",
+            when: &[Need::Uses(Framework::Optimizer)],
+        },
+        Fix { code: "# or bf16", when: &[Need::Computes(NumberFormat::Bf16)] },
+        Fix { code: "# or fp16", when: &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16)] },
+        Fix { code: "# or PYTORCH_ALLOC_CONF=expandable_segments:True", when: &[Need::Of(Vendor::Nvidia)] },
+    ],
     not_this: "if the allocator was told to take all memory in advance",
     show: "stepscope memory",
     find,
@@ -23,11 +32,9 @@ fn find(facts: &Facts) -> Option<Found> {
     if capacity <= 0 || peak as f64 <= SHARE * capacity as f64 {
         return None;
     }
-    let share = words::ratio(peak as f64 / capacity as f64);
-    let evidence = vec![format!(
-        "{} of {} in use at the peak, {share}",
-        words::memory(peak as f64),
-        words::memory(capacity as f64)
-    )];
-    Some(Found { severity: Severity::Medium, at_stake_ns: None, evidence })
+    let (peak, capacity) = (peak as f64, capacity as f64);
+    let title = format!("GPU memory is {} full at the peak", words::ratio(peak / capacity));
+    let evidence = vec![format!("{} of {} in use at the peak", words::memory(peak), words::memory(capacity))];
+    let figures = vec![("full_ratio", peak / capacity), ("peak_bytes", peak), ("capacity_bytes", capacity)];
+    Some(Found { title, severity: Severity::Medium, at_stake_ns: None, evidence, figures })
 }

@@ -2,27 +2,38 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, Rule, Vendor};
 use crate::words;
 
 pub(super) static RULE: Rule = Rule {
     name: "non_nccl",
-    title: "GPUs communicate through the host",
+    label: "GPUs communicate through the host",
     what: "DistributedDataParallel on devices, but collectives are done by gloo, mpi or ucc on the host.",
     why: "Data is copied to the host, sent by its processor, and copied back, instead of going from device to device.",
-    fix: "torch.distributed.init_process_group(backend=\"nccl\")",
+    fixes: &[
+        Fix { code: "torch.distributed.init_process_group(backend=\"nccl\")", when: &[Need::Of(Vendor::Nvidia)] },
+        Fix {
+            code: "torch.distributed.init_process_group(backend=\"nccl\")   # RCCL answers to this name",
+            when: &[Need::Of(Vendor::Amd)],
+        },
+        Fix {
+            code: "# pass the backend of your device to torch.distributed.init_process_group",
+            when: &[Need::OfUnknown],
+        },
+    ],
     not_this: "if the devices have no NCCL or RCCL, or only small control messages take this way",
     show: "stepscope regions",
     find,
 };
 
 fn find(facts: &Facts) -> Option<Found> {
-    let host_ns: i64 = facts.host_backends.values().sum();
-    if host_ns == 0 || facts.device_events == 0 || !facts.has_ddp {
+    let is_ddp = facts.frameworks.contains(&Framework::Ddp);
+    if facts.host_backends.is_empty() || facts.device_events == 0 || !is_ddp {
         return None;
     }
-    let backends: Vec<&str> = facts.host_backends.keys().map(String::as_str).collect();
-    let at_stake = facts.per_step(host_ns);
-    let evidence = vec![format!("{} takes {} a step", backends.join(", "), words::ns(at_stake))];
-    Some(Found { severity: Severity::High, at_stake_ns: Some(at_stake), evidence })
+    let backends: Vec<String> = facts.host_backends.iter().cloned().collect();
+    let at_stake = facts.per_step(facts.host_communication_ns);
+    let title = format!("GPUs communicate through the host with {}", words::listed(&backends));
+    let evidence = vec![format!("these collectives take {} per step", words::ns(at_stake))];
+    Some(Found { title, severity: Severity::High, at_stake_ns: Some(at_stake), evidence, figures: Vec::new() })
 }

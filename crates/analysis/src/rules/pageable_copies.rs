@@ -2,15 +2,23 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Framework, Need, Rule};
 use crate::words;
 
 pub(super) static RULE: Rule = Rule {
     name: "pageable_copies",
-    title: "Copies from pageable memory",
+    label: "Copies use pageable memory",
     what: "Copies between host and device use pageable memory, and kernels hide less than half of their time.",
     why: "Pageable memory is first copied to a pinned buffer; the copy is slower and the call waits for it.",
-    fix: "DataLoader(…, pin_memory=True)\nbatch = batch.to(device, non_blocking=True)",
+    fixes: &[
+        Fix { code: "DataLoader(…, pin_memory=True)", when: &[Need::Uses(Framework::LoaderInProcess)] },
+        Fix { code: "DataLoader(…, pin_memory=True)", when: &[Need::Uses(Framework::LoaderWithWorkers)] },
+        Fix {
+            code: "batch = batch.pin_memory()",
+            when: &[Need::Without(Framework::LoaderInProcess), Need::Without(Framework::LoaderWithWorkers)],
+        },
+        Fix { code: "batch = batch.to(device, non_blocking=True)", when: &[] },
+    ],
     not_this: "if the copies are few and small, or happen outside the loop",
     show: "stepscope transfers",
     find,
@@ -25,13 +33,21 @@ fn find(facts: &Facts) -> Option<Found> {
     if copies.count == 0 || facts.per_step(exposed_ns) < LEAST_NS || exposed_ns * 2 < copies.time_ns {
         return None;
     }
-    let speed = copies.size_bytes as f64 / copies.time_ns.max(1) as f64;
+    let title = format!("Copies of pageable memory are exposed for {} per step", words::ns(facts.per_step(exposed_ns)));
+    let speed = copies.size_bytes as f64 / copies.sum_ns.max(1) as f64;
+    let hidden_ratio = copies.hidden_ns as f64 / copies.time_ns.max(1) as f64;
     let hidden = match copies.hidden_ns {
         0 => "none hidden".to_owned(),
-        hidden => format!("{} hidden", words::ratio(hidden as f64 / copies.time_ns.max(1) as f64)),
+        _ => format!("{} hidden", words::ratio(hidden_ratio)),
     };
+    let figures = vec![
+        ("copies", copies.count as f64),
+        ("moved_bytes", copies.size_bytes as f64),
+        ("gb_per_s", speed),
+        ("hidden_ratio", hidden_ratio),
+    ];
     let (count, moved) = (words::counted(copies.count as usize, "copy"), words::moved(copies.size_bytes as f64));
     let evidence = vec![format!("{count}, {moved} at {speed:.1} GB/s, {hidden}")];
     let severity = if facts.share(exposed_ns) > 0.05 { Severity::Medium } else { Severity::Low };
-    Some(Found { severity, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence })
+    Some(Found { title, severity, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence, figures })
 }

@@ -2,36 +2,70 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Need, Rule};
 use crate::words;
 
-/// Waiting below this share of the step time is noise.
+/// Waiting below this share of the step time is noise, and so is exposed waiting below that.
 const SHARE: f64 = 0.02;
+const EXPOSED_SHARE: f64 = 0.01;
+/// Exposed waiting above this share is the first thing to look at.
+const HIGH_SHARE: f64 = 0.02;
+/// Waiting that no rank is to blame for is told from this share on.
+const SHARED_BLAME: f64 = 0.10;
 
 pub(super) static RULE: Rule = Rule {
     name: "straggler",
-    title: "Ranks wait for a slow one",
-    what: "A rank arrives last at collectives and causes clearly more waiting than its share.",
+    label: "Ranks wait for each other",
+    what: "Ranks wait in collectives with nothing to compute, and a rank that arrives last causes clearly more of it than its share.",
     why: "A collective ends when the last rank has arrived; until then every other rank idles inside it.",
-    fix: "# compare that rank with the others: its input, its GPU clocks, its host\nstepscope steps RUN --group-by rank",
+    fixes: &[
+        Fix { code: "# compare that rank with the others: its input, its GPU clocks, its host", when: &[Need::Device] },
+        Fix { code: "# compare that rank with the others: its input, its host", when: &[Need::HostOnly] },
+        Fix { code: "stepscope steps RUN --group-by rank", when: &[] },
+    ],
     not_this: "if ranks have different work by design, as in pipelines, or the order of ranks is not what you expect",
     show: "stepscope comms",
     find,
 };
 
 fn find(facts: &Facts) -> Option<Found> {
-    let caused_ns: i64 = facts.stragglers.iter().map(|(_, caused_ns)| caused_ns).sum();
-    // Waiting is added up over ranks, the time of a step is that of one.
-    let per_rank = |ns: i64| ns / facts.ranks.max(1) as i64;
-    if facts.stragglers.is_empty() || facts.share(facts.wait_ns) <= SHARE || facts.wait_ns == 0 {
+    let waits = facts.waits.as_ref()?;
+    let exposed_share = facts.share(waits.exposed_ns);
+    let per_step = |ns: i64| words::ns(facts.per_step(ns));
+    let all = format!(
+        "{} wait {} per step for each other, {} of it exposed",
+        words::counted(facts.ranks, "rank"),
+        per_step(waits.wait_ns),
+        per_step(waits.exposed_ns)
+    );
+    let mut figures = vec![
+        ("ranks", facts.ranks as f64),
+        ("wait_ns", facts.per_step(waits.wait_ns)),
+        ("exposed_wait_ns", facts.per_step(waits.exposed_ns)),
+    ];
+    if waits.stragglers.is_empty() {
+        let title = format!("Ranks wait {} per step for each other", per_step(waits.exposed_ns));
+        let evidence = vec!["no rank causes much more of it than the others".to_owned(), all];
+        let at_stake_ns = Some(facts.per_step(waits.exposed_ns));
+        return (exposed_share > SHARED_BLAME).then_some(Found {
+            title,
+            severity: Severity::Medium,
+            at_stake_ns,
+            evidence,
+            figures,
+        });
+    }
+    if facts.share(waits.wait_ns) <= SHARE || exposed_share <= EXPOSED_SHARE {
         return None;
     }
-    let share = caused_ns as f64 / facts.wait_ns as f64;
-    let steps_of_a_rank = (facts.steps / facts.ranks.max(1)).max(1) as f64;
-    let (ranks, cause) = words::ranks(facts.stragglers.iter().map(|(rank, _)| *rank), "cause");
-    let evidence = vec![
-        format!("{ranks} {cause} {} of all waiting", words::ratio(share)),
-        format!("{} wait {} for each other", words::counted(facts.ranks, "rank"), words::ns(facts.wait_ns as f64)),
-    ];
-    Some(Found { severity: Severity::High, at_stake_ns: Some(per_rank(caused_ns) as f64 / steps_of_a_rank), evidence })
+    let caused_ns: i64 = waits.stragglers.iter().map(|(_, caused_ns)| caused_ns).sum();
+    let (ranks, cause) = words::ranks(waits.stragglers.iter().map(|(rank, _)| *rank), "cause");
+    let title = format!("Ranks wait {} per step for {ranks}", per_step(waits.exposed_caused_ns));
+    let share = caused_ns as f64 / waits.wait_ns.max(1) as f64;
+    let evidence = vec![format!("{ranks} {cause} {} of all waiting", words::ratio(share)), all];
+    figures.push(("caused_ratio", share));
+    figures.extend(waits.stragglers.iter().map(|(rank, _)| ("rank", *rank as f64)));
+    let at_stake_ns = Some(facts.per_step(waits.exposed_caused_ns));
+    let severity = if exposed_share > HIGH_SHARE { Severity::High } else { Severity::Medium };
+    Some(Found { title, severity, at_stake_ns, evidence, figures })
 }

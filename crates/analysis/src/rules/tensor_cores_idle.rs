@@ -2,7 +2,7 @@
 
 use stepscope_model::Severity;
 
-use super::{Facts, Found, Rule};
+use super::{Facts, Fix, Found, Need, NumberFormat, Rule};
 use crate::words;
 
 /// Eligible work below this share of device time is not worth it.
@@ -12,31 +12,46 @@ const USED_SHARE: f64 = 0.20;
 
 pub(super) static RULE: Rule = Rule {
     name: "tensor_cores_idle",
-    title: "Tensor cores idle while eligible",
+    label: "Idle tensor cores",
     what: "Matrix products and convolutions take much device time, but few kernels have names of tensor core kernels.",
-    why: "In fp32 a device with tensor cores computes matrix products several times slower than in fp16, bf16 or tf32.",
-    fix: "with torch.autocast(\"cuda\", dtype=torch.bfloat16): …\ntorch.backends.cuda.matmul.allow_tf32 = True",
+    why: "In fp32 a device with tensor cores computes matrix products several times slower than in fp16, bf16 or TF32.",
+    fixes: &[
+        Fix {
+            code: "with torch.autocast(\"cuda\", dtype=torch.bfloat16): …",
+            when: &[Need::Computes(NumberFormat::Bf16)],
+        },
+        Fix {
+            code: "with torch.autocast(\"cuda\", dtype=torch.float16): …   # and torch.amp.GradScaler() to train",
+            when: &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16)],
+        },
+        Fix { code: "torch.backends.cuda.matmul.allow_tf32 = True", when: &[Need::Computes(NumberFormat::Tf32)] },
+    ],
     not_this: "if fp32 is required, or kernels are renamed: the share on tensor cores is a lower bound",
     show: "stepscope kernels",
     find,
 };
 
+/// Whether so much eligible work has no tensor cores that it is a finding.
+pub(crate) fn is_found(facts: &Facts) -> bool {
+    facts.hardware.computes(NumberFormat::Fp16)
+        && facts.eligible_ns as f64 > ELIGIBLE_SHARE * facts.operator_device_ns as f64
+        && (facts.tensor_core_ns as f64) < USED_SHARE * facts.eligible_ns as f64
+}
+
 fn find(facts: &Facts) -> Option<Found> {
-    let device = facts.tensor_core_device.as_ref()?;
-    if facts.kernel_ns == 0 || facts.eligible_ns == 0 {
-        return None;
-    }
-    let eligible = facts.eligible_ns as f64 / facts.kernel_ns as f64;
+    let vendor = facts.hardware.vendor.filter(|_| is_found(facts))?;
+    let units = vendor.matrix_units();
     let used = facts.tensor_core_ns as f64 / facts.eligible_ns as f64;
-    if eligible <= ELIGIBLE_SHARE || used >= USED_SHARE {
-        return None;
-    }
+    let title = format!("Up to {} of eligible work runs without {units}", words::ratio(1.0 - used));
+    let of_device = |ns: i64| ns as f64 / facts.operator_device_ns.max(1) as f64;
+    let (eligible, on_cores) = (of_device(facts.eligible_ns), of_device(facts.tensor_core_ns));
     let name = facts.eligible_name.as_deref().unwrap_or("matrix products");
-    let on_cores = facts.tensor_core_ns as f64 / facts.kernel_ns as f64;
+    let device = facts.hardware.name.as_deref().unwrap_or("the device");
     let evidence = vec![
-        format!("{} of kernel time could use them, at least {} does", words::ratio(eligible), words::ratio(on_cores)),
+        format!("{} of device time could use them, at least {} does", words::ratio(eligible), words::ratio(on_cores)),
         format!("{name} and its like, on {device}"),
     ];
-    let at_stake = facts.per_step(facts.eligible_ns - facts.tensor_core_ns.min(facts.eligible_ns));
-    Some(Found { severity: Severity::Medium, at_stake_ns: Some(at_stake), evidence })
+    let figures = vec![("unused_ratio", 1.0 - used), ("eligible_ratio", eligible), ("on_cores_ratio", on_cores)];
+    let at_stake_ns = Some(facts.per_step(facts.without_cores_ns));
+    Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })
 }

@@ -7,6 +7,7 @@ use stepscope_model::health::{HEALTH_FIGURES, UNANALYZED, meaning};
 use stepscope_model::null_reason::NOT_APPLICABLE;
 use stepscope_model::{Cell, Holds, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
 
+use crate::analyses::before_recording;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::words;
@@ -58,7 +59,32 @@ pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Repor
     }
     let rows = by_source.iter().flat_map(|(id, figures)| rows(*id, figures)).collect();
     let table = ReportTable::rows(columns, rows);
-    Ok(Report::new("health", vec![Part::Text(summary(&by_source, sources).into()), Part::Table(table)]))
+    let mut parts = vec![Part::Text(summary(&by_source, sources).into())];
+    parts.extend(begun_busy(engine, sources)?.map(|text| Part::Text(text.into())));
+    parts.push(Part::Table(table));
+    Ok(Report::new("health", parts))
+}
+
+/// Which recordings begin while the device works on what was launched before.
+fn begun_busy(engine: &Engine, sources: &[&SourceRecord]) -> Result<Option<String>, AnalysisError> {
+    let busy = before_recording::find(engine, sources)?;
+    let length = |(id, until): (&SourceId, &i64)| {
+        let first = sources.iter().find(|source| source.id == *id)?.first_event_ns?;
+        Some((*id, words::ns((until - first) as f64)))
+    };
+    let lengths: Vec<(SourceId, String)> = busy.iter().filter_map(length).collect();
+    Ok(match &lengths[..] {
+        [] => None,
+        [(id, length)] if sources.len() == 1 => Some(format!(
+            "Rank {}, window {}: for the first {length} the device was busy with work from before the recording.",
+            id.rank, id.window
+        )),
+        several => Some(format!(
+            "{} of {} begin while the device is busy with work from before the recording.",
+            words::count(several.len() as i64),
+            words::counted(sources.len(), "recording")
+        )),
+    })
 }
 
 /// Whether a figure means something for a profile of functions, which has no devices, steps or times of day.

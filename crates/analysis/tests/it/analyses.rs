@@ -1,5 +1,6 @@
 //! The analyses: hand-made traces whose answers were worked out by hand, and real ones beside their metrics.
 
+mod claims;
 mod comms;
 mod findings;
 mod functions;

@@ -31,9 +31,17 @@ fn reference() -> String {
         let groupings = analysis.groupings.join(", ");
         writeln!(text, "| [`{0}`](commands/{0}.md) | {1} | {groupings} |", analysis.name, analysis.about).unwrap();
     }
-    text.push_str("\n## Findings\n\n| rule | sees | is a false alarm |\n|---|---|---|\n");
+    text.push_str("\n## Findings\n\n| rule | about | sees | false alarm |\n|---|---|---|---|\n");
     for rule in RULES {
-        writeln!(text, "| `{}` | {} | {} |", rule.name, rule.what, rule.not_this).unwrap();
+        writeln!(text, "| `{}` | {} | {} | {} |", rule.name, rule.label, rule.what, rule.not_this).unwrap();
+    }
+    text.push_str(
+        "\n## Fixes\n\nA finding shows the fixes whose condition holds.\n\n| rule | fix | when |\n|---|---|---|\n",
+    );
+    for (rule, fix) in RULES.iter().flat_map(|rule| rule.fixes.iter().map(move |fix| (rule, fix))) {
+        let code: Vec<String> = fix.code.lines().map(|line| format!("`{}`", line.trim())).collect();
+        let when = fix.condition().unwrap_or_else(|| "always".to_owned());
+        writeln!(text, "| `{}` | {} | {when} |", rule.name, code.join("<br>")).unwrap();
     }
     text.push_str("\n## Tables\n");
     for table in TABLES {

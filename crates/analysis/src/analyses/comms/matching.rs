@@ -12,6 +12,7 @@ use crate::error::AnalysisError;
 /// The collectives of a process group.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
+    pub id: i64,
     pub name: Option<String>,
     /// Ranks as recorded, where several groups have the same name.
     members: Option<String>,
@@ -104,6 +105,7 @@ pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisErr
         .map(|(id, found)| {
             let Name { text, ranks, is_host } = name_of(&id);
             Group {
+                id,
                 members: ranks.filter(|_| is_shared(&text, is_host)),
                 name: text,
                 is_host,

@@ -150,7 +150,7 @@ fn an_empty_trace_is_no_trouble() {
 #[test]
 fn every_rule_is_documented_in_four_parts() {
     for rule in RULES {
-        for text in [rule.what, rule.why, rule.fix, rule.not_this, rule.show] {
+        for text in [rule.label, rule.what, rule.why, rule.not_this, rule.show] {
             assert!(!text.is_empty(), "{}", rule.name);
         }
         assert!(rule.show.starts_with("stepscope "), "{}", rule.name);

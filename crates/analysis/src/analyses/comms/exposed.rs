@@ -1,0 +1,44 @@
+//! How much of the waiting in collectives is exposed: nothing else runs on the device of the rank that waits.
+
+use super::matching::{Group, Outcome};
+use crate::analyses::Asking;
+use crate::analyses::layers::{StepRanges, time_by_layer};
+use crate::error::AnalysisError;
+
+/// Exposed waiting in complete steps that the stragglers cause, and the rest of it, added up over ranks.
+///
+/// A rank waits from the start of its collective; the end of it is the transfer, which takes as long as the collective
+/// of the rank that arrived last.
+pub(super) fn waiting(
+    asking: &Asking<'_>,
+    steps: &StepRanges,
+    groups: &[Group],
+    stragglers: &[(i64, i64)],
+) -> Result<(i64, i64), AnalysisError> {
+    let matched = groups.iter().filter(|group| matches!(group.outcome, Outcome::Matched(_)));
+    let matched: Vec<String> = matched.map(|group| group.id.to_string()).collect();
+    let late: Vec<String> = stragglers.iter().map(|(rank, _)| rank.to_string()).collect();
+    let caused = if late.is_empty() { "false".to_owned() } else { format!("last IN ({})", late.join(", ")) };
+    let intervals = format!(
+        "WITH launched AS (
+           SELECT rank, \"window\", group_id, ordinal, start_ns, dur_ns FROM collectives
+           WHERE {{events}} AND ordinal IS NOT NULL AND group_id IN ({matched})),
+         together AS (
+           SELECT group_id, \"window\", ordinal, min(dur_ns) AS transfer_ns,
+             min(least(dur_ns, 8000000000000) * 1048576 + rank) % 1048576 AS last
+           FROM launched GROUP BY group_id, \"window\", ordinal),
+         each_rank AS (
+           SELECT launched.rank, launched.\"window\", start_ns, start_ns + dur_ns AS end_ns, transfer_ns, last
+           FROM launched JOIN together
+             ON together.group_id = launched.group_id AND together.\"window\" = launched.\"window\"
+             AND together.ordinal = launched.ordinal)
+         SELECT rank, \"window\", start_ns, end_ns, 0 AS layer FROM device_events
+         WHERE {{source}} AND class <> 'communication'
+         UNION ALL SELECT rank, \"window\", end_ns - transfer_ns, end_ns, 1 FROM each_rank
+         UNION ALL SELECT rank, \"window\", start_ns, end_ns - transfer_ns, CASE WHEN {caused} THEN 2 ELSE 3 END
+         FROM each_rank",
+        matched = matched.join(", ")
+    );
+    let [_, _, caused_ns, other_ns] = time_by_layer(asking, steps, &intervals)?;
+    Ok((caused_ns, other_ns))
+}

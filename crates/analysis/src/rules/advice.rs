@@ -1,0 +1,130 @@
+//! Advice with its condition: a fix is shown where the trace and its devices meet everything that it needs.
+
+use super::Facts;
+use super::hardware::{NumberFormat, Vendor};
+
+/// The code to change, and what must hold for it to be right.
+#[derive(Debug)]
+pub struct Fix {
+    /// The code, or a comment that names it.
+    pub code: &'static str,
+    /// All of these must hold.
+    pub when: &'static [Need],
+}
+
+/// One condition of a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Work ran on a device.
+    Device,
+    /// All work ran on the host.
+    HostOnly,
+    /// The devices are of that vendor.
+    Of(Vendor),
+    /// The vendor of the devices is not known.
+    OfUnknown,
+    /// The devices compute matrix products in that format.
+    Computes(NumberFormat),
+    /// They do not, or it is not known.
+    Lacks(NumberFormat),
+    /// The collective that takes most of the communication time is one of these.
+    Collective(&'static [&'static str]),
+    /// It is none of these.
+    OtherCollective(&'static [&'static str]),
+    /// The trace shows that it is used.
+    Uses(Framework),
+    /// The trace does not show it.
+    Without(Framework),
+    /// More of the exposed communication is waiting for other ranks than transfer, by the traces of several ranks.
+    Waiting,
+    /// That is not so, or not known.
+    NoWaiting,
+}
+
+/// What a program is made with, as far as advice depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Framework {
+    /// `DistributedDataParallel`.
+    Ddp,
+    /// `FullyShardedDataParallel`, or `fully_shard`.
+    Fsdp,
+    /// A `DataLoader` that loads in the process of the loop.
+    LoaderInProcess,
+    /// A `DataLoader` with workers.
+    LoaderWithWorkers,
+    /// An optimizer of torch.
+    Optimizer,
+    /// `torch.compile`.
+    Compile,
+    /// CUDA or HIP graphs.
+    Graphs,
+    /// A server of a language model, such as vLLM.
+    Serving,
+}
+
+impl Fix {
+    /// Whether it is right for what was measured.
+    pub(crate) fn applies(&self, facts: &Facts) -> bool {
+        self.when.iter().all(|need| need.is_met(facts))
+    }
+
+    /// Its condition in words; none where it always applies.
+    #[must_use]
+    pub fn condition(&self) -> Option<String> {
+        let needs: Vec<String> = self.when.iter().map(|need| need.in_words()).collect();
+        (!needs.is_empty()).then(|| needs.join(", "))
+    }
+}
+
+impl Need {
+    fn is_met(self, facts: &Facts) -> bool {
+        let is_collective =
+            |kinds: &[&str]| facts.largest_collective.as_deref().is_some_and(|kind| kinds.contains(&kind));
+        match self {
+            Self::Device => facts.device_events > 0,
+            Self::HostOnly => facts.device_events == 0,
+            Self::Of(vendor) => facts.hardware.vendor == Some(vendor),
+            Self::OfUnknown => facts.hardware.vendor.is_none(),
+            Self::Computes(format) => facts.hardware.computes(format),
+            Self::Lacks(format) => !facts.hardware.computes(format),
+            Self::Collective(kinds) => is_collective(kinds),
+            Self::OtherCollective(kinds) => !is_collective(kinds),
+            Self::Uses(framework) => facts.frameworks.contains(&framework),
+            Self::Without(framework) => !facts.frameworks.contains(&framework),
+            Self::Waiting => facts.is_mostly_waiting(),
+            Self::NoWaiting => !facts.is_mostly_waiting(),
+        }
+    }
+
+    fn in_words(self) -> String {
+        match self {
+            Self::Device => "with a device".to_owned(),
+            Self::HostOnly => "without a device".to_owned(),
+            Self::Of(vendor) => vendor.as_text().to_owned(),
+            Self::OfUnknown => "other vendor".to_owned(),
+            Self::Computes(format) => format!("{} on the device", format.as_text()),
+            Self::Lacks(format) => format!("no {} on the device", format.as_text()),
+            Self::Collective(kinds) => format!("mainly {}", kinds.join(" or ")),
+            Self::OtherCollective(kinds) => format!("mainly neither {}", kinds.join(" nor ")),
+            Self::Uses(framework) => format!("with {}", framework.as_text()),
+            Self::Without(framework) => format!("without {}", framework.as_text()),
+            Self::Waiting => "more waiting than transfer".to_owned(),
+            Self::NoWaiting => "not known to be waiting".to_owned(),
+        }
+    }
+}
+
+impl Framework {
+    fn as_text(self) -> &'static str {
+        match self {
+            Self::Ddp => "DistributedDataParallel",
+            Self::Fsdp => "FSDP",
+            Self::LoaderInProcess => "`num_workers=0`",
+            Self::LoaderWithWorkers => "DataLoader workers",
+            Self::Optimizer => "an optimizer",
+            Self::Compile => "`torch.compile`",
+            Self::Graphs => "CUDA or HIP graphs",
+            Self::Serving => "a serving engine",
+        }
+    }
+}
