@@ -33,7 +33,7 @@ fn find(facts: &Facts) -> Option<Found> {
     if copies.count == 0 || facts.per_step(exposed_ns) < LEAST_NS || exposed_ns * 2 < copies.time_ns {
         return None;
     }
-    let title = format!("Copies of pageable memory are exposed for {} per step", words::ns(facts.per_step(exposed_ns)));
+    let title = format!("Pageable copies are exposed for {} per step", words::ns(facts.per_step(exposed_ns)));
     let speed = copies.size_bytes as f64 / copies.sum_ns.max(1) as f64;
     let hidden_ratio = copies.hidden_ns as f64 / copies.time_ns.max(1) as f64;
     let hidden = match copies.hidden_ns {
