@@ -5,6 +5,7 @@
 
 mod asking;
 pub(crate) mod before_recording;
+mod categories;
 mod comms;
 mod diagnose;
 mod flop_count;

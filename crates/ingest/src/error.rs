@@ -55,7 +55,7 @@ pub enum IngestError {
         path: PathBuf,
     },
     /// A name table holds a pattern that is not one.
-    #[error("a pattern of the communication names is wrong: {0}")]
+    #[error("a pattern of a name table is wrong: {0}")]
     NameTable(#[from] regex::Error),
     /// What does not fit into memory cannot be written beside the store, or read back.
     #[error("cannot use a temporary file: {source}")]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use stepscope_model::KernelCategory;
 use twox_hash::XxHash3_128;
 
 use crate::error::IngestError;
@@ -28,7 +29,7 @@ pub(crate) trait Sums: Default {
 row! {
     /// The numbers of a group.
     #[derive(PartialEq, Eq, Hash, Default)]
-    Numbers { step: Option<i64>, device: Option<i64>, is_communication: bool, }
+    Numbers { step: Option<i64>, device: Option<i64>, category: Option<KernelCategory>, }
 }
 
 /// A group: its numbers, a name and the shapes of inputs.

@@ -1,8 +1,9 @@
-//! Adds up the kernels of each step, by device and name (metrics, section 11).
+//! Adds up the kernels of each step, by device, name and category (metrics, section 11).
 
 use std::sync::Arc;
 
 use stepscope_figures::Sketch;
+use stepscope_model::KernelCategory;
 use stepscope_model::args::SpanArgColumn;
 
 use crate::error::IngestError;
@@ -99,7 +100,7 @@ impl KernelRollup {
         let numbers = Numbers {
             step: step.map(i64::from),
             device: record.integer(SpanArgColumn::device_id),
-            is_communication: link.comm_rule.is_some(),
+            category: Some(link.category),
         };
         let blocks_per_sm = record.float(SpanArgColumn::blocks_per_sm);
         let occupancy = record.float(SpanArgColumn::est_achieved_occupancy_percent).map(|percent| percent / 100.0);
@@ -128,10 +129,12 @@ impl KernelRollup {
     pub(crate) fn finish(self, mut rows: Rows<'_>, strings: &Strings) -> Result<(), IngestError> {
         self.groups.finish(strings, |group| {
             let KernelSums { totals, min_ns, max_ns, durations } = &group.sums;
+            let category = group.numbers.category.unwrap_or(KernelCategory::Other);
             rows.i32(group.numbers.step.map(|step| step as i32))
                 .i64(group.numbers.device)
                 .new_text(group.name)
-                .bool(group.numbers.is_communication)
+                .bool(category == KernelCategory::Communication)
+                .new_text(category.as_text())
                 .i64(totals.count)
                 .i64(totals.time_ns)
                 .i64(*min_ns)

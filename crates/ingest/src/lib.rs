@@ -16,6 +16,7 @@
 mod activity;
 mod args;
 mod breakdown;
+mod categories;
 mod collect;
 mod collectives;
 mod counts;
@@ -63,6 +64,7 @@ mod watch;
 mod windows;
 mod write;
 
+pub use categories::KERNEL_CATEGORIES;
 pub use collectives::bus_factor;
 pub use discover::{FolderEntries, PathFound, RunPlan, plan};
 pub use error::IngestError;

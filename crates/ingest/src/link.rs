@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use stepscope_model::Kind;
 use stepscope_model::args::SpanArgColumn;
+use stepscope_model::{KernelCategory, Kind};
 
+use crate::categories::category_of;
 use crate::error::IngestError;
 use crate::graph::{GraphEvent, GraphPlace, number_launches};
 use crate::launches::{Launch, LaunchCall, LaunchedEvent, Launches};
@@ -37,6 +38,8 @@ row! {
         above_operator: Option<SpanId>,
         module: Option<SpanId>,
         above_communicates: bool,
+        /// What the operator above it says of the kernels that it launches.
+        operator_category: Option<KernelCategory>,
         can_launch: bool,
         launches_graph: bool,
     }
@@ -57,20 +60,27 @@ row! {
         device: Option<i64>,
         stream: Option<i64>,
         graph_node: Option<i64>,
-        signs: CommSigns,
+        signs: Signs,
     }
 }
 
 row! {
-    /// What a device event says itself about whether it is communication.
+    /// What a device event says itself about what it is: communication, and otherwise what.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    CommSigns { is_kernel: bool, names_collective: bool, has_name: bool, }
+    Signs { is_kernel: bool, names_collective: bool, has_name: bool, category: Option<KernelCategory>, }
 }
 
 row! {
     /// An operator or an annotation, by its External id.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    Owner { external_id: i64, id: SpanId, track: TrackId, operator: Option<SpanId>, communicates: bool, }
+    Owner {
+        external_id: i64,
+        id: SpanId,
+        track: TrackId,
+        operator: Option<SpanId>,
+        communicates: bool,
+        operator_category: Option<KernelCategory>,
+    }
 }
 
 row! {
@@ -87,6 +97,7 @@ row! {
         module: Option<SpanId>,
         link: Link,
         comm_rule: Option<CommRule>,
+        category: KernelCategory,
         is_in_graph: bool,
     }
 }
@@ -100,7 +111,7 @@ row! {
 row! {
     /// A device event that names its operator by an id.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    Lookup { external_id: i64, row: LinkRow, launch_track: TrackId, signs: CommSigns, }
+    Lookup { external_id: i64, row: LinkRow, launch_track: TrackId, signs: Signs, }
 }
 
 /// What linking found out about the source as a whole.
@@ -163,14 +174,21 @@ impl LinkInputs {
                     above_communicates: nested
                         .above
                         .is_some_and(|above| above.facts.has(NameFacts::COMMUNICATION_OWNER)),
+                    operator_category: nested.above.and_then(|above| above.operator_facts.operator_category()),
                     can_launch: head.facts.has(NameFacts::LAUNCH),
                     launches_graph: head.facts.has(NameFacts::GRAPH_LAUNCH),
                 })
             }
             Kind::Op | Kind::Annotation if external_id != 0 => {
-                let operator = if head.kind == Kind::Op { Some(*id) } else { nested.parent_op };
+                let (operator, operator_facts) = if head.kind == Kind::Op {
+                    (Some(*id), head.facts)
+                } else {
+                    (nested.parent_op, nested.parent_op_facts)
+                };
                 let communicates = head.facts.has(NameFacts::COMMUNICATION_OWNER);
-                self.owners.push(Owner { external_id, id: *id, track: key.track, operator, communicates })
+                let operator_category = operator_facts.operator_category();
+                let track = key.track;
+                self.owners.push(Owner { external_id, id: *id, track, operator, communicates, operator_category })
             }
             kind if kind.is_device() => self.events.push(DeviceEvent {
                 correlation: head.correlation.unwrap_or(0),
@@ -182,10 +200,11 @@ impl LinkInputs {
                 device: record.integer(SpanArgColumn::device_id),
                 stream: record.integer(SpanArgColumn::stream_id),
                 graph_node: record.integer(SpanArgColumn::graph_node_id),
-                signs: CommSigns {
+                signs: Signs {
                     is_kernel: kind == Kind::Kernel,
                     names_collective: head.names_collective,
                     has_name: head.facts.has(NameFacts::COMMUNICATION_KERNEL),
+                    category: head.facts.kernel_category(),
                 },
             }),
             _ => Ok(()),
@@ -256,6 +275,7 @@ impl Linker {
 
     fn take(&mut self, event: &DeviceEvent, launch: Option<&Call>) -> Result<(), IngestError> {
         let owner = launch.and_then(|launch| launch.above);
+        let comm_rule = event.signs.rule(launch.is_some_and(|launch| launch.above_communicates));
         let row = LinkRow {
             id: event.id,
             start: event.start,
@@ -270,7 +290,8 @@ impl Linker {
                 (None, Some(_)) => Link::LaunchOutsideAnySpan,
                 (None, None) => Link::NoLaunchCall,
             },
-            comm_rule: event.signs.rule(launch.is_some_and(|launch| launch.above_communicates)),
+            comm_rule,
+            category: event.signs.category(comm_rule, launch.and_then(|launch| launch.operator_category)),
             is_in_graph: launch.is_some_and(|launch| launch.launches_graph),
         };
         if let Some(launch) = launch.filter(|launch| launch.launches_graph) {
@@ -330,11 +351,18 @@ impl Linker {
         let by_nesting = &lookup.row;
         self.counts.disagreements += u64::from(by_nesting.launch.is_some() && owner.operator != by_nesting.operator);
         let comm_rule = lookup.signs.rule(owner.communicates);
-        LinkRow { owner: Some(owner.id), operator: owner.operator, link: Link::ExternalId, comm_rule, ..*by_nesting }
+        let category = lookup.signs.category(comm_rule, owner.operator_category);
+        let (id, operator) = (Some(owner.id), owner.operator);
+        LinkRow { owner: id, operator, link: Link::ExternalId, comm_rule, category, ..*by_nesting }
     }
 }
 
-impl CommSigns {
+impl Signs {
+    /// What the event is, once it is known what launched it.
+    fn category(self, comm_rule: Option<CommRule>, by_operator: Option<KernelCategory>) -> KernelCategory {
+        category_of(self.is_kernel, comm_rule.is_some(), self.category, by_operator)
+    }
+
     /// What is communication (metrics, section 9): metadata, then the span that launched it, then the kernel's name.
     fn rule(self, owner_communicates: bool) -> Option<CommRule> {
         if !self.is_kernel {

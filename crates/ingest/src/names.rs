@@ -1,7 +1,9 @@
 //! What the name of an event says about it: the tables of names that the rules of the metrics use.
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
+use stepscope_model::KernelCategory;
 
+use crate::categories::{Categories, KERNEL_CATEGORIES};
 use crate::error::IngestError;
 use crate::row::Field;
 use crate::strings::TextId;
@@ -12,9 +14,10 @@ pub const COMMUNICATION_NAMES: &str = include_str!("communication.txt");
 /// Libraries that transfer on the host. Their calls are annotated as `gloo:all_reduce`.
 const HOST_BACKENDS: [&str; 3] = ["gloo:", "mpi:", "ucc:"];
 
-/// What a name says: one bit for the answer of each rule.
+/// What a name says: one bit for the answer of each rule, then the category of a kernel with this name, and of the kernels
+/// that an operator with this name launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NameFacts(u16);
+pub(crate) struct NameFacts(u32);
 
 impl NameFacts {
     /// An operator with this name is an annotation.
@@ -42,10 +45,29 @@ impl NameFacts {
     pub(crate) fn has(self, fact: Self) -> bool {
         self.0 & fact.0 != 0
     }
+
+    /// The category of a kernel with this name.
+    pub(crate) fn kernel_category(self) -> Option<KernelCategory> {
+        category(self.0 >> 16 & 0xf)
+    }
+
+    /// The category of what an operator with this name launches.
+    pub(crate) fn operator_category(self) -> Option<KernelCategory> {
+        category(self.0 >> 20)
+    }
+}
+
+/// A category is stored as its place, from 1; 0 is none.
+fn category(stored: u32) -> Option<KernelCategory> {
+    KernelCategory::ALL.get((stored as usize).checked_sub(1)?).copied()
+}
+
+fn stored(category: Option<KernelCategory>) -> u32 {
+    category.map_or(0, |category| category as u32 + 1)
 }
 
 impl Field for NameFacts {
-    const BYTES: usize = u16::BYTES;
+    const BYTES: usize = u32::BYTES;
 
     #[inline]
     fn put(self, out: &mut Vec<u8>) {
@@ -54,7 +76,7 @@ impl Field for NameFacts {
 
     #[inline]
     fn take(bytes: &mut &[u8]) -> Self {
-        Self(u16::take(bytes))
+        Self(u32::take(bytes))
     }
 }
 
@@ -66,6 +88,7 @@ pub(crate) struct Names {
     serving_step: Regex,
     communication: RegexSet,
     not_communication: RegexSet,
+    categories: Categories,
     /// By the number of the text.
     seen: Vec<Option<NameFacts>>,
 }
@@ -83,6 +106,7 @@ impl Names {
             serving_step: Regex::new(r"^execute_.*context_.*generation_")?,
             communication: any_case(lines().filter(|line| !line.starts_with('!')))?,
             not_communication: any_case(lines().filter_map(|line| line.strip_prefix('!')))?,
+            categories: Categories::new(KERNEL_CATEGORIES)?,
             seen: Vec::new(),
         })
     }
@@ -122,7 +146,9 @@ impl Names {
             (NameFacts::COLLECTIVE_CALL, name.starts_with("c10d::")),
         ];
         let bits = answers.iter().filter(|(_, is_so)| *is_so).map(|(fact, _)| fact.0);
-        NameFacts(bits.fold(0, |all, bit| all | bit))
+        let as_kernel = stored(self.categories.of_kernel(name)) << 16;
+        let as_operator = stored(self.categories.of_operator(name)) << 20;
+        NameFacts(bits.fold(as_kernel | as_operator, |all, bit| all | bit))
     }
 }
 
@@ -189,6 +215,19 @@ mod tests {
         for name in ["void deep_ep::layout::get_dispatch_layout", "volta_sgemm_128x64_nn", "dispatch_kernel", "xnccl"] {
             assert!(!says(name, NameFacts::COMMUNICATION_KERNEL), "{name}");
         }
+    }
+
+    #[test]
+    fn categories_are_kept_apart_from_other_facts() {
+        let facts = |name: &str| Names::new(COMMUNICATION_NAMES).unwrap().facts(None, name);
+        assert_eq!(facts("volta_sgemm_64x64_nt").kernel_category(), Some(KernelCategory::Gemm));
+        assert_eq!(facts("aten::miopen_convolution").operator_category(), Some(KernelCategory::Convolution));
+        let nccl = facts("ncclDevKernel_AllReduce_Sum_f16_RING_LL");
+        assert!(nccl.has(NameFacts::COMMUNICATION_KERNEL) && !nccl.has(NameFacts::LAUNCH));
+        let mut bytes = Vec::new();
+        facts("aten::addmm").put(&mut bytes);
+        assert_eq!(NameFacts::take(&mut &bytes[..]), facts("aten::addmm"));
+        assert_eq!(facts("").kernel_category().or(facts("").operator_category()), None);
     }
 
     #[test]

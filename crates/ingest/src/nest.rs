@@ -27,6 +27,8 @@ pub(crate) struct Nested {
     pub parent: Option<SpanId>,
     pub depth: u32,
     pub parent_op: Option<SpanId>,
+    /// What the name of that operator says.
+    pub parent_op_facts: NameFacts,
     pub python_parent: Option<SpanId>,
     pub module: Option<SpanId>,
     /// For a runtime call: the first span above it that is none.
@@ -40,6 +42,8 @@ pub(crate) struct Above {
     /// The operator it is or belongs to.
     pub operator: Option<SpanId>,
     pub facts: NameFacts,
+    /// What the name of the operator says.
+    pub operator_facts: NameFacts,
 }
 
 /// A span that has not ended, and how much of it its children cover so far. Children come in the order of their starts.
@@ -54,13 +58,16 @@ struct Open {
     covered_ns: i64,
     /// Of a host span: the operator it is or belongs to. Of a frame: the module it is or belongs to.
     within: Option<SpanId>,
+    /// What the name of that says.
+    within_facts: NameFacts,
     depth: u32,
 }
 
 impl Open {
     fn new(span: &NestSpan, within: Option<SpanId>, depth: u32) -> Self {
         let NestSpan { id, start, end, kind, facts, .. } = *span;
-        Self { id, kind, facts, start, end, covered_to: start, covered_ns: 0, within, depth }
+        let within_facts = NameFacts::default();
+        Self { id, kind, facts, start, end, covered_to: start, covered_ns: 0, within, within_facts, depth }
     }
 
     fn cover(&mut self, child: &NestSpan) {
@@ -119,18 +126,25 @@ impl Nest {
         self.crossing += u64::from(crosses);
         let parent = self.host.last();
         let parent_op = parent.and_then(|parent| parent.within);
+        let parent_op_facts = parent.map(|parent| parent.within_facts).unwrap_or_default();
         let above = if span.kind == Kind::Runtime {
             let issuer = self.host.iter().rev().find(|open| open.kind != Kind::Runtime);
-            issuer.map(|open| Above { id: open.id, operator: open.within, facts: open.facts })
+            issuer.map(|open| Above {
+                id: open.id,
+                operator: open.within,
+                facts: open.facts,
+                operator_facts: open.within_facts,
+            })
         } else {
             None
         };
         let (parent, depth) = (parent.map(|parent| parent.id), self.host.len() as u32);
         cover_ancestors(&mut self.host, span);
-        let within = if span.kind == Kind::Op { Some(span.id) } else { parent_op };
-        self.host.push(Open::new(span, within, depth));
+        let (within, within_facts) =
+            if span.kind == Kind::Op { (Some(span.id), span.facts) } else { (parent_op, parent_op_facts) };
+        self.host.push(Open { within_facts, ..Open::new(span, within, depth) });
         let (python_parent, module) = self.frame_of(span);
-        Nested { parent, depth, parent_op, python_parent, module, above }
+        Nested { parent, depth, parent_op, parent_op_facts, python_parent, module, above }
     }
 
     /// The frame and the module around a host span. Annotations are not part of the second tree, so they find their

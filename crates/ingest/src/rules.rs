@@ -1,5 +1,7 @@
 //! Which rule found what was found; the names are those in the table `spans`.
 
+use stepscope_model::KernelCategory;
+
 use crate::row::byte_fields;
 
 /// How the owner of a device event was found, or why it was not.
@@ -62,7 +64,22 @@ impl ForwardRule {
     }
 }
 
+/// Every category, and none.
+const CATEGORIES: [Option<KernelCategory>; 9] = [
+    None,
+    Some(KernelCategory::Gemm),
+    Some(KernelCategory::Convolution),
+    Some(KernelCategory::Attention),
+    Some(KernelCategory::Elementwise),
+    Some(KernelCategory::Reduction),
+    Some(KernelCategory::Copy),
+    Some(KernelCategory::Communication),
+    Some(KernelCategory::Other),
+];
+
 byte_fields! {
+    KernelCategory: KernelCategory::ALL, |category| category as u8;
+    Option<KernelCategory>: CATEGORIES, |category| category.map_or(0, |category| category as u8 + 1);
     Link: Link::ALL, |link| link as u8;
     Option<CommRule>: CommRule::ALL, |rule| rule.map_or(0, |rule| rule as u8 + 1);
     ForwardRule: ForwardRule::ALL, |rule| rule as u8;

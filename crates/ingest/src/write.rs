@@ -116,6 +116,7 @@ impl Tables<'_> {
                 .i64(graph.map(|place| i64::from(place.launch_number)))
                 .i64(graph.map(|place| place.node))
                 .word(link.and_then(|link| link.comm_rule).map(CommRule::as_text))
+                .word(link.map(|link| link.category.as_text()))
                 .i32(step.map(|step| step as i32))
                 .i64(id(forward.map(|found| found.forward)))
                 .word(forward.map(|found| found.rule).map(ForwardRule::as_text));

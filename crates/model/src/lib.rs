@@ -9,6 +9,7 @@ pub mod exit;
 pub mod finding;
 pub mod health;
 pub mod hint;
+pub mod kernel_category;
 pub mod kind;
 pub mod null_reason;
 pub mod picture;
@@ -30,6 +31,7 @@ pub use class::{Class, SpanClass};
 pub use exit::Exit;
 pub use finding::{Finding, Severity};
 pub use hint::Hint;
+pub use kernel_category::KernelCategory;
 pub use kind::{Kind, Phase};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use report::{

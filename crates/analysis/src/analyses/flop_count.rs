@@ -1,13 +1,17 @@
 //! FLOPs of steps from recorded shapes, and how much of the time they explain (metrics, section 15).
 
+use std::collections::BTreeMap;
+
 use super::Asking;
 use super::step_times::{StepTime, in_complete};
 use crate::error::AnalysisError;
 
 /// What the operators of complete steps compute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlopCount {
     pub flops: i64,
+    /// The part of it that ran on a device, by operator.
+    pub by_operator: BTreeMap<String, i64>,
     /// Lower bound of what ran on a device: calls that launched work, causal attention up to its diagonal.
     pub least_flops: i64,
     /// Device time of operators with FLOPs and of those below them.
@@ -21,10 +25,11 @@ pub(super) struct FlopCount {
 
 /// Operators with their device time, parents before children.
 const OPERATORS: &str = "
-    SELECT op.rank, op.\"window\", span_id, parent_op_id, flops, least_flops, dur_ns,
+    SELECT op.rank, op.\"window\", span_id, parent_op_id, name, flops, least_flops, dur_ns,
       coalesce(device_ns, 0) AS device_ns
     FROM (
-      SELECT rank, \"window\", span_id, parent_op_id, dur_ns, op_flops(name, input_dims, concrete_inputs) AS flops,
+      SELECT rank, \"window\", span_id, parent_op_id, name, dur_ns,
+        op_flops(name, input_dims, concrete_inputs) AS flops,
         op_least_flops(name, input_dims, concrete_inputs) AS least_flops
       FROM spans
       WHERE {events} AND kind = 'op' AND phase = 'X' AND {complete}
@@ -36,23 +41,32 @@ const OPERATORS: &str = "
       ON device.rank = op.rank AND device.\"window\" = op.\"window\" AND device.operator_id = op.span_id
     ORDER BY op.rank, op.\"window\", span_id";
 
-/// Counts; none when no operator has shapes to count by.
+/// Counts what complete steps compute; none when no operator has shapes to count by.
 pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
-    if asking.has_sums() { from_sums(asking, steps) } else { from_spans(asking, steps) }
+    count_where(asking, &in_complete(steps))
 }
 
-fn from_sums(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
+/// Counts what the operators compute that `condition` picks.
+pub(super) fn count_where(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, AnalysisError> {
+    if asking.has_sums() { from_sums(asking, condition) } else { from_spans(asking, condition) }
+}
+
+fn from_sums(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, AnalysisError> {
     let rows = asking.query(&format!(
-        "SELECT sum(outermost_flops) AS flops, sum(least_flops) AS least_flops, sum(flops_device_ns) AS covered_ns,
-           sum(device_self_ns) AS device_ns, sum(flops_host_ns) AS covered_host_ns, sum(root_host_ns) AS host_ns
-         FROM op_rollup WHERE {{steps}} AND {}",
-        in_complete(steps)
+        "SELECT name, sum(outermost_flops) AS flops, sum(least_flops) AS least_flops,
+           sum(outermost_flops) FILTER (WHERE least_flops IS NOT NULL) AS device_flops,
+           sum(flops_device_ns) AS covered_ns, sum(device_self_ns) AS device_ns,
+           sum(flops_host_ns) AS covered_host_ns, sum(root_host_ns) AS host_ns
+         FROM op_rollup WHERE {{steps}} AND {condition} GROUP BY name ORDER BY name",
     ))?;
-    let first = |name: &str| Ok::<_, AnalysisError>(rows.i64(name)?.first().copied().flatten());
-    let Some(flops) = first("flops")? else { return Ok(None) };
-    let sum = |name: &str| Ok::<_, AnalysisError>(first(name)?.unwrap_or(0));
+    let sum = |name: &str| Ok::<i64, AnalysisError>(rows.i64(name)?.into_iter().flatten().sum());
+    if rows.i64("flops")?.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let by_operator = rows.text("name")?.into_iter().zip(rows.i64("device_flops")?);
     Ok(Some(FlopCount {
-        flops,
+        flops: sum("flops")?,
+        by_operator: by_operator.filter_map(|(name, flops)| Some((name?, flops?))).collect(),
         least_flops: sum("least_flops")?,
         covered_ns: sum("covered_ns")?,
         device_ns: sum("device_ns")?,
@@ -67,6 +81,8 @@ struct Open {
     /// Its FLOPs count, or those of an operator around it.
     is_counted: bool,
     least_flops: i64,
+    /// Its name and FLOPs, if these count.
+    counted: Option<(String, i64)>,
     /// Of it and of the operators below.
     device_ns: i64,
 }
@@ -74,25 +90,30 @@ struct Open {
 /// Ends the innermost operator: what it computes is certain if it launched anything.
 fn end(path: &mut Vec<Open>, count: &mut FlopCount) {
     let Some(ended) = path.pop() else { return };
-    count.least_flops += if ended.device_ns > 0 { ended.least_flops } else { 0 };
+    if ended.device_ns > 0 {
+        count.least_flops += ended.least_flops;
+        if let Some((name, flops)) = ended.counted {
+            *count.by_operator.entry(name).or_default() += flops;
+        }
+    }
     if let Some(parent) = path.last_mut() {
         parent.device_ns += ended.device_ns;
     }
 }
 
-fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
+fn from_spans(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, AnalysisError> {
     if asking.query("SELECT 1 FROM ops_with_flops WHERE {events} LIMIT 1")?.rows() == 0 {
         return Ok(None);
     }
     let mut count = FlopCount::default();
     let mut path: Vec<Open> = Vec::new();
     let mut source = None;
-    let complete = in_complete(steps);
-    asking.walk(&OPERATORS.replace("{complete}", &complete), |rows| {
+    asking.walk(&OPERATORS.replace("{complete}", condition), |rows| {
         let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
         let (ids, parents) = (rows.required_i64("span_id")?, rows.i64("parent_op_id")?);
         let (flops, least, device) = (rows.i64("flops")?, rows.i64("least_flops")?, rows.required_i64("device_ns")?);
         let durations = rows.required_i64("dur_ns")?;
+        let mut names = rows.text("name")?;
         for row in 0..rows.rows() {
             if source.replace((ranks[row], windows[row])) != Some((ranks[row], windows[row])) {
                 while !path.is_empty() {
@@ -110,7 +131,8 @@ fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCoun
             let is_counted = is_inside || own.is_some();
             count.covered_ns += if is_counted { device[row] } else { 0 };
             let least_flops = least[row].filter(|_| !is_inside).unwrap_or(0);
-            path.push(Open { id: ids[row], is_counted, least_flops, device_ns: device[row] });
+            let counted = names[row].take().zip(own);
+            path.push(Open { id: ids[row], is_counted, least_flops, counted, device_ns: device[row] });
         }
         Ok(())
     })?;
@@ -118,7 +140,7 @@ fn from_spans(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCoun
         end(&mut path, &mut count);
     }
     let all = asking.query(&format!(
-        "SELECT CAST(coalesce(sum(dur_ns), 0) AS BIGINT) AS device_ns FROM device_events WHERE {{events}} AND {complete}"
+        "SELECT CAST(coalesce(sum(dur_ns), 0) AS BIGINT) AS device_ns FROM device_events WHERE {{events}} AND {condition}"
     ))?;
     count.device_ns = all.required_i64("device_ns")?.first().copied().unwrap_or(0);
     Ok(Some(count))

@@ -4,7 +4,7 @@ use stepscope_model::null_reason::argument_not_recorded;
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn};
 
 use super::asking::{missing_in, sum_of};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, categories};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
 use crate::tensor_cores::TensorCoreNames;
@@ -19,15 +19,20 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             "stepscope kernels trace.json.gz --group-by operator,properties",
             "also by grid, block, registers and shared memory",
         ),
+        ("stepscope kernels trace.json.gz --group-by category", "GEMM, convolution, attention, elementwise and so on"),
         ("stepscope kernels trace.json.gz --columns name,count,p50,p99 --limit 0", "all of them, percentiles"),
     ],
-    groupings: &["operator", "properties", "rank", "window", "step", "device", "stream"],
+    groupings: &["category", "operator", "properties", "rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
     answer,
 };
 
 fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    if asking.groups_by("category") && !asking.groups_by("operator") && !asking.groups_by("properties") {
+        return by_category(asking);
+    }
     let keys = [
+        asking.key("category", "category", "VARCHAR"),
         asking.key("operator", "operator", "VARCHAR"),
         asking.key("rank", "rank", "BIGINT"),
         asking.key("window", "\"window\"", "BIGINT"),
@@ -44,7 +49,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let statement = format!(
         "WITH grouped AS ({grouped})
          SELECT *, total_ns / nullif(CAST(sum(total_ns) OVER () AS DOUBLE), 0) AS share_ratio
-         FROM grouped ORDER BY total_ns DESC, name, operator, rank, \"window\", step, device_id, stream_id, grid, block,
+         FROM grouped ORDER BY total_ns DESC, name, category, operator, rank, \"window\", step, device_id, stream_id, grid,
+           block,
            registers_per_thread, shared_memory_bytes"
     );
     let mut table = asking.table(&statement, columns(asking))?;
@@ -75,6 +81,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     Ok(report)
 }
 
+/// Kernels, copies and fills by what they do.
+fn by_category(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+    let (mut table, missing) = categories::table(asking, "rows", "true")?;
+    table.notes = vec![asking.scope(), "with copies and fills".to_owned()];
+    Ok(Report { missing, ..Report::new("kernels", vec![Part::Table(table)]) })
+}
+
 /// Whether the sums of each rank answer: percentiles across ranks come from sketches, those of one rank are exact.
 fn are_added_up(asking: &Asking<'_>) -> bool {
     let are_summed = |grouping: &String| ["window", "step", "device"].contains(&grouping.as_str());
@@ -97,7 +110,8 @@ fn sums_of_ranks(keys: &[String]) -> String {
 }
 
 fn sums_of_spans(asking: &Asking<'_>, keys: &[String]) -> String {
-    let events = "SELECT * FROM spans WHERE {events} AND kind = 'kernel' AND phase = 'X'";
+    let events = "SELECT * EXCEPT (category), kernel_category AS category FROM spans
+         WHERE {events} AND kind = 'kernel' AND phase = 'X'";
     let events = if asking.groups_by("operator") {
         format!(
             "SELECT kernel.*, op.name AS operator FROM ({events}) AS kernel
@@ -123,6 +137,7 @@ fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
     let named = ReportColumn::named;
     vec![
         named("name").label("kernel").look(Look::Kernel),
+        asking.key_column("category", "category", Look::Value),
         asking.key_column("operator", "operator", Look::Operator),
         asking.key_column("rank", "rank", Look::Value),
         asking.key_column("window", "window", Look::Value),

@@ -14,8 +14,8 @@ use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, Re
 
 use super::asking::missing_in;
 use super::gather::steps_and_facts;
-use super::step_times::{self, Distribution, Headline, Shares, StepTime};
-use super::{Analysis, Asking, diagnose};
+use super::step_times::{self, Distribution, Headline, Shares, StepTime, in_complete};
+use super::{Analysis, Asking, categories, diagnose};
 use crate::error::AnalysisError;
 use crate::metrics::Measured;
 use crate::views::health::Standing;
@@ -93,6 +93,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if let (Some(shares), Some(times)) = (&shares, &times) {
         parts.push(Part::Table(where_it_goes(shares, times)));
         parts.extend(each_step(asking, &complete).map(Part::Table));
+    }
+    if has_devices {
+        let condition = if complete.is_empty() { "true".to_owned() } else { in_complete(&steps) };
+        let (categories, no_values) = categories::table(asking, "categories", &condition)?;
+        missing.extend(no_values);
+        parts.push(Part::Table(device_time(categories)));
     }
     let kernels = if has_devices { Some(top_kernels(asking)?) } else { None };
     parts.extend(
@@ -292,6 +298,15 @@ fn where_it_goes(shares: &Shares, times: &Distribution) -> ReportTable {
     };
     let title = Some("WHERE A STEP GOES".to_owned());
     ReportTable { title, ..ReportTable::named("breakdown", columns, Class::ALL.map(row).to_vec()) }
+}
+
+/// What devices are busy with, in the columns that a screen has room for.
+fn device_time(mut categories: ReportTable) -> ReportTable {
+    let shown = ["category", "count", "total_ns", "share_ratio"];
+    for column in categories.columns.iter_mut().filter(|column| !shown.contains(&column.name.as_str())) {
+        column.look = Look::Hidden;
+    }
+    ReportTable { title: Some("DEVICE TIME BY CATEGORY".to_owned()), total: None, sorted_by: None, ..categories }
 }
 
 /// The steps one by one, or the slowest of many.

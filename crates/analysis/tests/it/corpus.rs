@@ -53,7 +53,7 @@ fn account(file: &Path) -> bool {
 }
 
 /// What holds in every store: how many rows break it.
-const PROMISES: [(&str, &str); 2] = [
+const PROMISES: [(&str, &str); 5] = [
     (
         "percentiles of sketches lie in order between the smallest and the largest value",
         "SELECT count(*) FROM (
@@ -66,6 +66,23 @@ const PROMISES: [(&str, &str); 2] = [
     (
         "a lower bound of FLOPs is not above the FLOPs",
         "SELECT count(*) FROM op_rollup WHERE least_flops > coalesce(outermost_flops, 0)",
+    ),
+    (
+        "device events have a category, and nothing else has",
+        "SELECT count(*) FROM spans
+         WHERE (kernel_category IS NOT NULL) <> (kind IN ('kernel', 'memcpy', 'memset'))",
+    ),
+    (
+        "kernels that communicate are a category",
+        "SELECT count(*) FROM device_events WHERE (comm_rule IS NOT NULL) <> (category = 'communication')",
+    ),
+    // Embedding tables, sorting, and kernels of Triton whose names are signatures.
+    (
+        "names and operators say what most of the device time is",
+        "SELECT count(*) FROM (
+           SELECT sum(dur_ns) AS all_ns, coalesce(sum(dur_ns) FILTER (WHERE category = 'other'), 0) AS other_ns
+           FROM device_events)
+         WHERE all_ns > 1000000 AND other_ns > 0.4 * all_ns",
     ),
 ];
 

@@ -17,6 +17,7 @@
 -- owner_id: Innermost operator or annotation that issued the launch.
 -- operator_id: The operator it belongs to.
 -- link: How the operator was found.
+-- category: gemm, convolution, attention, elementwise, reduction, copy, communication or other.
 -- comm_rule: For communication kernels, the rule that says so.
 -- graph_launch: For events of a graph, which graph launch of the source.
 -- size_bytes: Bytes copied or filled.
@@ -42,6 +43,7 @@ SELECT
   owner_id,
   operator_id,
   link,
+  kernel_category AS category,
   comm_rule,
   graph_launch,
   size_bytes,

@@ -8,15 +8,20 @@ use crate::schema::{
 /// The kernels of each step, added up.
 pub static KERNEL_ROLLUP: Table = Table {
     name: "kernel_rollup",
-    doc: "One row a step, device and kernel: kernels added up (metrics, section 11).",
+    doc: "One row per step, device, kernel and category: kernels added up (metrics, section 11).",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
-static COLUMNS: [Column; 14] = [
+static COLUMNS: [Column; 15] = [
     Column::optional("step", I32, "Step that the kernels belong to; null outside the steps."),
     Column::optional("device_id", I64, "Device, as recorded."),
     Column::optional("name", Text, "Name of the kernel."),
     Column::required("is_communication", Bool, "Whether it communicates (metrics, section 9)."),
+    Column::required(
+        "category",
+        Text,
+        "gemm, convolution, attention, elementwise, reduction, copy, communication or other.",
+    ),
     Column::required("count", I64, "How many there are."),
     Column::required("total_ns", I64, "Their time."),
     Column::required("min_ns", I64, "The shortest."),

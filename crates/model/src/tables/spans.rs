@@ -30,7 +30,7 @@ static EVENT_COLUMNS: [Column; 10] = [
     Column::optional("name", Text, "Name as recorded."),
 ];
 
-static DERIVED_COLUMNS: [Column; 16] = [
+static DERIVED_COLUMNS: [Column; 17] = [
     Column::optional(
         "parent_id",
         I64,
@@ -67,6 +67,11 @@ static DERIVED_COLUMNS: [Column; 16] = [
         "comm_rule",
         Text,
         "For communication kernels: the rule that says so, collective_name, owner or name.",
+    ),
+    Column::optional(
+        "kernel_category",
+        Text,
+        "For device events: gemm, convolution, attention, elementwise, reduction, copy, communication or other.",
     ),
     Column::optional("step", I32, "Step it belongs to: by its start on the host, by its launch for device events."),
     Column::optional("forward_id", I64, "For backward operators: the forward operator."),
