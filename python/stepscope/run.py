@@ -78,7 +78,7 @@ class Run:
         return self._analyse("ops", part)
 
     def kernels(self, **part: Unpack[Part]) -> Report:
-        """Kernels by name, launching operator or launch properties."""
+        """Kernels by name, category, launching operator or launch properties."""
         return self._analyse("kernels", part)
 
     def memory(self, **part: Unpack[Part]) -> Report:

@@ -17,6 +17,7 @@ mod non_nccl;
 mod pageable_copies;
 mod straggler;
 mod tensor_cores_idle;
+mod unfused_elementwise;
 
 use std::cmp::Ordering;
 
@@ -24,10 +25,11 @@ use stepscope_model::{Finding, Severity};
 
 pub use self::advice::{Fix, Framework, Need};
 pub(crate) use self::data_loading::is_loading_region;
-pub(crate) use self::facts::{Copies, Facts, Waits};
+pub(crate) use self::facts::{Bound, Copies, Facts, Waits};
 pub(crate) use self::hardware::Hardware;
 pub use self::hardware::{NumberFormat, Vendor};
 pub(crate) use self::tensor_cores_idle::is_found as is_work_without_tensor_cores;
+pub(crate) use self::unfused_elementwise::are_many as are_elementwise_kernels_many;
 
 /// One rule.
 #[derive(Debug)]
@@ -72,13 +74,14 @@ pub(crate) struct Found {
 }
 
 /// Every rule.
-pub static RULES: [&Rule; 11] = [
+pub static RULES: [&Rule; 12] = [
     &data_loading::RULE,
     &communication::RULE,
     &straggler::RULE,
     &low_utilization::RULE,
     &tensor_cores_idle::RULE,
     &many_small_kernels::RULE,
+    &unfused_elementwise::RULE,
     &frequent_synchronization::RULE,
     &pageable_copies::RULE,
     &data_parallel::RULE,
@@ -196,6 +199,13 @@ mod tests {
             "DataLoader(dataset, batch_size=…, num_workers=4,",
             "           pin_memory=True, persistent_workers=True)",
         ];
+        let (compile, fused) = ("torch.compile(model)", "torch.optim.AdamW(…, fused=True)");
+        let rule = &unfused_elementwise::RULE;
+        check(rule, &of(a100, &[]), &[compile]);
+        check(rule, &of(mi300, &[Framework::Optimizer]), &[compile, fused]);
+        let breaks = "# TORCH_LOGS=graph_breaks shows what torch.compile leaves out";
+        check(rule, &of(a100, &[Framework::Compile, Framework::Optimizer]), &[breaks, fused]);
+        check(rule, &of(a100, &[Framework::Serving]), &["# enable the engine's compiled or fused kernels"]);
         check(&data_loading::RULE, &of(a100, &[Framework::LoaderInProcess]), &loader);
         let on_host = "DataLoader(dataset, batch_size=…, num_workers=4, persistent_workers=True)";
         check(&data_loading::RULE, &of(host, &[Framework::LoaderInProcess]), &[on_host]);

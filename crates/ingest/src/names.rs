@@ -48,7 +48,7 @@ impl NameFacts {
 
     /// The category of a kernel with this name.
     pub(crate) fn kernel_category(self) -> Option<KernelCategory> {
-        category(self.0 >> 16 & 0xf)
+        category((self.0 >> 16) & 0xf)
     }
 
     /// The category of what an operator with this name launches.

@@ -19,6 +19,7 @@ pub(super) fn table(
 ) -> Result<(ReportTable, Vec<Missing>), AnalysisError> {
     let keys = [
         asking.key("rank", "rank", "BIGINT"),
+        asking.key("window", "\"window\"", "BIGINT"),
         asking.key("step", "step", "BIGINT"),
         asking.key("device", "device_id", "BIGINT"),
         asking.key("stream", "stream_id", "BIGINT"),
@@ -26,19 +27,21 @@ pub(super) fn table(
     let statement = format!(
         "WITH work AS ({kernels}
            UNION ALL
-           SELECT 'copy', rank, step, device_id, stream_id, name, 1, dur_ns, dur_ns, dur_ns, size_bytes
+           SELECT 'copy', rank, \"window\", step, device_id, stream_id, name, 1, dur_ns, dur_ns AS least_ns, dur_ns AS most_ns,
+             size_bytes
            FROM device_events WHERE {{events}} AND {condition} AND kind <> 'kernel'
            UNION ALL
-           SELECT 'communication', rank, step, device_id, stream_id, NULL, 0, 0, NULL, NULL, message_bytes
+           SELECT 'communication', rank, \"window\", step, device_id, stream_id, NULL AS name, 0 AS events, 0 AS dur_ns,
+             NULL AS least_ns, NULL AS most_ns, message_bytes
            FROM collectives WHERE {{events}} AND {condition} AND device_id IS NOT NULL
          ), grouped AS (
-           SELECT category, {keys}, count(DISTINCT name) AS kernels, sum(count) AS count, sum(total_ns) AS total_ns,
-             min(min_ns) AS min_ns, max(max_ns) AS max_ns, sum(size_bytes) AS size_bytes
-           FROM work GROUP BY ALL HAVING sum(count) > 0
+           SELECT category, {keys}, count(DISTINCT name) AS kernels, sum(events) AS count, sum(dur_ns) AS total_ns,
+             min(least_ns) AS min_ns, max(most_ns) AS max_ns, sum(bytes) AS size_bytes
+           FROM work GROUP BY ALL HAVING sum(events) > 0
          )
          SELECT *, total_ns / CAST(count AS DOUBLE) AS mean_ns,
            total_ns / nullif(CAST(sum(total_ns) OVER () AS DOUBLE), 0) AS share_ratio
-         FROM grouped ORDER BY total_ns DESC, category, rank, step, device_id, stream_id",
+         FROM grouped ORDER BY total_ns DESC, category, rank, \"window\", step, device_id, stream_id",
         kernels = kernels(asking, condition),
         keys = keys.join(", "),
     );
@@ -64,14 +67,14 @@ pub(super) fn table(
 fn kernels(asking: &Asking<'_>, condition: &str) -> String {
     if asking.has_sums() && !asking.groups_by("stream") {
         format!(
-            "SELECT category, rank, step, device_id, CAST(NULL AS BIGINT) AS stream_id, name, count, total_ns, min_ns,
-               max_ns, CAST(NULL AS BIGINT) AS size_bytes
+            "SELECT category, rank, \"window\", step, device_id, CAST(NULL AS BIGINT) AS stream_id, name, count AS events,
+               total_ns AS dur_ns, min_ns AS least_ns, max_ns AS most_ns, CAST(NULL AS BIGINT) AS bytes
              FROM kernel_rollup WHERE {{steps}} AND {condition}"
         )
     } else {
         format!(
-            "SELECT category, rank, step, device_id, stream_id, name, 1 AS count, dur_ns AS total_ns, dur_ns AS min_ns,
-               dur_ns AS max_ns, CAST(NULL AS BIGINT) AS size_bytes
+            "SELECT category, rank, \"window\", step, device_id, stream_id, name, 1 AS events, dur_ns, dur_ns AS least_ns,
+               dur_ns AS most_ns, CAST(NULL AS BIGINT) AS bytes
              FROM device_events WHERE {{events}} AND {condition} AND kind = 'kernel'"
         )
     }
@@ -119,6 +122,7 @@ fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
     vec![
         named("category"),
         asking.key_column("rank", "rank", Look::Value),
+        asking.key_column("window", "window", Look::Value),
         asking.key_column("step", "step", Look::Value),
         asking.key_column("device", "device_id", Look::Value).label("device"),
         asking.key_column("stream", "stream_id", Look::Value).label("stream"),

@@ -9,7 +9,7 @@ use stepscope_model::{
 };
 
 use super::gather::steps_and_facts;
-use super::step_times::Distribution;
+use super::step_times::{self, Distribution};
 use super::{Analysis, Asking};
 use crate::error::AnalysisError;
 use crate::rules::{Facts, findings};
@@ -44,6 +44,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let heading = format!("{count} · {of_steps} · rules of Stepscope {version}");
     let mut parts = vec![Part::Text(Text { text: heading, tone: Tone::Strong, ..Text::default() })];
     parts.extend(findings.iter().flat_map(|finding| in_words(asking, finding)).map(Part::Text));
+    parts.extend(nothing_but_the_device(asking, &findings, &facts).map(Part::Text));
     parts.push(Part::Table(rows(asking, &findings)));
     let mut report = Report::new("diagnose", parts);
     report.missing.extend(missing);
@@ -57,6 +58,14 @@ pub(super) fn found(asking: &Asking<'_>, facts: &Facts) -> (Vec<Finding>, Option
         return (Vec::new(), Some(Missing { path, label, reason }));
     }
     (findings(facts), None)
+}
+
+/// What to say where no rule finds anything and the device is the limit.
+pub(super) fn nothing_but_the_device(asking: &Asking<'_>, findings: &[Finding], facts: &Facts) -> Option<Text> {
+    let bound = facts.bound().filter(|_| findings.is_empty())?;
+    let command = asking.question.in_command("stepscope kernels --group-by category");
+    let text = format!("No finding: {} Show where it goes: {command}", step_times::busy_with(bound));
+    Some(Text::from(text))
 }
 
 /// A finding as text.

@@ -2,15 +2,17 @@
 
 mod loading_regions;
 
-use stepscope_model::Class;
 use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS};
+use stepscope_model::{Class, KernelCategory};
 
 use super::layers::{StepRanges, time_by_layer};
 use super::step_times::{self, StepTime, in_complete};
 use super::{Asking, before_recording, comms};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::rules::{Copies, Facts, Framework, Hardware, Vendor, Waits, is_work_without_tensor_cores};
+use crate::rules::{
+    Copies, Facts, Framework, Hardware, Vendor, Waits, are_elementwise_kernels_many, is_work_without_tensor_cores,
+};
 use crate::tensor_cores::TensorCoreNames;
 
 /// Parts of the names of operators that tensor cores can do.
@@ -49,6 +51,8 @@ pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, A
         add_hardware(asking, &mut facts)?;
         add_launches(asking, &complete, &ranges, &mut facts)?;
         add_kernels(asking, &complete, &ranges, &mut facts)?;
+        add_categories(asking, &complete, &mut facts)?;
+        add_unfused(asking, &complete, &ranges, &mut facts)?;
         add_copies(asking, &complete, &ranges, &mut facts)?;
     }
     if asking.has_rows(MEMORY_EVENTS.name) {
@@ -82,6 +86,7 @@ fn add_steps(facts: &mut Facts, steps: &[StepTime]) {
         let Some(shares) = &step.shares else { continue };
         facts.by_class.iter_mut().zip(shares.by_class).for_each(|(sum, ns)| *sum += ns);
         facts.kernel_busy_ns += shares.kernel_busy_ns;
+        facts.device_busy_ns += shares.device_busy_ns;
         let loading = shares.of(Class::Dataloader);
         let range = facts.loading_range_ns.get_or_insert((loading, loading));
         *range = (range.0.min(loading), range.1.max(loading));
@@ -241,6 +246,68 @@ fn add_kernels(
         );
         [facts.without_cores_ns] = time_by_layer(asking, ranges, &intervals)?;
     }
+    Ok(())
+}
+
+/// What devices are busy with.
+fn add_categories(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+    let kernels = if asking.has_sums() {
+        format!("SELECT category, total_ns FROM kernel_rollup WHERE {{steps}} AND {complete}")
+    } else {
+        format!(
+            "SELECT category, dur_ns AS total_ns FROM device_events WHERE {{events}} AND {complete} AND kind = 'kernel'"
+        )
+    };
+    let rows = asking.query(&format!(
+        "SELECT category, sum(total_ns) AS total_ns FROM (
+           {kernels}
+           UNION ALL
+           SELECT category, dur_ns FROM device_events WHERE {{events}} AND {complete} AND kind <> 'kernel')
+         GROUP BY category"
+    ))?;
+    for (category, total_ns) in rows.text("category")?.into_iter().zip(rows.required_i64("total_ns")?) {
+        let category = category.as_deref().and_then(KernelCategory::of_text).unwrap_or(KernelCategory::Other);
+        *facts.by_category.entry(category).or_default() += total_ns;
+    }
+    Ok(())
+}
+
+/// Elementwise kernels of single operators: neither of a compiler nor of many tensors at once.
+const UNFUSED: &str = "category = 'elementwise' AND name LIKE '%elementwise_kernel%'";
+
+fn add_unfused(
+    asking: &Asking<'_>,
+    complete: &str,
+    ranges: &StepRanges,
+    facts: &mut Facts,
+) -> Result<(), AnalysisError> {
+    let (source, count, time) = if asking.has_sums() {
+        ("kernel_rollup WHERE {steps}", "sum(count)", "total_ns")
+    } else {
+        ("device_events WHERE {events}", "count(*)", "dur_ns")
+    };
+    let rows = asking.query(&format!(
+        "SELECT coalesce({count}, 0) AS count, coalesce(sum({time}), 0) AS sum_ns FROM {source} AND {complete} AND {UNFUSED}"
+    ))?;
+    facts.unfused.count = first(&rows, "count")?;
+    facts.unfused.sum_ns = first(&rows, "sum_ns")?;
+    if !are_elementwise_kernels_many(facts) {
+        return Ok(());
+    }
+    let events = format!("device_events WHERE {{events}} AND {complete}");
+    let intervals = format!(
+        "SELECT rank, \"window\", start_ns, end_ns, CASE WHEN {UNFUSED} THEN 1 ELSE 0 END AS layer FROM {events}"
+    );
+    let [_, exposed_ns] = time_by_layer(asking, ranges, &intervals)?;
+    facts.unfused.exposed_ns = exposed_ns;
+    let rows = asking.query(&format!(
+        "SELECT operator.name, sum(dur_ns) AS total_ns FROM (SELECT * FROM {events} AND {UNFUSED}) AS kernel
+         JOIN (SELECT rank, \"window\", span_id, name FROM spans WHERE {{source}} AND kind = 'op') AS operator
+           ON operator.rank = kernel.rank AND operator.\"window\" = kernel.\"window\"
+           AND operator.span_id = kernel.operator_id
+         GROUP BY operator.name ORDER BY total_ns DESC, operator.name LIMIT 3"
+    ))?;
+    facts.unfused.operators = rows.text("name")?.into_iter().flatten().collect();
     Ok(())
 }
 

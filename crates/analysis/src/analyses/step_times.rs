@@ -6,7 +6,7 @@ use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable};
 use super::Asking;
 use super::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
-use crate::rules::Waits;
+use crate::rules::{Bound, Waits};
 use crate::words;
 
 /// One step of one recording.
@@ -215,6 +215,12 @@ impl Distribution {
 /// Classes in which the device does nothing and the host is not loading data.
 const IDLE: [Class; 3] = [Class::Runtime, Class::CpuExec, Class::Other];
 
+/// What a device that bounds the step is busy with.
+pub(super) fn busy_with(bound: Bound) -> String {
+    let (busy, share) = (words::ratio(bound.busy_ratio), words::ratio(bound.category_ratio));
+    format!("the GPU is busy {busy} of the time; {} takes {share} of device time.", bound.category.in_words())
+}
+
 /// What the sentence about a step is made of.
 pub(super) struct Headline<'a> {
     pub mean_ns: f64,
@@ -227,6 +233,8 @@ pub(super) struct Headline<'a> {
     pub before_recording: [i64; Class::ALL.len()],
     /// What ranks wait for each other, where that is known.
     pub waits: Option<&'a Waits>,
+    /// What the device is busy with, where that bounds the step.
+    pub bound: Option<Bound>,
 }
 
 impl Headline<'_> {
@@ -237,6 +245,9 @@ impl Headline<'_> {
         let Some(shares) = self.shares.filter(|_| self.steps > 0) else { return format!("{takes}.") };
         if shares.device_busy_ns == 0 {
             return format!("{takes}{}.", self.on_host(shares));
+        }
+        if let Some(bound) = self.bound {
+            return format!("{takes}: {}", busy_with(bound));
         }
         let computes = self.per_step(shares.of(Class::Kernel));
         let does = match self.rest(shares) {
@@ -267,6 +278,11 @@ impl Headline<'_> {
             let exposed_ns = shares.of(Class::Communication);
             figures["exposed_wait_ns"] = json!(mean(waits.exposed_ns));
             figures["exposed_transfer_ns"] = json!(mean(exposed_ns - waits.exposed_ns));
+        }
+        if let Some(bound) = self.bound {
+            figures["device_busy_ratio"] = json!(bound.busy_ratio);
+            figures["largest_category"] = json!(bound.category.as_text());
+            figures["largest_category_ratio"] = json!(bound.category_ratio);
         }
         figures
     }

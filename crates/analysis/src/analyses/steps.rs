@@ -48,6 +48,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             shares: shares.as_ref(),
             before_recording,
             waits: waits.as_ref(),
+            bound: None,
         };
         let sentence = headline.sentence();
         data.extend([("headline", Json::from(sentence.clone())), ("headline_figures", headline.figures())]);

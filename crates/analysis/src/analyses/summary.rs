@@ -69,6 +69,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             shares: shares.as_ref(),
             before_recording: facts.before_recording,
             waits: facts.waits.as_ref(),
+            bound: facts.bound().filter(|_| facts.before_recording_ns() == 0),
         };
         let sentence = headline.sentence();
         data.extend([("headline", Json::from(sentence.clone())), ("headline_figures", headline.figures())]);
@@ -95,8 +96,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         parts.extend(each_step(asking, &complete).map(Part::Table));
     }
     if has_devices {
-        let condition = if complete.is_empty() { "true".to_owned() } else { in_complete(&steps) };
-        let (categories, no_values) = categories::table(asking, "categories", &condition)?;
+        let (categories, no_values) = categories::table(asking, "categories", &in_complete(&steps))?;
         missing.extend(no_values);
         parts.push(Part::Table(device_time(categories)));
     }
@@ -109,6 +109,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }
+    parts.extend(diagnose::nothing_but_the_device(asking, &findings, &facts).map(Part::Text));
     let health = health_reason(asking, &grades).into_iter().chain([health_line(asking, &grades)]);
     parts.push(Part::Text(Text::labelled("health", health.collect::<Vec<_>>().join("\n"))));
     let next = ["stepscope diagnose", "stepscope ops", "stepscope steps"];

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stepscope_model::Class;
+use stepscope_model::{Class, KernelCategory};
 
 use super::{Framework, Hardware};
 
@@ -21,8 +21,14 @@ pub(crate) struct Facts {
     pub loading_range_ns: Option<(i64, i64)>,
     /// Time in which a kernel of any kind runs.
     pub kernel_busy_ns: i64,
+    /// Time in which anything runs on a device.
+    pub device_busy_ns: i64,
     /// Kernels, copies and fills.
     pub device_events: i64,
+    /// Their time, by what they do.
+    pub by_category: BTreeMap<KernelCategory, i64>,
+    /// Elementwise kernels of single operators.
+    pub unfused: Unfused,
     /// Classes of iterators that data comes from, as annotated, with their number of calls.
     pub loaders: BTreeMap<String, i64>,
     /// Regions that their author named for data loading, with their number of calls, and their time in which no device
@@ -84,6 +90,33 @@ pub(crate) struct Waits {
     pub stragglers: Vec<(i64, i64)>,
 }
 
+/// Elementwise kernels that each do what one operator asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unfused {
+    pub count: i64,
+    /// Their lengths, added up.
+    pub sum_ns: i64,
+    /// Time of the steps in which one of them runs and nothing else does; known where they are many.
+    pub exposed_ns: i64,
+    /// The operators that launch the most of them, by time; known where they are many.
+    pub operators: Vec<String>,
+}
+
+/// A step that the device bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bound {
+    /// Share of the steps in which anything runs on a device.
+    pub busy_ratio: f64,
+    /// What takes the most device time, and its share of that.
+    pub category: KernelCategory,
+    pub category_ratio: f64,
+}
+
+/// From this share of the step on, a busy device is the limit.
+const BUSY: f64 = 0.90;
+/// From this share of the step on, communication is the limit, however busy it keeps the device.
+const COMMUNICATING: f64 = 0.10;
+
 /// Some copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
@@ -98,6 +131,18 @@ pub(crate) struct Copies {
 }
 
 impl Facts {
+    /// What the device is busy with, if that is what bounds the step.
+    pub(crate) fn bound(&self) -> Option<Bound> {
+        let busy_ratio = self.share(self.device_busy_ns);
+        if busy_ratio < BUSY || self.share(self.of(Class::Communication)) >= COMMUNICATING {
+            return None;
+        }
+        // Of equals the first.
+        let (category, ns) = self.by_category.iter().rev().max_by_key(|(_, ns)| **ns)?;
+        let all = self.device_ns();
+        Some(Bound { busy_ratio, category: *category, category_ratio: *ns as f64 / all.max(1) as f64 })
+    }
+
     /// The part of a figure that falls on one step.
     pub(crate) fn per_step(&self, total_ns: i64) -> f64 {
         total_ns as f64 / self.steps.max(1) as f64
@@ -106,6 +151,11 @@ impl Facts {
     /// Whether more of the exposed communication is waiting than not, by the traces of several ranks.
     pub(crate) fn is_mostly_waiting(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.exposed_ns * 2 > self.of(Class::Communication))
+    }
+
+    /// Time of kernels, copies and fills, added up.
+    pub(crate) fn device_ns(&self) -> i64 {
+        self.by_category.values().sum()
     }
 
     /// The time of a class.

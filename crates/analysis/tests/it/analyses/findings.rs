@@ -1,11 +1,11 @@
 //! Findings: what the demo is known to suffer from is found, and a healthy trace has none.
 
 use stepscope_analysis::{Question, RULES, Workspace};
-use stepscope_model::{Cell, Report};
+use stepscope_model::{Cell, Part, Report};
 use stepscope_simulate::{Job, write_traces};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, cells, table};
+use super::{ask, cells, objects, table};
 use crate::harness::{open, open_text};
 
 fn demo() -> (Job, Workspace) {
@@ -58,7 +58,68 @@ fn a_busy_device_has_no_findings() {
             .kernel("ampere_bf16_s16816gemm", 0, 7, &(start + 10).to_string(), "980", step + 1);
     }
     let workspace = open_text(&trace.finish());
-    assert_eq!(rules(&ask(&workspace, "diagnose", &Question::default())), Vec::<String>::new());
+    let report = ask(&workspace, "diagnose", &Question::default());
+    assert_eq!(rules(&report), Vec::<String>::new());
+    // That is said, and where the time goes.
+    let busy = "the GPU is busy 98.0 % of the time; GEMM takes 100.0 % of device time.";
+    let texts = |report: &Report| {
+        let text = |part: &Part| if let Part::Text(text) = part { Some(text.text.clone()) } else { None };
+        report.parts.iter().filter_map(text).collect::<Vec<_>>()
+    };
+    let nothing = format!("No finding: {busy} Show where it goes: stepscope kernels --group-by category");
+    assert!(texts(&report).contains(&nothing), "{:?}", texts(&report));
+    let summary = ask(&workspace, "summary", &Question::default());
+    let said = texts(&summary);
+    assert!(said.contains(&nothing) && said.contains(&format!("A step takes 1.000 ms: {busy}")), "{said:?}");
+}
+
+/// A step of 1 ms with elementwise kernels of 10 µs each, every 20 µs from 350 on. Two of three are additions, the others
+/// multiplications; a product runs for `gemm` µs from 340 on, on another stream.
+fn elementwise(kernel: &str, count: i64, gemm: &str) -> Workspace {
+    let mut trace = TraceBuilder::new().annotation("ProfilerStep#1", 1, "0", "1000");
+    for number in 0..count {
+        let at = |from: i64, apart: i64| (from + apart * number).to_string();
+        let operator = if number % 3 == 2 { "aten::mul" } else { "aten::add" };
+        trace = trace
+            .op(operator, 1, &at(0, 10), "8")
+            .runtime("cudaLaunchKernel", 1, &at(1, 10), "1", number + 1)
+            .kernel(kernel, 0, 7, &at(350, 20), "10", number + 1);
+    }
+    let trace = trace.runtime("cudaLaunchKernel", 1, "305", "1", 100);
+    open_text(&trace.kernel("ampere_sgemm_128x64_tn", 0, 8, "340", gemm, 100).finish())
+}
+
+#[test]
+fn unfused_elementwise_work_is_found() {
+    let found = |workspace: &Workspace| {
+        let report = ask(workspace, "diagnose", &Question::default());
+        let rows = objects(table(&report, "rows"));
+        rows.into_iter().find(|row| row["rule"] == "unfused_elementwise")
+    };
+    let aten = "void at::native::vectorized_elementwise_kernel<4, Add>(int)";
+    // 300 of 310 µs of kernel time, and nothing else runs meanwhile.
+    let row = found(&elementwise(aten, 30, "10")).unwrap();
+    assert_eq!(row["title"], "Unfused elementwise kernels take 96.8 % of kernel time");
+    assert_eq!(row["at_stake_ns"], 300_000.0);
+    assert_eq!(row["fix"], "torch.compile(model)");
+    // The product hides the 15 that end by 645.
+    let row = found(&elementwise(aten, 30, "305")).unwrap();
+    assert_eq!(row["at_stake_ns"], 150_000.0);
+    assert_eq!(row["title"], "Unfused elementwise kernels take 49.6 % of kernel time");
+    let report = ask(&elementwise(aten, 30, "10"), "diagnose", &Question::default());
+    let evidence = &cells(table(&report, "rows"), "evidence");
+    assert!(evidence.contains("30 kernels per step, 10.00 µs each on average"), "{evidence}");
+    assert!(evidence.contains("most of it by aten::add, aten::mul"), "{evidence}");
+    // Too few; fused by a compiler; of many tensors at once; hidden but for 3 kernels.
+    for (kernel, count, gemm) in [
+        (aten, 19, "10"),
+        ("triton_poi_fused_add_mul_0", 30, "10"),
+        ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<T>(T)", 30, "10"),
+        (aten, 30, "545"),
+    ] {
+        let found = found(&elementwise(kernel, count, gemm));
+        assert!(found.is_none(), "{kernel} × {count}: {found:?}");
+    }
 }
 
 #[test]
