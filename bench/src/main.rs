@@ -12,6 +12,7 @@ mod columns;
 mod decimal;
 mod distinct;
 mod expected;
+mod exports;
 mod fingerprint;
 mod json_text;
 mod memory;
@@ -62,6 +63,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Size => (size::size(plan, &scratch()?)?, Vec::new()),
         Task::Reopen => reopen::reopen(plan, &scratch()?)?,
         Task::Views => views::views(plan, &scratch()?)?,
+        Task::Exports => exports::exports(plan, &scratch()?)?,
         Task::Browser => browser::browser(plan, &scratch()?)?,
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
@@ -93,9 +95,12 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
 
 fn all(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
     let (mut rows, mut series) = speed::speed(plan, scratch)?;
-    for (more_rows, more_series) in
-        [reopen::reopen(plan, scratch)?, views::views(plan, scratch)?, memory::memory(plan, scratch)?]
-    {
+    for (more_rows, more_series) in [
+        reopen::reopen(plan, scratch)?,
+        views::views(plan, scratch)?,
+        exports::exports(plan, scratch)?,
+        memory::memory(plan, scratch)?,
+    ] {
         rows.extend(more_rows);
         series.extend(more_series);
     }

@@ -75,6 +75,8 @@ pub(crate) enum Task {
     Reopen,
     /// Every view on a large recording and on many ranks, and what its sums cost at ingest.
     Views,
+    /// Exports of all spans in every format under a memory limit.
+    Exports,
     /// The timeline in a real browser, on a short and on a long recording.
     Browser,
     /// Make a trace and print where it is.

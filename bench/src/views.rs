@@ -141,7 +141,7 @@ fn commands(
 }
 
 /// Runs a command with GNU time's help for its peak of memory.
-fn run(program: &Path, arguments: &[&OsStr]) -> Result<Run> {
+pub(crate) fn run(program: &Path, arguments: &[&OsStr]) -> Result<Run> {
     let begin = Instant::now();
     let output = Command::new("/usr/bin/time").args(["-f", "%M"]).arg(program).args(arguments).arg("-q").output()?;
     let seconds = begin.elapsed().as_secs_f64();

@@ -17,6 +17,7 @@ from stepscope import errors as errors
 if TYPE_CHECKING:
     from stepscope import lines as lines
     from stepscope import torch as torch
+    from stepscope.batches import Batches as Batches
     from stepscope.opening import open as open
     from stepscope.opening import tables as tables
     from stepscope.performance import PerformanceProfiler as PerformanceProfiler
@@ -39,6 +40,7 @@ _HOMES = {
     "Run": "stepscope.run",
     "Report": "stepscope.report",
     "Table": "stepscope.table",
+    "Batches": "stepscope.batches",
     "configure": "stepscope.running",
     "step": "stepscope.running",
     "PerformanceProfiler": "stepscope.performance",

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 __all__ = [
     "BugError",
+    "MemoryLimitError",
     "MissingPackageError",
     "NotFoundError",
+    "OutputError",
     "ProfilerBusyError",
     "QueryError",
     "RegionError",
@@ -64,6 +66,17 @@ class NotFoundError(StepscopeError, FileNotFoundError):
 
 class TraceError(StepscopeError):
     """Input that cannot be read at all."""
+
+
+class OutputError(StepscopeError, OSError):
+    """An output that cannot be written: a full disk, or a folder without permission."""
+
+    # `OSError` would print its own words.
+    __str__ = StepscopeError.__str__
+
+
+class MemoryLimitError(StepscopeError, MemoryError):
+    """A query that needs more than the memory limit."""
 
 
 class MissingPackageError(StepscopeError, ImportError):

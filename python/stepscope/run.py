@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from stepscope.batches import Batches
 from stepscope.errors import UsageError
 from stepscope.picture import Picture
 from stepscope.report import Report
@@ -129,6 +130,24 @@ class Run:
         """
         return Table(self._native.sql(statement, optional(whole_number, "limit", limit)))
 
+    def sql_batches(self, statement: str, *, limit: int | None = None) -> Batches:
+        """Answer a query batch by batch, for answers larger than memory.
+
+        Args:
+            statement: The query, as for `sql`.
+            limit: Rows at most; all without it.
+
+        Returns:
+            An iterator of `Table`, also an Arrow stream for pyarrow, polars and DuckDB.
+
+        Raises:
+            QueryError: The statement cannot be answered.
+            MemoryLimitError: The memory limit does not suffice, for example to sort.
+
+        >>> sum(len(batch) for batch in run.sql_batches("SELECT * FROM spans"))   # doctest: +SKIP
+        """
+        return Batches(self._native.sql_batches(statement, optional(whole_number, "limit", limit)))
+
     def timeline(
         self,
         *,
@@ -146,7 +165,8 @@ class Run:
             found = self.steps(rank=source["rank"], window=source["window"], step=step).to_dict()["rows"][0]
             from_ns = found["start_ns"] - source["first_ns"]
             to_ns = from_ns + found["dur_ns"]
-        return Picture(self._native.picture((source["rank"], source["window"]), from_ns, to_ns))
+        markup = self._native.picture((source["rank"], source["window"]), from_ns, to_ns)
+        return Picture(markup, self._native.inputs)
 
     def __repr__(self) -> str:
         sources = self.sources

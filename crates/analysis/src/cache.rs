@@ -21,6 +21,7 @@ mod limit;
 mod manage;
 mod moment;
 mod remove;
+mod trust;
 
 use std::path::{Path, PathBuf};
 
@@ -40,16 +41,18 @@ pub struct Cache {
 
 impl Cache {
     /// The user's cache: `$STEPSCOPE_CACHE`, else `$XDG_CACHE_HOME/stepscope`, else `~/.cache/stepscope`. It is kept
-    /// below `$STEPSCOPE_CACHE_LIMIT`, else 20 GB.
+    /// below `$STEPSCOPE_CACHE_LIMIT`, else 20 GB. Without any of these there is none: a folder that all users share is
+    /// no place for what is trusted.
     pub fn from_environment() -> Result<Self, AnalysisError> {
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = || from("HOME").map(|home| home.join(".cache"));
-        let shared = || from("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("stepscope");
+        let own = || from("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("stepscope"));
         let limit_bytes = match std::env::var("STEPSCOPE_CACHE_LIMIT") {
             Ok(text) if !text.trim().is_empty() => limit::parse(&text)?,
             _ => limit::DEFAULT_BYTES,
         };
-        Ok(Self::at(&from("STEPSCOPE_CACHE").unwrap_or_else(shared), limit_bytes))
+        let root = from("STEPSCOPE_CACHE").or_else(own).ok_or(AnalysisError::NoCacheFolder)?;
+        Ok(Self::at(&root, limit_bytes))
     }
 
     /// A cache in a folder; it is made when something is first kept in it.

@@ -86,12 +86,28 @@ pub enum AnalysisError {
         found: Option<String>,
     },
     /// A file cannot be written.
-    #[error("cannot write the file: {source}")]
+    #[error("cannot write the output: {}", why(source))]
     Write {
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// What would be written is what is read.
+    #[error("the output is an input, expected another place: {}", input.display())]
+    OutputIsInput {
+        /// The output.
+        path: PathBuf,
+        /// The input.
+        input: PathBuf,
+    },
+    /// Several recordings were to be written to one file.
+    #[error("found {count} recordings, expected one for one file")]
+    SeveralToOneFile {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: usize,
     },
     /// An analysis cannot group its rows so.
     #[error("{analysis} cannot be grouped by {grouping}")]
@@ -113,6 +129,17 @@ pub enum AnalysisError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// Nothing says where the user keeps things.
+    #[error("no cache folder: found neither STEPSCOPE_CACHE nor XDG_CACHE_HOME nor HOME")]
+    NoCacheFolder,
+    /// Somebody else may have written to the cache.
+    #[error("the cache is not yours alone: {why}")]
+    UntrustedCache {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
     },
     /// `STEPSCOPE_CACHE_LIMIT` is no size.
     #[error("STEPSCOPE_CACHE_LIMIT is no size: {value}")]
@@ -157,9 +184,29 @@ impl AnalysisError {
         Self::Cache { path: path.to_owned(), source }.at_place(path, CACHE_FULL)
     }
 
+    /// Wraps what the file system said about an output.
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+        Self::Write { path: path.to_owned(), source }
+    }
+
     /// Says plainly that the disk is full if that is at the bottom of it; a writer of tables wraps it in words of its own.
     pub(crate) fn at_place(self, path: &Path, hint: &'static str) -> Self {
         if is_disk_full(&self) { Self::DiskFull { path: path.to_owned(), hint } } else { self }
+    }
+
+    /// Whether a cache cannot be used, so that a temporary store must do.
+    pub(crate) fn is_about_cache(&self) -> bool {
+        matches!(self, Self::NoCacheFolder | Self::UntrustedCache { .. }) || self.exit() == Exit::Unwritable
+    }
+
+    /// Why a cache cannot be used, without saying again that it cannot.
+    pub(crate) fn why_uncached(&self) -> String {
+        match self {
+            Self::NoCacheFolder => "STEPSCOPE_CACHE, XDG_CACHE_HOME and HOME are not set".to_owned(),
+            Self::UntrustedCache { why, .. } => (*why).to_owned(),
+            Self::Cache { source, .. } => why(source),
+            other => other.to_string(),
+        }
     }
 
     /// Whether the store itself is broken, so that reading the trace again helps.
@@ -188,15 +235,22 @@ impl AnalysisError {
         match self {
             Self::Ingest(IngestError::Cancelled) => Exit::Interrupted,
             Self::Ingest(IngestError::Arrow(_)) | Self::Shape(_) => Exit::Bug,
+            Self::Ingest(IngestError::Spill { .. })
+            | Self::Cache { .. }
+            | Self::DiskFull { .. }
+            | Self::Write { .. } => Exit::Unwritable,
+            Self::Ingest(IngestError::Store(error)) | Self::Store(error) if error.is_about_writing() => {
+                Exit::Unwritable
+            }
             Self::Ingest(_)
             | Self::Store(_)
             | Self::NotFound { .. }
             | Self::EmptyStore { .. }
-            | Self::Cache { .. }
-            | Self::DiskFull { .. }
+            | Self::UntrustedCache { .. }
             | Self::Changed { .. } => Exit::Unreadable,
             Self::Engine(error) => engine_exit(error),
             Self::NoStore
+            | Self::NoCacheFolder
             | Self::CacheLimit { .. }
             | Self::NotCached { .. }
             | Self::StoreAmongTraces { .. }
@@ -207,7 +261,8 @@ impl AnalysisError {
             | Self::NoSuchGrouping { .. }
             | Self::NoSuchStep { .. }
             | Self::NoTimes
-            | Self::Write { .. } => Exit::Usage,
+            | Self::OutputIsInput { .. }
+            | Self::SeveralToOneFile { .. } => Exit::Usage,
         }
     }
 
@@ -218,14 +273,26 @@ impl AnalysisError {
             Self::Ingest(error) => error.location(),
             Self::NotFound { path }
             | Self::Write { path, .. }
+            | Self::OutputIsInput { path, .. }
+            | Self::SeveralToOneFile { path, .. }
             | Self::StoreAmongTraces { path }
             | Self::EmptyStore { path }
             | Self::DiskFull { path, .. }
+            | Self::UntrustedCache { path, .. }
             | Self::Changed { path }
             | Self::Cache { path, .. } => Some(path.display().to_string()),
             _ => None,
         }
     }
+}
+
+/// What the file system said, in one form wherever it happens.
+fn why(error: &io::Error) -> String {
+    if is_full(error) { "the disk is full".to_owned() } else { error.to_string() }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn is_disk_full(error: &dyn Error) -> bool {
@@ -243,6 +310,8 @@ fn is_disk_full(error: &dyn Error) -> bool {
 fn engine_exit(error: &EngineError) -> Exit {
     match error {
         EngineError::Cancelled => Exit::Interrupted,
+        EngineError::OutOfMemory { .. } => Exit::OutOfMemory,
+        EngineError::DiskFull => Exit::Unwritable,
         EngineError::Store(_) => Exit::Unreadable,
         EngineError::Bug { .. } | EngineError::Start(_) => Exit::Bug,
         _ => Exit::Usage,
@@ -272,7 +341,10 @@ impl Hint for AnalysisError {
             Self::NoSuchStep { found: None, .. } => {
                 "the trace has no steps; call `prof.step()` after each iteration".into()
             }
-            Self::Write { .. } => "name a file in a folder that can be written; for several recordings name a folder: `-o parts/`".into(),
+            Self::Write { source, .. } if is_full(source) => "free some space, or write to another disk".into(),
+            Self::Write { .. } => "name a file in a folder that can be written".into(),
+            Self::OutputIsInput { .. } => "choose a place outside of the inputs".into(),
+            Self::SeveralToOneFile { .. } => "name a folder, for example `-o parts/`, or choose with `--rank` and `--window`".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
             Self::NoTimes => "leave out `--step`, `--from` and `--to`; `stepscope functions` shows all of it".into(),
@@ -282,6 +354,12 @@ impl Hint for AnalysisError {
                  another folder for the cache"
                     .into()
             }
+            Self::NoCacheFolder => "name one, for example STEPSCOPE_CACHE=/data/me/stepscope".into(),
+            Self::UntrustedCache { path, .. } => format!(
+                "name a folder of yours with STEPSCOPE_CACHE, or take this one: `chown -R $USER {0} && chmod -R go-w {0}`",
+                path.display()
+            )
+            .into(),
             Self::CacheLimit { .. } => "for example STEPSCOPE_CACHE_LIMIT=5GB".into(),
             Self::NotCached { .. } => "`stepscope cache` lists what there is".into(),
             Self::DiskFull { hint, .. } => (*hint).into(),

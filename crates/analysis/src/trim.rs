@@ -1,7 +1,6 @@
 //! Writes a part of a run as Chrome traces that any viewer opens, and that Stepscope reads again.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use stepscope_model::{Phase, SourceRecord};
 use crate::analyses::Asking;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
+use crate::output::{Output, SealedFile};
 
 /// A trace that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,27 +25,26 @@ pub struct Trimmed {
     pub events: u64,
 }
 
-/// Writes one file for one recording, or a folder of them for several.
-pub(crate) fn trim(asking: &Asking<'_>, output: &Path) -> Result<Vec<Trimmed>, AnalysisError> {
-    let fail = |path: &Path| {
-        let path = path.to_owned();
-        move |source| AnalysisError::Write { path, source }
-    };
+/// Writes one file for one recording, or a folder of them for several. Files appear together, when all are complete.
+pub(crate) fn trim(asking: &Asking<'_>, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, AnalysisError> {
     if let [source] = &asking.sources[..] {
-        let events = write_file(asking, source, output).map_err(|error| error.at(fail(output)))?;
+        let (events, file) = write_file(asking, source, output, inputs)?;
+        file.publish()?;
         return Ok(vec![Trimmed { path: output.to_owned(), events }]);
     }
     if output.extension().is_some_and(|extension| extension == "json" || extension == "gz") {
-        let source = std::io::Error::other(format!("{} recordings do not fit into one file", asking.sources.len()));
-        return Err(fail(output)(source));
+        return Err(AnalysisError::SeveralToOneFile { path: output.to_owned(), count: asking.sources.len() });
     }
-    std::fs::create_dir_all(output).map_err(fail(output))?;
-    let mut written = Vec::new();
+    Output::refuse_folder(output, inputs)?;
+    std::fs::create_dir_all(output).map_err(|source| AnalysisError::write(output, source))?;
+    let (mut written, mut files) = (Vec::new(), Vec::new());
     for source in &asking.sources {
         let path = output.join(format!("rank{}.window{}.pt.trace.json.gz", source.id.rank, source.id.window));
-        let events = write_file(asking, source, &path).map_err(|error| error.at(fail(&path)))?;
+        let (events, file) = write_file(asking, source, &path, inputs)?;
         written.push(Trimmed { path, events });
+        files.push(file);
     }
+    files.into_iter().try_for_each(SealedFile::publish)?;
     Ok(written)
 }
 
@@ -76,19 +75,26 @@ impl From<std::io::Error> for Trouble {
     }
 }
 
-fn write_file(asking: &Asking<'_>, source: &SourceRecord, path: &Path) -> Result<u64, Trouble> {
-    let file = BufWriter::new(File::create(path)?);
-    if path.extension().is_some_and(|extension| extension == "gz") {
+fn write_file(
+    asking: &Asking<'_>,
+    source: &SourceRecord,
+    path: &Path,
+    inputs: &[PathBuf],
+) -> Result<(u64, SealedFile), AnalysisError> {
+    let file = BufWriter::new(Output::at(path, inputs)?.create()?);
+    let fail = |source| AnalysisError::write(path, source);
+    let is_compressed = path.extension().is_some_and(|extension| extension == "gz");
+    let (events, file) = if is_compressed {
         let mut encoder = GzEncoder::new(file, Compression::default());
-        let events = write_trace(asking, source, &mut encoder)?;
-        encoder.finish()?.flush()?;
-        Ok(events)
+        let events = write_trace(asking, source, &mut encoder).map_err(|error| error.at(fail))?;
+        (events, encoder.finish().map_err(fail)?)
     } else {
         let mut file = file;
-        let events = write_trace(asking, source, &mut file)?;
-        file.flush()?;
-        Ok(events)
-    }
+        let events = write_trace(asking, source, &mut file).map_err(|error| error.at(fail))?;
+        (events, file)
+    };
+    let file = file.into_inner().map_err(|error| fail(error.into_error()))?;
+    Ok((events, file.seal()?))
 }
 
 fn write_trace(asking: &Asking<'_>, source: &SourceRecord, out: &mut dyn Write) -> Result<u64, Trouble> {

@@ -16,6 +16,7 @@ use crate::analyses::{Analysis, Asking, Question, StepNumbers};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
 use crate::frame::Frame;
+use crate::output::Output;
 use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
@@ -75,7 +76,7 @@ impl Workspace {
 
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
     pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
-        Self::open_with(paths, settings, &Cache::from_environment()?, progress)
+        Self::open_from(paths, settings, &Cache::from_environment, progress)
     }
 
     /// Like [`Self::open`], with a cache of one's own.
@@ -83,6 +84,15 @@ impl Workspace {
         paths: &[PathBuf],
         settings: &Settings,
         cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, AnalysisError> {
+        Self::open_from(paths, settings, &|| Ok(cache.clone()), progress)
+    }
+
+    fn open_from(
+        paths: &[PathBuf],
+        settings: &Settings,
+        cache: &dyn Fn() -> Result<Cache, AnalysisError>,
         progress: &dyn Progress,
     ) -> Result<Self, AnalysisError> {
         let run = if settings.run == RunChoice::All { RunChoice::Only } else { settings.run.clone() };
@@ -102,7 +112,7 @@ impl Workspace {
     ) -> Result<Vec<Self>, AnalysisError> {
         let choice = if settings.run == RunChoice::Only { RunChoice::All } else { settings.run.clone() };
         let settings = Settings { flat_folders: true, run: choice, ..settings.clone() };
-        let workspaces = Self::open_anything(&run.paths, &settings, &Cache::from_environment()?, progress)?;
+        let workspaces = Self::open_anything(&run.paths, &settings, &Cache::from_environment, progress)?;
         for workspace in &workspaces {
             tell_damage(&workspace.sources, progress);
         }
@@ -131,9 +141,22 @@ impl Workspace {
         max_rows: Option<usize>,
         cancel: &CancelFlag,
     ) -> Result<QueryResult, AnalysisError> {
-        let time_limit = self.settings.time_limit;
-        let options = QueryOptions { max_rows, time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
+        let options = QueryOptions { max_rows, ..self.query_options(cancel) };
         Ok(self.engine.query(statement, &options)?)
+    }
+
+    /// Names of the columns that a query answers with.
+    pub fn column_names(&self, statement: &str, cancel: &CancelFlag) -> Result<Vec<String>, AnalysisError> {
+        Ok(self.engine.column_names(statement, &self.query_options(cancel))?)
+    }
+
+    /// The user's limits.
+    pub(crate) fn query_options(&self, cancel: &CancelFlag) -> QueryOptions {
+        QueryOptions { time_limit: self.settings.time_limit, cancel: cancel.clone(), ..QueryOptions::default() }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Answers one of [`crate::ANALYSES`].
@@ -161,19 +184,17 @@ impl Workspace {
         Ok(report)
     }
 
-    /// Writes a part of the run as traces that any viewer opens.
-    pub fn trim(&self, question: &Question, output: &Path) -> Result<Vec<Trimmed>, AnalysisError> {
+    /// Writes a part of the run as traces that any viewer opens; `inputs` are the paths that it was opened with.
+    pub fn trim(&self, question: &Question, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, AnalysisError> {
         if self.is_profile() {
             return Err(AnalysisError::NoTimes);
         }
-        crate::trim::trim(&self.asking(question)?, output)
+        crate::trim::trim(&self.asking(question)?, output, inputs)
     }
 
     /// Asks the engine something of our own, within the user's limits.
     pub(crate) fn ask(&self, statement: &str, cancel: &CancelFlag) -> Result<QueryResult, AnalysisError> {
-        let options =
-            QueryOptions { time_limit: self.settings.time_limit, cancel: cancel.clone(), ..QueryOptions::default() };
-        Ok(self.engine.query(statement, &options)?)
+        Ok(self.engine.query(statement, &self.query_options(cancel))?)
     }
 
     /// Where the tables are.
@@ -343,7 +364,7 @@ impl Workspace {
     fn open_anything(
         paths: &[PathBuf],
         settings: &Settings,
-        cache: &Cache,
+        cache: &dyn Fn() -> Result<Cache, AnalysisError>,
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, AnalysisError> {
         if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
@@ -360,7 +381,16 @@ impl Workspace {
             return Self::open_runs(&Store::open(root)?, Some(runs), settings, Held::Nothing);
         }
         match inputs(paths, settings)? {
-            Some(inputs) if !settings.no_cache => Self::open_cached(paths, &inputs, settings, cache, progress),
+            Some(inputs) if !settings.no_cache => {
+                let opened = cache().and_then(|cache| Self::open_cached(paths, &inputs, settings, &cache, progress));
+                match opened {
+                    Err(error) if error.is_about_cache() => {
+                        tell_uncached(&error, progress);
+                        Self::open_temporary(paths, Some(&inputs), settings, progress)
+                    }
+                    opened => opened,
+                }
+            }
             inputs => Self::open_temporary(paths, inputs.as_ref(), settings, progress),
         }
     }
@@ -392,6 +422,7 @@ impl Workspace {
         cache: &Cache,
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, AnalysisError> {
+        cache.check_owner()?;
         let setup = Setup::of(settings);
         let filling = match cache.place(inputs, &setup, progress)? {
             Place::ToFill(filling) => filling,
@@ -529,6 +560,7 @@ fn ingest_into_store(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Outcome, AnalysisError> {
+    Output::refuse_folder(root, paths)?;
     let before = inputs(paths, settings).ok().flatten();
     let ingested = ingest(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
     if let Some(before) = before {
@@ -571,6 +603,13 @@ fn tell_change(
         "{path}: the file changed while it was read; the job may still be writing it, so the answer is not kept"
     ));
     Ok(true)
+}
+
+/// Says why nothing is kept of a trace: it is read again the next time.
+fn tell_uncached(error: &AnalysisError, progress: &dyn Progress) {
+    let place = error.location().map_or_else(String::new, |place| format!(": {place}"));
+    let why = error.why_uncached();
+    progress.notice(&format!("using a temporary store, the cache cannot be used: {why}{place}"));
 }
 
 /// Says what is broken, also when it was found out long ago: a cached answer is no better than a fresh one.

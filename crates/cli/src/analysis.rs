@@ -11,7 +11,7 @@ use crate::commands::parsed;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::options::{Format, InputOptions, OutputOptions, parse_nanoseconds};
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 use crate::shell_words;
 
@@ -120,6 +120,7 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     if !analysis.has_rows() {
         refuse_picking(analysis, &options.output)?;
     }
+    let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let progress = TerminalProgress::new(context);
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &progress)?;
     let mut question = options.part.question(&options.paths);
@@ -138,7 +139,7 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
         usual_limit: analysis.usual_rows,
         ..Answer::new(report)
     };
-    output::write(answer, &options.output, context)?;
+    output::write(answer, &target, &options.output, context)?;
     Ok(Exit::Done)
 }
 

@@ -64,7 +64,8 @@ Examples:
   stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
   stepscope demo && stepscope demo-run                 no trace at hand
 
-Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 70 a bug in Stepscope, 130 interrupted.";
+Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 5 unwritable output,
+6 memory limit too small, 70 a bug in Stepscope, 130 interrupted.";
 
 /// The whole command line.
 pub(crate) fn command_line() -> clap::Command {

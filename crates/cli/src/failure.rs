@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 
 use stepscope_analysis::AnalysisError;
 use stepscope_model::{Exit, Hint};
@@ -29,11 +30,14 @@ impl Failure {
         Self { message: message.into(), location: None, hint: None, exit: Exit::Usage, is_broken_pipe: false }
     }
 
-    /// A file that cannot be read or written.
-    pub(crate) fn io(doing: &str, path: &str, error: &std::io::Error) -> Self {
-        let is_broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
-        let message = format!("cannot {doing}: {error}");
-        Self { message, location: Some(path.to_owned()), hint: None, exit: Exit::Unreadable, is_broken_pipe }
+    /// A file that cannot be read.
+    pub(crate) fn unreadable(doing: &str, path: &str, error: &std::io::Error) -> Self {
+        Self::usage(format!("cannot {doing}: {error}")).at(path).with_exit(Exit::Unreadable)
+    }
+
+    /// An output that cannot be written.
+    pub(crate) fn unwritable(path: &Path, error: std::io::Error) -> Self {
+        AnalysisError::Write { path: path.to_owned(), source: error }.into()
     }
 
     pub(crate) fn at(mut self, location: impl Into<String>) -> Self {
@@ -80,12 +84,13 @@ fn bold(text: &str, code: &str, color: bool) -> String {
 
 impl From<AnalysisError> for Failure {
     fn from(error: AnalysisError) -> Self {
+        let is_gone = |source: &std::io::Error| source.kind() == std::io::ErrorKind::BrokenPipe;
         Self {
+            is_broken_pipe: matches!(&error, AnalysisError::Write { source, .. } if is_gone(source)),
             message: error.to_string(),
             location: error.location(),
             hint: error.hint().map(std::borrow::Cow::into_owned),
             exit: error.exit(),
-            is_broken_pipe: false,
         }
     }
 }

@@ -14,6 +14,8 @@ mod output;
 mod progress;
 mod shell;
 mod shell_words;
+mod standard_output;
+mod streamed;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -36,9 +38,11 @@ pub(crate) struct Context {
     pub(crate) quiet: bool,
 }
 
-/// Runs one command line, the name of the program first, and says how it ended.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+/// Runs one command line, the name of the program first, and says how it ended. `is_output_closed` says that the program
+/// was started without a standard output.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, is_output_closed: bool) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    standard_output::set_closed(is_output_closed);
     bug::guard(|| {
         interrupt::watch();
         run_guarded(&arguments)
@@ -75,9 +79,21 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> Exit {
         failure.print(Context { color: ColorChoice::among(arguments), quiet: false });
         return failure.exit;
     }
-    // Nobody is left to tell when the reader of the help is gone.
-    let _ = error.print();
-    if error.use_stderr() { Exit::Usage } else { Exit::Done }
+    if error.use_stderr() {
+        // Nobody is left to tell when standard error is gone.
+        let _ = error.print();
+        return Exit::Usage;
+    }
+    let context = Context { color: ColorChoice::among(arguments), quiet: false };
+    let help = error.render();
+    let help = if context.color.on_stdout() { help.ansi().to_string() } else { help.to_string() };
+    match standard_output::write(help.as_bytes()) {
+        Err(failure) if !failure.is_broken_pipe => {
+            failure.print(context);
+            failure.exit
+        }
+        _ => Exit::Done,
+    }
 }
 
 /// A path alone asks for its summary.

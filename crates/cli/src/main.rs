@@ -7,5 +7,40 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    ExitCode::from(stepscope_cli::run(std::env::args_os()) as u8)
+    ExitCode::from(stepscope_cli::run(std::env::args_os(), at_start::is_output_closed()) as u8)
+}
+
+/// What is only known before `main`: the language opens `/dev/null` in the place of a standard output that is closed.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod at_start {
+    use std::os::fd::AsFd;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+    /// The system calls what is listed here before `main`.
+    #[expect(
+        unsafe_code,
+        reason = "a function in this section must not need what is not set up yet, and needs nothing"
+    )]
+    #[used]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+    #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+    static LOOK: extern "C" fn() = look;
+
+    extern "C" fn look() {
+        let is_closed = std::io::stdout().as_fd().try_clone_to_owned().is_err();
+        IS_OUTPUT_CLOSED.store(is_closed, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_output_closed() -> bool {
+        IS_OUTPUT_CLOSED.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod at_start {
+    pub(super) fn is_output_closed() -> bool {
+        false
+    }
 }

@@ -112,6 +112,11 @@ impl InputOptions {
         format!("{separate_runs}{}", run.unwrap_or_default())
     }
 
+    /// Everything that a command reads which was given these paths: nothing may be written there.
+    pub(crate) fn inputs(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        paths.iter().chain(&self.store).cloned().collect()
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         Settings { run: RunChoice::named(self.run.clone()), ..self.reading.settings(self.store.clone()) }
     }

@@ -1,9 +1,12 @@
 //! Where data goes and how it is written: `-f`, `-o`, `--sort`, `--limit`, `--columns`.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stepscope_model::{Exit, Part, Report};
+use stepscope_analysis::{Output, OutputFile};
+use stepscope_model::{Part, Report};
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::text::ColorMode;
 use stepscope_report::{Document, TextOptions, arrow, csv, json, markdown, parquet, safe_text, text};
@@ -11,7 +14,7 @@ use stepscope_report::{Document, TextOptions, arrow, csv, json, markdown, parque
 use crate::color;
 use crate::failure::Failure;
 use crate::options::{Format, OutputOptions};
-use crate::{Context, VERSION};
+use crate::{Context, VERSION, standard_output};
 
 /// An answer on its way out.
 #[derive(Debug, Default)]
@@ -28,8 +31,6 @@ pub(crate) struct Answer {
     pub(crate) usual_limit: Option<usize>,
     /// The recordings whose rows are wanted.
     pub(crate) only: Vec<(&'static str, i64)>,
-    /// Text without units and grouping.
-    pub(crate) is_raw: bool,
 }
 
 impl Answer {
@@ -48,30 +49,83 @@ pub(crate) fn limit(options: &OutputOptions, usual: Option<usize>) -> Option<usi
     }
 }
 
+/// Where an answer goes. Made before any work, so that a place that cannot be is refused at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Target(Option<Output>);
+
+impl Target {
+    /// A file, or standard output without one; `inputs` are what the command reads.
+    pub(crate) fn of(file: Option<&Path>, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        Ok(Self(file.map(|file| Output::at(file, inputs)).transpose()?))
+    }
+
+    /// Begins to write what comes piece by piece.
+    pub(crate) fn open(&self) -> Result<Sink, Failure> {
+        match &self.0 {
+            Some(output) => Ok(Sink::File(output.create()?)),
+            None => Ok(Sink::Standard(standard_output::open().map_err(standard_output::failure)?)),
+        }
+    }
+
+    /// What went wrong while it was written.
+    pub(crate) fn failure(&self, error: std::io::Error) -> Failure {
+        match &self.0 {
+            Some(output) => Failure::unwritable(output.path(), error),
+            None => standard_output::failure(error),
+        }
+    }
+
+    /// Writes something that is complete.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        match &self.0 {
+            Some(output) => Ok(output.write(bytes)?),
+            None => standard_output::write(bytes),
+        }
+    }
+}
+
+/// Something that is being written.
+pub(crate) enum Sink {
+    File(OutputFile),
+    Standard(File),
+}
+
+impl Sink {
+    /// Puts a file in its place.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::File(file) => Ok(file.finish()?),
+            Self::Standard(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Standard(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Renders and writes.
-pub(crate) fn write(answer: Answer, options: &OutputOptions, context: Context) -> Result<(), Failure> {
+pub(crate) fn write(answer: Answer, target: &Target, options: &OutputOptions, context: Context) -> Result<(), Failure> {
+    refuse_terminal(options)?;
+    target.write(&render(answer, options, context)?)
+}
+
+/// Some formats are for programs alone.
+pub(crate) fn refuse_terminal(options: &OutputOptions) -> Result<(), Failure> {
     let is_binary = matches!(options.format, Format::Arrow | Format::Parquet);
     if is_binary && options.output.is_none() && std::io::stdout().is_terminal() {
         return Err(Failure::usage("a terminal cannot show this format").with_hint("-o FILE writes it to a file"));
     }
-    let rendered = render(answer, options, context)?;
-    match &options.output {
-        Some(path) => std::fs::write(path, rendered).map_err(|error| {
-            Failure::io("write the output", &path.display().to_string(), &error).with_exit(Exit::Usage)
-        }),
-        None => bytes_to_stdout(&rendered),
-    }
-}
-
-/// Writes to standard output; a reader that went away is reported as such.
-pub(crate) fn to_stdout(text: &str) -> Result<(), Failure> {
-    bytes_to_stdout(text.as_bytes())
-}
-
-fn bytes_to_stdout(bytes: &[u8]) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::io("write the output", "standard output", &error))
+    Ok(())
 }
 
 fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Result<Vec<u8>, Failure> {
@@ -87,20 +141,8 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
         _ => answer.report,
     };
     shape::apply(&mut report, &shape)?;
-    let to_terminal = options.output.is_none() && std::io::stdout().is_terminal();
     let text = match options.format {
-        Format::Table => {
-            let has_color = options.output.is_none() && context.color.on_stdout();
-            let options = TextOptions {
-                width: width(to_terminal),
-                raw: answer.is_raw,
-                color: if has_color { color::mode() } else { ColorMode::None },
-                pictures: to_terminal,
-                ascii: to_terminal && color::is_ascii(),
-                ..TextOptions::default()
-            };
-            text::render(&report, options)
-        }
+        Format::Table => text::render(&report, text_options(options, context)),
         Format::Json => json::render(&Document {
             report: Some(&report),
             version: VERSION,
@@ -108,13 +150,31 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
             after: answer.after,
             ..Document::default()
         }),
-        Format::Csv if to_terminal => safe_text::lines(&csv::render(&report)).into_owned(),
+        Format::Csv if is_on_terminal(options) => safe_text::lines(&csv::render(&report)).into_owned(),
         Format::Csv => csv::render(&report),
         Format::Md => markdown::render(&report),
         Format::Arrow => return arrow::render(&report).map_err(|error| unwritable("arrow", &error.to_string())),
         Format::Parquet => return parquet::render(&report).map_err(|error| unwritable("parquet", &error.to_string())),
     };
     Ok(text.into_bytes())
+}
+
+/// Whether a person reads it as it is written.
+pub(crate) fn is_on_terminal(options: &OutputOptions) -> bool {
+    options.output.is_none() && std::io::stdout().is_terminal()
+}
+
+/// How text looks where it goes.
+pub(crate) fn text_options(options: &OutputOptions, context: Context) -> TextOptions {
+    let to_terminal = is_on_terminal(options);
+    let has_color = options.output.is_none() && context.color.on_stdout();
+    TextOptions {
+        width: width(to_terminal),
+        color: if has_color { color::mode() } else { ColorMode::None },
+        pictures: to_terminal,
+        ascii: to_terminal && color::is_ascii(),
+        ..TextOptions::default()
+    }
 }
 
 fn unwritable(format: &str, why: &str) -> Failure {

@@ -10,8 +10,8 @@ use stepscope_analysis::Workspace;
 use crate::commands::{schema, sql};
 use crate::failure::Failure;
 use crate::options::OutputOptions;
-use crate::output::{self, Answer};
-use crate::{Context, VERSION, interrupt};
+use crate::output::{self, Answer, Target};
+use crate::{Context, VERSION, interrupt, standard_output};
 
 const HELP: &str = "\
 SQL ends with ; and may take several lines. Ctrl-C stops a query, or drops what was typed.
@@ -31,7 +31,12 @@ enum Order<'a> {
 }
 
 /// Reads and answers until the user leaves.
-pub(crate) fn run(workspace: &Workspace, options: &OutputOptions, context: Context) -> Result<(), Failure> {
+pub(crate) fn run(
+    workspace: &Workspace,
+    target: &Target,
+    options: &OutputOptions,
+    context: Context,
+) -> Result<(), Failure> {
     let mut editor = editor()?;
     let history = history_file();
     if let Some(path) = &history {
@@ -39,7 +44,9 @@ pub(crate) fn run(workspace: &Workspace, options: &OutputOptions, context: Conte
         let _ = editor.load_history(path);
     }
     if !context.quiet {
-        output::to_stdout(&format!("Stepscope {VERSION}: SQL over this trace. \\h helps, \\q leaves.\n"))?;
+        standard_output::write(
+            format!("Stepscope {VERSION}: SQL over this trace. \\h helps, \\q leaves.\n").as_bytes(),
+        )?;
     }
     let mut statement = String::new();
     loop {
@@ -52,7 +59,7 @@ pub(crate) fn run(workspace: &Workspace, options: &OutputOptions, context: Conte
                     let _ = editor.add_history_entry(line.trim());
                     match parse(line.trim()) {
                         Order::Quit => break,
-                        order => obey(&order, options, context)?,
+                        order => obey(&order, target, options, context)?,
                     }
                     continue;
                 }
@@ -61,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace, options: &OutputOptions, context: Conte
                 if is_complete(&statement) {
                     let whole = std::mem::take(&mut statement);
                     let _ = editor.add_history_entry(whole.trim());
-                    answer(workspace, &whole, options, context)?;
+                    answer(workspace, &whole, target, options, context)?;
                 } else if statement.trim().is_empty() {
                     statement.clear();
                 }
@@ -78,12 +85,18 @@ pub(crate) fn run(workspace: &Workspace, options: &OutputOptions, context: Conte
 }
 
 /// A failed statement is shown and the shell goes on; a reader that went away ends it.
-fn answer(workspace: &Workspace, text: &str, options: &OutputOptions, context: Context) -> Result<(), Failure> {
+fn answer(
+    workspace: &Workspace,
+    text: &str,
+    target: &Target,
+    options: &OutputOptions,
+    context: Context,
+) -> Result<(), Failure> {
     let statement = text.trim().trim_end_matches(';').trim_end();
     if statement.is_empty() {
         return Ok(());
     }
-    match sql::answer(workspace, statement, options, context) {
+    match sql::answer(workspace, statement, target, options, context) {
         Err(failure) if failure.is_broken_pipe => Err(failure),
         Err(_) if interrupt::is_set() => {
             crate::failure::print_line("stopped", context);
@@ -97,16 +110,16 @@ fn answer(workspace: &Workspace, text: &str, options: &OutputOptions, context: C
     }
 }
 
-fn obey(order: &Order<'_>, options: &OutputOptions, context: Context) -> Result<(), Failure> {
+fn obey(order: &Order<'_>, target: &Target, options: &OutputOptions, context: Context) -> Result<(), Failure> {
     match order {
         Order::Describe(table) => match schema::schema(*table) {
-            Ok(report) => output::write(Answer::new(report), options, context),
+            Ok(report) => output::write(Answer::new(report), target, options, context),
             Err(failure) => {
                 failure.print(context);
                 Ok(())
             }
         },
-        Order::Help | Order::Quit => output::to_stdout(HELP),
+        Order::Help | Order::Quit => standard_output::write(HELP.as_bytes()),
         Order::Unknown(text) => {
             Failure::usage(format!("no command {text} in the shell")).with_hint("\\h lists them").print(context);
             Ok(())

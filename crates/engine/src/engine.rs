@@ -30,6 +30,10 @@ const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 /// Planning recurses along a query; `complexity` allows what fits. Only what is used of a stack takes memory.
 const THREAD_STACK_BYTES: usize = 64 * 1024 * 1024;
 
+/// What one thread may hold of the rows that it reads. The pool of a query does not count them, so a small limit allows
+/// few threads.
+const PARTITION_BYTES: usize = 64 << 20;
+
 /// What an engine may use.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -71,7 +75,7 @@ impl Engine {
     }
 
     fn start(options: &EngineOptions) -> Result<Self, EngineError> {
-        let threads = options.threads.max(1);
+        let threads = options.threads.min(options.memory_limit_bytes / PARTITION_BYTES).max(1);
         let memory_limit_bytes = options.memory_limit_bytes;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads)

@@ -39,13 +39,16 @@ pub enum EngineError {
         limit: Duration,
     },
     /// The query needs more memory than it may have.
-    #[error("the query needs more memory than {limit_bytes} bytes: {message}")]
+    #[error("the memory limit of {} does not suffice for {doing}", size(*limit_bytes))]
     OutOfMemory {
         /// The limit.
         limit_bytes: usize,
-        /// Which part of the query wanted more.
-        message: String,
+        /// What was going on, in words.
+        doing: &'static str,
     },
+    /// What does not fit into memory does not fit on the disk either.
+    #[error("the disk for temporary files is full")]
+    DiskFull,
     /// Somebody ended the query.
     #[error("the query was cancelled")]
     Cancelled,
@@ -84,10 +87,10 @@ impl EngineError {
                 // There is one catalogue with one schema; their names would only puzzle.
                 Self::Plan { message: first_lower(&one_line(&message.replace("datafusion.public.", ""))) }
             }
-            DataFusionError::ResourcesExhausted(message) => {
-                Self::OutOfMemory { limit_bytes, message: one_line(message) }
-            }
+            DataFusionError::ResourcesExhausted(message) => Self::OutOfMemory { limit_bytes, doing: doing(message) },
             DataFusionError::Internal(message) => Self::Bug { message: one_line(message) },
+            // Not every layer keeps the cause apart from its words.
+            other if other.to_string().contains("No space left on device") => Self::DiskFull,
             other => Self::Execution { message: first_lower(&other.strip_backtrace()) },
         }
     }
@@ -103,10 +106,40 @@ impl Hint for EngineError {
                 "a store is only read: use SELECT, WITH, VALUES, EXPLAIN, SHOW or DESCRIBE".into()
             }
             Self::TimedOut { .. } => "ask for fewer ranks, steps or columns, or allow more time".into(),
-            Self::OutOfMemory { .. } => "ask for fewer rows or groups, or allow more with `--memory-limit`".into(),
+            Self::OutOfMemory { limit_bytes, .. } => format!(
+                "allow more, for example `--memory-limit {}`, or ask for fewer rows or groups",
+                size(limit_bytes.saturating_mul(2)).replace(' ', "")
+            )
+            .into(),
+            Self::DiskFull => "free some space, or name a roomier folder for temporary files with TMPDIR".into(),
             Self::Bug { .. } => "please report it with the query".into(),
             Self::Cancelled | Self::Execution { .. } | Self::Start(_) => return None,
         })
+    }
+}
+
+/// What a query was doing, from the name of the part that asked for more.
+fn doing(message: &str) -> &'static str {
+    // The part that failed comes first; a list of the largest ones follows.
+    let part = message.split("Resources exhausted").last().unwrap_or(message);
+    let parts = [
+        ("Join", "joining tables"),
+        ("Sort", "sorting rows"),
+        ("Aggregat", "grouping rows"),
+        ("Window", "a window function"),
+        ("Repartition", "dividing rows among threads"),
+    ];
+    parts.into_iter().find(|(name, _)| part.contains(name)).map_or("this query", |(_, words)| words)
+}
+
+/// A size as `--memory-limit` takes it, but for the space.
+fn size(bytes: usize) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let whole = units.into_iter().find(|(_, shift)| bytes >> shift << shift == bytes && bytes >> shift > 0);
+    match whole {
+        Some((unit, shift)) => format!("{} {unit}", bytes >> shift),
+        None if bytes > 1 << 20 => format!("{} MiB", bytes >> 20),
+        None => format!("{bytes} bytes"),
     }
 }
 

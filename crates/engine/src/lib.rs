@@ -19,5 +19,5 @@ mod yielding;
 pub use cancel::CancelFlag;
 pub use engine::{Engine, EngineOptions};
 pub use error::EngineError;
-pub use query::{QueryOptions, QueryResult, QueryStream};
+pub use query::{Order, Pick, QueryCursor, QueryOptions, QueryResult, QueryStream};
 pub use views::{View, views};

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use datafusion::common::Column;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 
@@ -38,6 +39,26 @@ pub struct QueryOptions {
     pub time_limit: Option<Duration>,
     /// Ends the query from elsewhere.
     pub cancel: CancelFlag,
+    /// Which columns are wanted, and in which order the rows.
+    pub pick: Pick,
+}
+
+/// What to make of the answer of a query, while it is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pick {
+    /// The column to sort by; ties are settled by the others, from left to right.
+    pub order: Option<Order>,
+    /// The columns that are wanted, in this order; all when empty.
+    pub columns: Vec<usize>,
+}
+
+/// An order of rows. What is missing comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The place of the column in the answer.
+    pub column: usize,
+    /// Whether the largest comes first.
+    pub is_descending: bool,
 }
 
 /// The rows of a query.
@@ -70,8 +91,7 @@ impl Engine {
             let batch = batch?;
             bytes += batch.get_array_memory_size();
             if bytes > self.memory_limit_bytes {
-                let message = "the answer itself is too large".to_owned();
-                return Err(EngineError::OutOfMemory { limit_bytes: self.memory_limit_bytes, message });
+                return Err(EngineError::OutOfMemory { limit_bytes: self.memory_limit_bytes, doing: "the answer" });
             }
             batches.push(batch);
         }
@@ -81,12 +101,22 @@ impl Engine {
 
     /// Answers a query batch by batch, for answers that do not fit into memory.
     pub fn stream(&self, sql: &str, options: &QueryOptions) -> Result<QueryStream<'_>, EngineError> {
-        let watch = Watch { cancel: options.cancel.clone(), time_limit: options.time_limit, started: Instant::now() };
+        Ok(QueryStream { engine: self, cursor: self.begin(sql, options)? })
+    }
+
+    /// Begins a query whose rows are asked for one by one, by whoever keeps the engine.
+    pub fn begin(&self, sql: &str, options: &QueryOptions) -> Result<QueryCursor, EngineError> {
+        let watch = Watch::new(options);
         let fetch = options.max_rows.filter(|_| !options.count_left_out).map(|rows| rows.saturating_add(1));
         let (context, text, limit_bytes) = (self.context.clone(), sql.to_owned(), self.memory_limit_bytes);
-        let source = watch.run(self, async move { start(&context, &text, fetch, limit_bytes).await })??;
-        Ok(QueryStream {
-            engine: self,
+        let pick = options.pick.clone();
+        let source = watch.run(self, async move {
+            let fail = |error: DataFusionError| EngineError::from_datafusion(&error, limit_bytes);
+            let plan = plan(&context, &text, limit_bytes).await?;
+            let plan = picked(plan, &pick, fetch, limit_bytes)?;
+            DataFrame::new(context.state(), plan).execute_stream().await.map_err(fail)
+        })??;
+        Ok(QueryCursor {
             schema: plain::plain_schema(&source.schema()),
             source: Some(source),
             watch,
@@ -95,11 +125,66 @@ impl Engine {
             rows_left_out: 0,
         })
     }
+
+    /// Names of the columns that a query answers with.
+    pub fn column_names(&self, sql: &str, options: &QueryOptions) -> Result<Vec<String>, EngineError> {
+        let (context, text, limit_bytes) = (self.context.clone(), sql.to_owned(), self.memory_limit_bytes);
+        let plan = Watch::new(options).run(self, async move { plan(&context, &text, limit_bytes).await })??;
+        Ok(plan.schema().fields().iter().map(|field| field.name().clone()).collect())
+    }
+
+    /// How many rows a query has. For a statement about another one (`EXPLAIN`) there is no such number.
+    pub fn count_rows(&self, sql: &str, options: &QueryOptions) -> Result<Option<u64>, EngineError> {
+        let (context, text, limit_bytes) = (self.context.clone(), sql.to_owned(), self.memory_limit_bytes);
+        Watch::new(options).run(self, async move {
+            let plan = plan(&context, &text, limit_bytes).await?;
+            if is_about_another(&plan) {
+                return Ok(None);
+            }
+            let rows = DataFrame::new(context.state(), plan).count().await;
+            let rows = rows.map_err(|error| EngineError::from_datafusion(&error, limit_bytes))?;
+            Ok(Some(rows as u64))
+        })?
+    }
 }
 
 /// The rows of a query as they come. Dropping it ends the query.
+#[derive(Debug)]
 pub struct QueryStream<'engine> {
     engine: &'engine Engine,
+    cursor: QueryCursor,
+}
+
+impl QueryStream<'_> {
+    /// Columns; texts are `Utf8`.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        self.cursor.schema()
+    }
+
+    /// Whether the row limit left out any row; known at the end.
+    #[must_use]
+    pub fn truncated(&self) -> bool {
+        self.cursor.truncated()
+    }
+
+    /// How many rows the limit left out; `None` when there are some but they were not counted. Known at the end.
+    #[must_use]
+    pub fn rows_left_out(&self) -> Option<u64> {
+        self.cursor.rows_left_out()
+    }
+}
+
+impl Iterator for QueryStream<'_> {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.cursor.next_batch(self.engine).transpose()
+    }
+}
+
+/// How far a query is. Dropping it ends the query.
+pub struct QueryCursor {
     schema: SchemaRef,
     source: Option<SendableRecordBatchStream>,
     watch: Watch,
@@ -108,7 +193,7 @@ pub struct QueryStream<'engine> {
     rows_left_out: u64,
 }
 
-impl QueryStream<'_> {
+impl QueryCursor {
     /// Columns; texts are `Utf8`.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
@@ -127,14 +212,15 @@ impl QueryStream<'_> {
         (self.rows_left_out == 0 || self.count_left_out).then_some(self.rows_left_out)
     }
 
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>, EngineError> {
+    /// The next rows, from the engine that began the query; `None` at the end.
+    pub fn next_batch(&mut self, engine: &Engine) -> Result<Option<RecordBatch>, EngineError> {
         while let Some(mut source) = self.source.take() {
-            let (source, batch) = self.watch.run(self.engine, async move {
+            let (source, batch) = self.watch.run(engine, async move {
                 let batch = source.next().await;
                 (source, batch)
             })?;
             let Some(batch) = batch else { break };
-            let fail = |error: &DataFusionError| EngineError::from_datafusion(error, self.engine.memory_limit_bytes);
+            let fail = |error: &DataFusionError| EngineError::from_datafusion(error, engine.memory_limit_bytes);
             let batch = batch.map_err(|error| fail(&error))?;
             let kept = batch.num_rows().min(self.rows_wanted);
             self.rows_wanted -= kept;
@@ -152,27 +238,14 @@ impl QueryStream<'_> {
     }
 }
 
-impl Iterator for QueryStream<'_> {
-    type Item = Result<RecordBatch, EngineError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_batch().transpose()
-    }
-}
-
-impl std::fmt::Debug for QueryStream<'_> {
+impl std::fmt::Debug for QueryCursor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("QueryStream").field("schema", &self.schema).finish_non_exhaustive()
+        formatter.debug_struct("QueryCursor").field("schema", &self.schema).finish_non_exhaustive()
     }
 }
 
-/// Parses, checks, plans and starts a query; `fetch` rows are enough.
-async fn start(
-    context: &SessionContext,
-    sql: &str,
-    fetch: Option<usize>,
-    limit_bytes: usize,
-) -> Result<SendableRecordBatchStream, EngineError> {
+/// Parses, checks and plans a query.
+async fn plan(context: &SessionContext, sql: &str, limit_bytes: usize) -> Result<LogicalPlan, EngineError> {
     let fail = |error: DataFusionError| EngineError::from_datafusion(&error, limit_bytes);
     let state = context.state();
     let dialect = state.config_options().sql_parser.dialect;
@@ -186,17 +259,44 @@ async fn start(
     complexity::check_statement(&statement)?;
     let plan = state.statement_to_plan(statement).await.map_err(fail)?;
     read_only::check_plan(&plan)?;
-    let plan = limited(plan, fetch).map_err(fail)?;
-    DataFrame::new(state, plan).execute_stream().await.map_err(fail)
+    Ok(plan)
 }
 
-/// Tells the planner how many rows are wanted: a sort that knows keeps only those.
-fn limited(plan: LogicalPlan, fetch: Option<usize>) -> Result<LogicalPlan, DataFusionError> {
-    match (fetch, &plan) {
-        // These stand at the top of a plan or nowhere.
-        (_, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::DescribeTable(_)) | (None, _) => Ok(plan),
-        (Some(rows), _) => LogicalPlanBuilder::from(plan).limit(0, Some(rows))?.build(),
+/// These stand at the top of a plan or nowhere.
+fn is_about_another(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::DescribeTable(_))
+}
+
+/// Sorts, picks columns, and tells the planner how many rows are wanted: a sort that knows keeps only those.
+fn picked(
+    plan: LogicalPlan,
+    pick: &Pick,
+    fetch: Option<usize>,
+    limit_bytes: usize,
+) -> Result<LogicalPlan, EngineError> {
+    if is_about_another(&plan) {
+        let message = "found a statement about a query, expected a query to sort or to pick from".to_owned();
+        return if *pick == Pick::default() { Ok(plan) } else { Err(EngineError::Plan { message }) };
     }
+    let schema = Arc::clone(plan.schema());
+    let column = |place: usize| Expr::Column(Column::from(schema.qualified_field(place)));
+    let build = || {
+        let mut builder = LogicalPlanBuilder::from(plan);
+        if let Some(Order { column: first, is_descending }) = pick.order {
+            let others = (0..schema.fields().len()).filter(|place| *place != first);
+            let sorts = std::iter::once(column(first).sort(!is_descending, false))
+                .chain(others.map(|place| column(place).sort(true, false)));
+            builder = builder.sort(sorts.collect::<Vec<_>>())?;
+        }
+        if !pick.columns.is_empty() {
+            builder = builder.project(pick.columns.iter().map(|place| column(*place)).collect::<Vec<_>>())?;
+        }
+        if let Some(rows) = fetch {
+            builder = builder.limit(0, Some(rows))?;
+        }
+        builder.build()
+    };
+    build().map_err(|error| EngineError::from_datafusion(&error, limit_bytes))
 }
 
 /// Waits for the engine's threads without losing sight of the limits.
@@ -207,6 +307,10 @@ struct Watch {
 }
 
 impl Watch {
+    fn new(options: &QueryOptions) -> Self {
+        Self { cancel: options.cancel.clone(), time_limit: options.time_limit, started: Instant::now() }
+    }
+
     fn run<T: Send + 'static>(
         &self,
         engine: &Engine,

@@ -14,6 +14,10 @@ pub enum Exit {
     Unreadable = 3,
     /// A gate could not tell.
     Inconclusive = 4,
+    /// The output could not be written: a full disk, a closed or failing standard output, a folder without permission.
+    Unwritable = 5,
+    /// The memory limit does not suffice.
+    OutOfMemory = 6,
     /// A bug in Stepscope.
     Bug = 70,
     /// Stopped by Ctrl-C, as shells report it.

@@ -17,6 +17,8 @@ pub(crate) fn of(py: Python<'_>, error: &AnalysisError) -> PyErr {
             Exit::Interrupted => return PyKeyboardInterrupt::new_err(()),
             Exit::Usage => "UsageError",
             Exit::Bug => "BugError",
+            Exit::Unwritable => "OutputError",
+            Exit::OutOfMemory => "MemoryLimitError",
             _ => "TraceError",
         },
     };

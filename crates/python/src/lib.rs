@@ -2,6 +2,7 @@
 //! fast. The public names are in `python/stepscope`; everything here is private to it.
 
 mod annotations;
+mod batches;
 mod errors;
 mod line_counts;
 mod lines;
@@ -15,11 +16,15 @@ mod waiting;
 mod words;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use stepscope_analysis::Output;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::batches::NativeBatches;
     #[pymodule_export]
     use super::lines::LineRecorder;
     #[pymodule_export]
@@ -40,13 +45,30 @@ mod _native {
     #[pymodule_export]
     use super::table::NativeTable;
     #[pymodule_export]
-    use super::{analyses, command, schema};
+    use super::{analyses, command, refuse_output, schema, write_output};
 }
 
 /// Runs one command line, the name of the program first, and returns its exit code.
 #[pyfunction]
-fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| stepscope_cli::run(arguments) as u8)
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
+    // Python has none where the program was started without.
+    let is_output_closed = py.import("sys")?.getattr("__stdout__")?.is_none();
+    Ok(py.detach(|| stepscope_cli::run(arguments, is_output_closed) as u8))
+}
+
+/// Refuses a file to write to that is one of the inputs, or cannot be written.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives values")]
+fn refuse_output(py: Python<'_>, path: PathBuf, inputs: Vec<PathBuf>) -> PyResult<()> {
+    Output::at(&path, &inputs).map(drop).map_err(|error| errors::of(py, &error))
+}
+
+/// Writes a file: whole, or not at all.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives values")]
+fn write_output(py: Python<'_>, path: PathBuf, text: &str, inputs: Vec<PathBuf>) -> PyResult<()> {
+    let written = Output::at(&path, &inputs).and_then(|output| output.write(text.as_bytes()));
+    written.map_err(|error| errors::of(py, &error))
 }
 
 /// Names of the analyses, what each is about, and what its rows can be grouped by.

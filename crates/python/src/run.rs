@@ -1,15 +1,17 @@
 //! A run that is open for questions.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use stepscope_analysis::{
-    ANALYSES, AnalysisError, CancelFlag, Progress, Question, RunChoice, Settings, StepRange, Stretch, Workspace,
+    ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, StepRange, Stretch,
+    Workspace,
 };
 use stepscope_model::{Report, SourceId};
 use stepscope_report::html::{notebook, timeline};
 
+use crate::batches::NativeBatches;
 use crate::report::NativeReport;
 use crate::table::NativeTable;
 use crate::words::of_python;
@@ -21,7 +23,9 @@ const SHOWN_TRACKS: usize = 100;
 /// A run.
 #[pyclass(frozen)]
 pub(crate) struct NativeRun {
-    workspace: Workspace,
+    workspace: Arc<Workspace>,
+    /// What it was opened with.
+    inputs: Vec<PathBuf>,
     /// The paths, as a command that answers name would have them.
     rest_of_command: String,
 }
@@ -81,7 +85,8 @@ impl NativeRun {
         let notices = std::mem::take(&mut told.state.lock().unwrap_or_else(PoisonError::into_inner).notices);
         progress.call_method1("finished", (notices,))?;
         let workspace = opened.map_err(|error| errors::of(py, &error))?;
-        Ok(Self { workspace, rest_of_command })
+        let inputs = paths.iter().cloned().chain(settings.store).collect();
+        Ok(Self { workspace: Arc::new(workspace), inputs, rest_of_command })
     }
 
     #[getter]
@@ -135,6 +140,20 @@ impl NativeRun {
         let cancel = CancelFlag::default();
         let result = asked(py, &cancel, || self.workspace.query(statement, max_rows, &cancel))?;
         Ok(NativeTable::new(result.schema, result.batches))
+    }
+
+    /// Begins a query whose rows come batch by batch.
+    fn sql_batches(&self, py: Python<'_>, statement: &str, max_rows: Option<usize>) -> PyResult<NativeBatches> {
+        let cancel = CancelFlag::default();
+        let begin = || Rows::of(Arc::clone(&self.workspace), statement, Pick::default(), max_rows, &cancel);
+        let rows = asked(py, &cancel, begin)?;
+        Ok(NativeBatches::new(rows, cancel))
+    }
+
+    /// What the run was opened with: nothing may be written there.
+    #[getter]
+    fn inputs(&self) -> Vec<PathBuf> {
+        self.inputs.clone()
     }
 
     /// A picture of the timeline between two times, as markup; the whole recording without them.

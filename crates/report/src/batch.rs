@@ -10,11 +10,12 @@ use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Float64Builder, Int64Array, ListBuilder, RecordBatch, RecordBatchOptions,
     StringArray,
 };
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use stepscope_model::{Cell, Holds, Report};
 
-use crate::rows::{distinct_names, main_table};
+use crate::rows::{distinct, distinct_names, main_table};
 
 /// What the cells of one column have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,33 @@ pub fn batch(report: &Report) -> Result<RecordBatch, ArrowError> {
     }
     let options = RecordBatchOptions::new().with_row_count(Some(table.rows.len()));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
+}
+
+/// The types that the columns of a query have here, which do not depend on its rows.
+pub(crate) fn plain_schema(schema: &Schema) -> SchemaRef {
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let fields = distinct(&names).into_iter().zip(schema.fields());
+    let fields = fields.map(|(name, field)| Field::new(name, plain_type(field.data_type()), true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// The rows of a query in the types of [`plain_schema`]. An integer beyond 64 bits with a sign is an error.
+pub(crate) fn plain_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| cast_with_options(column, field.data_type(), &options));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_, _>>()?, &options)
+}
+
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Boolean => DataType::Boolean,
+        DataType::Null => DataType::Int64,
+        integer if integer.is_integer() => DataType::Int64,
+        number if number.is_floating() => DataType::Float64,
+        _ => DataType::Utf8,
+    }
 }
 
 fn declared(holds: Option<Holds>) -> Type {

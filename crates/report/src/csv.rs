@@ -2,20 +2,39 @@
 //!
 //! Lines end in LF, as the tools of a pipe expect. A missing value is an empty field, an empty text is `""`.
 
-use stepscope_model::{Cell, Report};
+use stepscope_model::{Cell, LeftOut, Report, ReportTable};
 
 use crate::rows;
+use crate::stream::TableStream;
 
 /// The main table of a report: the one called `rows`, else the first; figures become the columns `name` and `value`.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let table = rows::main_table(report);
-    let mut text = String::new();
-    push_record(&mut text, table.columns.iter().map(|column| quoted(&column.name)));
-    for row in &table.rows {
-        push_record(&mut text, row.iter().map(field));
+    CsvStream.head(&rows::main_table(report))
+}
+
+/// The same piece by piece.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CsvStream;
+
+impl TableStream for CsvStream {
+    fn head(&mut self, head: &ReportTable) -> String {
+        let mut text = String::new();
+        push_record(&mut text, head.columns.iter().map(|column| quoted(&column.name)));
+        text + &self.rows(head)
     }
-    text
+
+    fn rows(&mut self, rows: &ReportTable) -> String {
+        let mut text = String::new();
+        for row in &rows.rows {
+            push_record(&mut text, row.iter().map(field));
+        }
+        text
+    }
+
+    fn end(&mut self, _left_out: LeftOut) -> String {
+        String::new()
+    }
 }
 
 fn push_record(text: &mut String, fields: impl Iterator<Item = String>) {

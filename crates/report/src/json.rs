@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
-use stepscope_model::{Cell, Part, Report, ReportTable};
+use stepscope_model::{Cell, LeftOut, Part, Report, ReportTable};
 
 use crate::rows::distinct_names;
 use crate::safe_text::acts_on_terminal;
+use crate::stream::TableStream;
 
 /// A report and what stands beside its rows.
 #[derive(Clone, Debug, Default)]
@@ -80,21 +81,8 @@ fn member(part: &Part, nulls: &mut Vec<(String, String)>) -> Option<(String, Str
 
 fn rows(table: &ReportTable, nulls: &mut Vec<(String, String)>) -> String {
     let names = distinct_names(table);
-    let mut lines = Vec::with_capacity(table.rows.len());
-    for (index, row) in table.rows.iter().enumerate() {
-        let mut object = Map::new();
-        for (name, cell) in names.iter().zip(row) {
-            let value = if let Cell::Float(number) = cell
-                && !number.is_finite()
-            {
-                value(cell, &format!("{}[{index}].{name}", table.name), nulls)
-            } else {
-                value(cell, "", nulls)
-            };
-            object.insert(name.clone(), value);
-        }
-        lines.push(format!("    {}", Value::Object(object)));
-    }
+    let lines: Vec<String> =
+        table.rows.iter().enumerate().map(|(index, row)| line(&names, row, &table.name, index, nulls)).collect();
     for (place, (column, name)) in table.columns.iter().zip(&names).enumerate() {
         if let Some(reason) = &column.null_reason
             && table.rows.iter().any(|row| row.get(place) == Some(&Cell::Null))
@@ -103,6 +91,93 @@ fn rows(table: &ReportTable, nulls: &mut Vec<(String, String)>) -> String {
         }
     }
     if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n  ]", lines.join(",\n")) }
+}
+
+/// One row on one line, indented.
+fn line(names: &[String], row: &[Cell], table: &str, index: usize, nulls: &mut Vec<(String, String)>) -> String {
+    let mut line = String::from("    {");
+    for (place, (name, cell)) in names.iter().zip(row).enumerate() {
+        let path = match cell {
+            Cell::Float(number) if !number.is_finite() => format!("{table}[{index}].{name}"),
+            _ => String::new(),
+        };
+        let comma = if place > 0 { "," } else { "" };
+        let _ = write!(line, "{comma}{}:{}", Value::from(name.as_str()), value(cell, &path, nulls));
+    }
+    line.push('}');
+    line
+}
+
+/// Paths that `nulls` names one by one while rows are streamed; of more, each column is named once.
+const MOST_PATHS: usize = 10_000;
+
+/// The document of one table, with its rows as they come.
+#[derive(Debug, Default)]
+pub struct JsonStream {
+    opening: String,
+    names: Vec<String>,
+    rows: usize,
+    nulls: Vec<(String, String)>,
+}
+
+impl JsonStream {
+    /// A document that has no report yet.
+    #[must_use]
+    pub fn new(document: &Document) -> Self {
+        let mut opening = format!(
+            "{{\n  \"schema\": {},\n  \"stepscope\": {}",
+            Value::from(format!("stepscope.{}/1", document.name)),
+            Value::from(document.version)
+        );
+        for (name, value) in &document.before {
+            let _ = write!(opening, ",\n  {}: {}", Value::from(*name), pretty(value));
+        }
+        Self { opening: safe(opening + ",\n  \"rows\": ["), ..Self::default() }
+    }
+
+    /// Keeps what is said about missing values from growing with the rows.
+    fn shorten_nulls(&mut self) {
+        if self.nulls.len() <= MOST_PATHS {
+            return;
+        }
+        let rest = self.nulls.split_off(MOST_PATHS);
+        for (path, reason) in rest {
+            let column = path.split_once("].").map_or(path.as_str(), |(_, column)| column);
+            let all = (format!("rows[].{column}"), reason);
+            if !self.nulls[MOST_PATHS..].contains(&all) {
+                self.nulls.push(all);
+            }
+        }
+    }
+}
+
+impl TableStream for JsonStream {
+    fn head(&mut self, head: &ReportTable) -> String {
+        self.names = distinct_names(head);
+        std::mem::take(&mut self.opening) + &self.rows(head)
+    }
+
+    fn rows(&mut self, rows: &ReportTable) -> String {
+        let mut text = String::new();
+        for row in &rows.rows {
+            text.push_str(if self.rows == 0 { "\n" } else { ",\n" });
+            text.push_str(&line(&self.names, row, "rows", self.rows, &mut self.nulls));
+            self.rows += 1;
+        }
+        self.shorten_nulls();
+        safe(text)
+    }
+
+    fn end(&mut self, _left_out: LeftOut) -> String {
+        let mut text = String::from(if self.rows == 0 { "]" } else { "\n  ]" });
+        let nulls = std::mem::take(&mut self.nulls);
+        if !nulls.is_empty() {
+            let object: Map<String, Value> =
+                nulls.into_iter().map(|(path, reason)| (path, Value::from(reason))).collect();
+            let _ = write!(text, ",\n  \"nulls\": {}", pretty(&Value::Object(object)));
+        }
+        safe(text + "\n}\n")
+    }
 }
 
 fn value(cell: &Cell, path: &str, nulls: &mut Vec<(String, String)>) -> Value {

@@ -15,9 +15,11 @@ pub mod parquet;
 mod rows;
 pub mod safe_text;
 pub mod shape;
+pub mod stream;
 pub mod text;
 
 pub use batch::batch;
 pub use json::Document;
 pub use shape::{Shape, ShapeError};
+pub use stream::TableStream;
 pub use text::{ColorMode, TextOptions, Ways};

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Series, Text, Tone};
 
 use crate::number::{Format, NULL, grouped};
+use crate::stream::TableStream;
 use crate::text::{self, TextOptions};
 use crate::{kernel_name, safe_text};
 
@@ -88,70 +89,114 @@ fn table_blocks(table: &ReportTable) -> Vec<String> {
         let heading = table.title.clone().unwrap_or_else(|| table.name.replace('_', " ").to_uppercase());
         blocks.push(format!("### {}\n", escaped(&heading)));
     }
-    let columns: Vec<Column> = (0..table.columns.len()).filter_map(|index| Column::of(table, index)).collect();
+    let columns = Column::all(table);
     if columns.is_empty() {
         return blocks;
     }
-    let mut text = String::new();
-    push_row(&mut text, columns.iter().map(|column| column.header.clone()));
-    let marks = columns.iter().map(|column| if column.is_right { "---:" } else { "---" });
-    let _ = writeln!(text, "|{}|", marks.collect::<Vec<_>>().join("|"));
-    for row in 0..table.rows.len() {
-        push_row(&mut text, columns.iter().map(|column| column.cells[row].clone()));
-    }
-    if table.total.is_some() {
-        let bold = |total: &String| if total.is_empty() { String::new() } else { format!("**{total}**") };
-        push_row(&mut text, columns.iter().map(|column| bold(&column.total)));
+    let mut text = top(&columns) + &lines(&columns, table);
+    if let Some(total) = &table.total {
+        let bold = |total: String| if total.is_empty() { total } else { format!("**{total}**") };
+        let cell = |column: &Column| total.get(column.place).map_or_else(String::new, |cell| bold(column.write(cell)));
+        push_row(&mut text, columns.iter().map(cell));
     }
     blocks.push(text);
-    let notes = notes(table);
+    let notes = notes(table.rows.len() as u64, table.left_out, &table.notes);
     if !notes.is_empty() {
         blocks.push(format!("{}\n", notes.join(" · ")));
     }
     blocks
 }
 
+/// A table as its rows come.
+#[derive(Debug, Default)]
+pub struct MarkdownStream {
+    columns: Vec<Column>,
+    rows: u64,
+}
+
+impl TableStream for MarkdownStream {
+    fn head(&mut self, head: &ReportTable) -> String {
+        self.columns = Column::all(head);
+        if self.columns.is_empty() { String::new() } else { top(&self.columns) + &self.rows(head) }
+    }
+
+    fn rows(&mut self, rows: &ReportTable) -> String {
+        self.rows += rows.rows.len() as u64;
+        lines(&self.columns, rows)
+    }
+
+    fn end(&mut self, left_out: LeftOut) -> String {
+        let notes = notes(self.rows, left_out, &[]);
+        if notes.is_empty() || self.columns.is_empty() { String::new() } else { format!("\n{}\n", notes.join(" · ")) }
+    }
+}
+
+/// The header and the line that says on which side columns stand.
+fn top(columns: &[Column]) -> String {
+    let mut text = String::new();
+    push_row(&mut text, columns.iter().map(|column| column.header.clone()));
+    let marks = columns.iter().map(|column| if column.is_right { "---:" } else { "---" });
+    let _ = writeln!(text, "|{}|", marks.collect::<Vec<_>>().join("|"));
+    text
+}
+
+fn lines(columns: &[Column], table: &ReportTable) -> String {
+    let mut text = String::new();
+    for row in &table.rows {
+        push_row(&mut text, columns.iter().map(|column| column.write(row.get(column.place).unwrap_or(&Cell::Null))));
+    }
+    text
+}
+
 fn push_row(text: &mut String, cells: impl Iterator<Item = String>) {
     let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
 }
 
-fn notes(table: &ReportTable) -> Vec<String> {
-    let rows = table.rows.len() as u64;
+fn notes(rows: u64, left_out: LeftOut, notes: &[String]) -> Vec<String> {
     let shown = grouped(i128::from(rows), 0);
-    let count = match table.left_out {
+    let count = match left_out {
         LeftOut::Nothing => None,
         LeftOut::Rows(more) => Some(format!("{shown} of {} shown", grouped(i128::from(rows + more), 0))),
         LeftOut::Uncounted => Some(format!("the first {shown} rows; there are more")),
     };
-    count.into_iter().chain(table.notes.iter().map(|note| escaped(note))).collect()
+    count.into_iter().chain(notes.iter().map(|note| escaped(note))).collect()
 }
 
+/// How a column is written.
+#[derive(Debug)]
 struct Column {
+    place: usize,
     header: String,
-    cells: Vec<String>,
-    total: String,
+    format: Format,
+    is_kernel: bool,
     is_right: bool,
 }
 
 impl Column {
+    fn all(table: &ReportTable) -> Vec<Self> {
+        (0..table.columns.len()).filter_map(|place| Self::of(table, place)).collect()
+    }
+
     /// The column, if it has something to read.
-    fn of(table: &ReportTable, index: usize) -> Option<Self> {
-        let column = &table.columns[index];
+    fn of(table: &ReportTable, place: usize) -> Option<Self> {
+        let column = &table.columns[place];
         if matches!(column.look, Look::Hidden | Look::Length | Look::Spark | Look::Stack) {
             return None;
         }
-        let cells: Vec<&Cell> = table.rows.iter().map(|row| row.get(index).unwrap_or(&Cell::Null)).collect();
+        let cells: Vec<&Cell> = table.rows.iter().map(|row| row.get(place).unwrap_or(&Cell::Null)).collect();
         let header = text::header_of(column, TextOptions::default());
-        let total = table.total.as_ref().and_then(|total| total.get(index));
+        let total = table.total.as_ref().and_then(|total| total.get(place));
         let format = text::format_of(column, &header, &cells, total, false);
-        let write = |cell: &Cell| match cell {
-            Cell::Text(name) if column.look == Look::Kernel => escaped(&kernel_name::short(name)),
-            cell => escaped(&format.show(cell)),
-        };
-        let total = total.map(write).unwrap_or_default();
         let has_numbers = cells.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
         let is_right = has_numbers || matches!(column.look, Look::Figure | Look::Bar(_));
-        Some(Self { header: escaped(&header), cells: cells.into_iter().map(write).collect(), total, is_right })
+        Some(Self { place, header: escaped(&header), format, is_kernel: column.look == Look::Kernel, is_right })
+    }
+
+    fn write(&self, cell: &Cell) -> String {
+        match cell {
+            Cell::Text(name) if self.is_kernel => escaped(&kernel_name::short(name)),
+            cell => escaped(&self.format.show(cell)),
+        }
     }
 }
 

@@ -25,10 +25,15 @@ fn figures(report: &Report) -> ReportTable {
 
 /// SQL may name two columns alike; where names must differ the later ones get a number.
 pub(crate) fn distinct_names(table: &ReportTable) -> Vec<String> {
+    distinct(&table.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>())
+}
+
+/// The same for names alone.
+pub(crate) fn distinct(names: &[String]) -> Vec<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
-    let numbered = table.columns.iter().map(|column| {
-        let count = seen.entry(&column.name).and_modify(|count| *count += 1).or_insert(1);
-        if *count == 1 { column.name.clone() } else { format!("{}_{count}", column.name) }
+    let numbered = names.iter().map(|name| {
+        let count = seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
+        if *count == 1 { name.clone() } else { format!("{name}_{count}") }
     });
     numbered.collect()
 }

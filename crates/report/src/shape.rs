@@ -178,6 +178,14 @@ fn asked_for(column: &ReportColumn) -> ReportColumn {
     ReportColumn { look, from_width: 0, ..column.clone() }
 }
 
+/// The column that a name stands for among columns that are only known by name, and whether a leading `-` is there.
+pub fn place(columns: &[String], name: &str, option: &'static str, report: &str) -> Result<(usize, bool), ShapeError> {
+    let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
+    let table = ReportTable::rows(columns, Vec::new());
+    let signed = if option == "--sort" { name.strip_prefix('-') } else { None };
+    Ok((find(&table, signed.unwrap_or(name), option, report)?, signed.is_some()))
+}
+
 fn find(table: &ReportTable, name: &str, option: &'static str, report: &str) -> Result<usize, ShapeError> {
     let exact = table.columns.iter().position(|column| column.name == name);
     let suffixes = ["_ns", "_bytes", "_ratio", "_flops", "_gb_per_s", "_s"];

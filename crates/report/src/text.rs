@@ -18,6 +18,7 @@ use stepscope_model::{Cell, Metric, Part, Report, Text, Unit};
 pub(crate) use self::column::{format_of, header, header_of};
 pub use self::line::ColorMode;
 use self::line::Line;
+pub use self::table::TextStream;
 pub(crate) use self::words::with_reasons;
 use crate::number::Format;
 

@@ -15,7 +15,7 @@ const WORTH_IT_BYTES: usize = 1_000;
 /// The answer, compressed if that helps.
 pub(crate) fn compress(request: &Request, response: Response) -> Response {
     let is_picture = response.content_type.starts_with("image/png") || response.content_type.starts_with("font/");
-    if response.body.len() < WORTH_IT_BYTES || is_picture {
+    if response.body.len() < WORTH_IT_BYTES || is_picture || response.rest.is_some() {
         return response;
     }
     let response = response.with_header("vary", "accept-encoding");

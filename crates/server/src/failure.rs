@@ -45,6 +45,7 @@ impl From<AnalysisError> for Failure {
         let status = match (&error, error.exit()) {
             (AnalysisError::NoSuchSource { .. } | AnalysisError::NoSuchStep { .. }, _) => StatusCode::NOT_FOUND,
             (_, Exit::Usage) => StatusCode::BAD_REQUEST,
+            (_, Exit::OutOfMemory | Exit::Unwritable) => StatusCode::INSUFFICIENT_STORAGE,
             (_, Exit::Interrupted) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };

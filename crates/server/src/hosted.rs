@@ -33,11 +33,26 @@ impl App {
     #[must_use]
     pub fn answer_hosted(&self, asked: &HostedRequest<'_>) -> Response {
         let answer = request_of(asked).map(|request| {
-            let answer = routes::answer(self, &request).unwrap_or_else(|failure| failure.response());
+            let answer = routes::answer(self, &request).and_then(whole);
+            let answer = answer.unwrap_or_else(|failure| failure.response());
             compress(&request, answer)
         });
         guarded(answer.unwrap_or_else(|failure| failure.response()), POLICY)
     }
+}
+
+/// Bytes of an answer at most: the other server takes it in one piece.
+const LARGEST_ANSWER: usize = 64 << 20;
+
+fn whole(mut answer: Response) -> Result<Response, Failure> {
+    for piece in answer.rest.take().into_iter().flatten() {
+        answer.body.extend(piece?);
+        if answer.body.len() > LARGEST_ANSWER {
+            let failure = Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "the answer is too large for this page");
+            return Err(failure.with_hint("ask for fewer rows, or use `stepscope sql`"));
+        }
+    }
+    Ok(answer)
 }
 
 fn request_of(asked: &HostedRequest<'_>) -> Result<Request, Failure> {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Response {
     /// How it went.
     pub status: StatusCode,
@@ -14,13 +14,51 @@ pub struct Response {
     pub content_type: &'static str,
     /// Other headers.
     pub headers: Vec<(&'static str, String)>,
-    /// The body.
+    /// The body, or its beginning.
     pub body: Vec<u8>,
+    /// What follows, for a body that is made while it is sent.
+    pub rest: Option<Pieces>,
 }
+
+/// Pieces of a body, each made when it is asked for. After a failure there are no more.
+pub struct Pieces(Box<dyn Iterator<Item = Result<Vec<u8>, Failure>> + Send>);
+
+impl Iterator for Pieces {
+    type Item = Result<Vec<u8>, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+
+impl std::fmt::Debug for Pieces {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Pieces")
+    }
+}
+
+/// Bytes of a body that are put together before anything is sent: what fails until then has a status of its own.
+const TOGETHER_BYTES: usize = 1 << 20;
 
 impl Response {
     pub(crate) fn new(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Self {
-        Self { status, content_type, headers: Vec::new(), body }
+        Self { status, content_type, headers: Vec::new(), body, rest: None }
+    }
+
+    /// A body in pieces; a short one is sent as a whole.
+    pub(crate) fn of_pieces(
+        content_type: &'static str,
+        mut pieces: impl Iterator<Item = Result<Vec<u8>, Failure>> + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let mut body = Vec::new();
+        while body.len() < TOGETHER_BYTES {
+            match pieces.next() {
+                Some(piece) => body.extend(piece?),
+                None => return Ok(Self::new(StatusCode::OK, content_type, body)),
+            }
+        }
+        let rest = Some(Pieces(Box::new(pieces)));
+        Ok(Self { rest, ..Self::new(StatusCode::OK, content_type, body) })
     }
 
     /// A value as JSON.

@@ -17,12 +17,14 @@ use crate::app::App;
 use crate::door::{Door, closed};
 use crate::failure::Failure;
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{Pieces, Response};
 
 /// Bytes of a body at most.
 const LARGEST_BODY: usize = 1 << 20;
 /// Questions that are worked on at one time; the others wait.
 const MOST_AT_ONCE: usize = 32;
+/// Pieces of a body that wait to be sent.
+const PIECES_AHEAD: usize = 2;
 /// How often it is looked whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long questions that are being worked on may take to notice the end.
@@ -97,13 +99,33 @@ impl Drop for CancelOnDrop {
 async fn answer(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Outgoing {
     let request = match read(incoming).await {
         Ok(request) => request,
-        Err(failure) => return outgoing(closed(failure.response())),
+        Err(failure) => return outgoing(closed(failure.response()), None),
     };
-    let _guard = CancelOnDrop(request.cancel.clone());
+    let guard = CancelOnDrop(request.cancel.clone());
     let answered = tokio::task::spawn_blocking(move || shared.door.answer(&shared.app, &request)).await;
-    outgoing(answered.unwrap_or_else(|_| {
+    let response = answered.unwrap_or_else(|_| {
         let failure = Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "bug: the work on this question panicked");
         closed(failure.with_hint("please report it with the address that was asked").response())
+    });
+    outgoing(response, Some(guard))
+}
+
+/// A body that is made on a thread of its own, no faster than it is taken.
+fn streamed(first: Vec<u8>, rest: Pieces, guard: Option<CancelOnDrop>) -> Body {
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(PIECES_AHEAD);
+    tokio::task::spawn_blocking(move || {
+        for piece in std::iter::once(Ok(first)).chain(rest) {
+            // What has begun cannot become another answer: the client sees that it does not end.
+            let piece = piece.map_err(|failure| io::Error::other(failure.message));
+            let is_failed = piece.is_err();
+            if sender.blocking_send(piece).is_err() || is_failed {
+                break;
+            }
+        }
+    });
+    Body::from_stream(futures::stream::poll_fn(move |context| {
+        let _ = &guard;
+        receiver.poll_recv(context)
     }))
 }
 
@@ -122,8 +144,13 @@ async fn read(incoming: Incoming) -> Result<Request, Failure> {
     Ok(request)
 }
 
-fn outgoing(response: Response) -> Outgoing {
-    let mut outgoing = Outgoing::new(Body::from(response.body));
+/// The guard lives as long as somebody waits for the body.
+fn outgoing(response: Response, guard: Option<CancelOnDrop>) -> Outgoing {
+    let body = match response.rest {
+        None => Body::from(response.body),
+        Some(rest) => streamed(response.body, rest, guard),
+    };
+    let mut outgoing = Outgoing::new(body);
     *outgoing.status_mut() = response.status;
     let headers = outgoing.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(response.content_type));

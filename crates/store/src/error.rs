@@ -101,6 +101,18 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether something could not be written, rather than read.
+    #[must_use]
+    pub fn is_about_writing(&self) -> bool {
+        match self {
+            Self::Io { action, .. } => {
+                ["create", "write", "move", "remove"].iter().any(|verb| action.starts_with(verb))
+            }
+            Self::Parquet { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Wraps what the file system said about `path`; for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

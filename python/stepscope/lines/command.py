@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stepscope.errors import UsageError
+from stepscope._native import refuse_output, write_output
+from stepscope.errors import OutputError, UsageError
 from stepscope.program import Program
 from stepscope.saying import say
 from stepscope.termination import before_end
@@ -34,6 +35,10 @@ examples:
 """
 
 
+#: The exit code of a command whose output cannot be written.
+UNWRITABLE = 5
+
+
 def main(arguments: list[str]) -> int:
     """Runs `stepscope lines` with the arguments behind `lines`; gives the exit code of the script, or 2 for wrong
     usage."""
@@ -48,11 +53,16 @@ def main(arguments: list[str]) -> int:
             raise UsageError("there is no such folder", str(output.parent), "make it first, or name another --output")
         if output and output.is_dir():
             raise UsageError("--output is a folder", str(output), "name a file in it")
+        if output and not program.is_module:
+            refuse_output(output, [program.name])
         if options.limit < 0:
             raise UsageError(f"--limit must be 0 or more, not {options.limit}", "stepscope lines", "0 shows all")
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OutputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return UNWRITABLE
     profiler = LineProfiler(options.files, memory=options.memory)
 
     def around(act: Callable[[], Any]) -> None:
@@ -66,11 +76,17 @@ def main(arguments: list[str]) -> int:
         _tell(profiler.result(), options.format, output, options.limit)
 
     take_back = before_end(lambda _: tell())
+    code = 0
     try:
-        return program.run(around)
+        code = program.run(around)
     finally:
         take_back()
-        tell()
+        try:
+            tell()
+        except OutputError as error:
+            print(f"error: {error}", file=sys.stderr)
+            code = code or UNWRITABLE
+    return code
 
 
 class _Parser(argparse.ArgumentParser):
@@ -118,7 +134,7 @@ def _tell(profile: LineProfile, form: str, output: Path | None, limit: int) -> N
     else:
         text = ""
     if output:
-        output.write_text(text, encoding="utf-8")
+        write_output(output, text, [])
         say(f"wrote {os.path.relpath(output)}")
     else:
         print(text, end="", flush=True)

@@ -30,6 +30,7 @@ class FunctionProfile:
         try:
             act()
         finally:
+            profiler.disable()  # Before anything of ours could be in it.
             take_back()
             self._finish(profiler)
 

@@ -162,6 +162,7 @@ mod tests {
             rank: 0,
             window: 0,
             step: 0,
+            number: 0,
             name: String::new(),
             start_ns,
             dur_ns,

@@ -13,7 +13,7 @@ use stepscope_store::owned::{self, Claim};
 use super::content::{self, Method, SAMPLED_FROM_BYTES};
 use super::entry::{self, Entry, KnownFile};
 use super::guard::{sync_folder, write_synced};
-use super::{Cache, CachedStore, Inputs, Setup};
+use super::{Cache, CachedStore, Inputs, Setup, trust};
 use crate::error::AnalysisError;
 
 /// How often a waiting process looks again.
@@ -96,7 +96,7 @@ impl Cache {
             // Its process was killed: this one takes over, from the beginning.
             dead = Some(self.put_aside(&guard, &folder).map_err(self.fail())?);
         }
-        let begun = fs::create_dir(&folder).and_then(|()| owned::hold(&folder));
+        let begun = trust::private().create(&folder).and_then(|()| owned::hold(&folder));
         let lock = begun.map_err(|error| {
             let _ = fs::remove_dir_all(&folder);
             AnalysisError::cache(&folder, error)

@@ -13,6 +13,7 @@ use super::content::{self, Method};
 use super::entry::{Entry, Known, is_key};
 use super::guard::Guard;
 use super::inputs::{Inputs, Setup, inode};
+use super::trust::is_own;
 use crate::error::AnalysisError;
 
 /// A store of the cache that is open: nobody removes it as long as this lives.
@@ -41,7 +42,8 @@ impl CachedStore {
 impl Cache {
     /// The store of files that are where and what they were when they were last opened.
     pub(super) fn find(&self, inputs: &Inputs, setup: &Setup) -> Option<CachedStore> {
-        let known = Known::read(&self.index_file(inputs, setup)).filter(|known| known.is_current(inputs))?;
+        let index = self.index_file(inputs, setup);
+        let known = Known::read(&index).filter(|known| is_own(&index) && known.is_current(inputs))?;
         self.open(&known.store, inputs, setup)
     }
 
@@ -85,6 +87,9 @@ impl Cache {
     /// Opens a store by its key and notes the time; `None` if it is not there, not whole, or of other files.
     pub(super) fn open(&self, key: &str, inputs: &Inputs, setup: &Setup) -> Option<CachedStore> {
         let root = self.store_dir(key);
+        if !is_own(&root) || !is_own(&Entry::path(&root)) {
+            return None;
+        }
         // Asked first: opening the lock would make one in a folder that is none of ours.
         let entry = Entry::read(&root).filter(|entry| entry.resembles(inputs, setup))?;
         let lock = owned::hold(&root).ok()?;

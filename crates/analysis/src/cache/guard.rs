@@ -16,8 +16,7 @@ pub(super) struct Guard {
 impl Cache {
     /// Waits for the lock of the cache.
     pub(super) fn guard(&self) -> io::Result<Guard> {
-        fs::create_dir_all(self.stores_dir())?;
-        fs::create_dir_all(self.index_dir())?;
+        self.make_folders()?;
         let lock = File::options().create(true).truncate(false).write(true).open(self.root.join("lock"))?;
         match lock.lock() {
             // A file system without locks: the last one to move a store wins, and no store is ever half there.

@@ -349,14 +349,17 @@ fn clearing_takes_what_is_named_and_leaves_what_is_open() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_made_says_where_and_what_to_do() {
+fn a_cache_that_cannot_be_made_is_a_notice_and_a_temporary_store() {
     let place = Place::new();
     let path = place.write("a.json", &trace("first"));
     let blocked = place.write("file", "");
     let cache = Cache::at(&blocked.join("cache"), LIMIT_BYTES);
-    let error = Workspace::open_with(&[path], &Settings::default(), &cache, &Witness::default()).err().unwrap();
-    assert_eq!(error.exit(), Exit::Unreadable);
-    assert!(error.location().unwrap().contains("file/cache"), "{error}");
-    let hint = error.hint().unwrap();
-    assert!(["--no-cache", "--store", "STEPSCOPE_CACHE"].iter().all(|word| hint.contains(word)), "{hint}");
+    let witness = Witness::default();
+    let workspace = Workspace::open_with(&[path], &Settings::default(), &cache, &witness).unwrap();
+    assert_eq!(answer(&workspace, NAMES), "first");
+    let notices = witness.notices.lock().unwrap();
+    assert!(
+        matches!(&notices[..], [only] if only.contains("temporary store") && only.contains("file/cache")),
+        "{notices:?}"
+    );
 }

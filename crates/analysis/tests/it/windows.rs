@@ -87,7 +87,7 @@ fn a_number_is_that_of_the_recording() {
 
     // A part of one window is one file.
     let part = folder.path().join("part.json");
-    let written = workspace.trim(&in_step(16), &part).unwrap();
+    let written = workspace.trim(&in_step(16), &part, &[]).unwrap();
     assert_eq!(written.len(), 1);
     let part = open(&[part]).unwrap();
     assert_eq!(cells(table(&ask(&part, "steps", &in_step(16)), "rows"), "name kernel_ns"), "ProfilerStep#16 30000");

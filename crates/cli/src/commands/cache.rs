@@ -1,5 +1,7 @@
 //! `stepscope cache`: the stores of traces that were opened directly; lists, checks and clears them.
 
+use std::path::PathBuf;
+
 use clap::{ArgMatches, Args, Subcommand};
 use stepscope_analysis::{Cache, Clear};
 use stepscope_model::{Cell, Exit, Part, Report, Unit};
@@ -8,7 +10,7 @@ use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
 use crate::options::OutputOptions;
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 
 pub(super) static COMMAND: Command = Command {
     name: "cache",
@@ -69,18 +71,26 @@ struct ClearOptions {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let cache = Cache::from_environment()?;
+    cache.check_owner()?;
+    let target = |output: &OutputOptions, named: Option<&String>| {
+        // The stores, and the trace whose stores go.
+        let inputs = named.map(PathBuf::from).into_iter().chain([cache.root().to_owned()]);
+        Target::of(output.output.as_deref(), &inputs.collect::<Vec<_>>())
+    };
     match options.action {
-        None => list(&cache, &options.output, context),
-        Some(Action::List(plain)) => list(&cache, &plain.output, context),
+        None => list(&cache, &target(&options.output, None)?, &options.output, context),
+        Some(Action::List(plain)) => list(&cache, &target(&plain.output, None)?, &plain.output, context),
         Some(Action::Verify(plain)) => {
+            let target = target(&plain.output, None)?;
             let (report, is_whole) = cache.verify()?;
             let sentence = if is_whole { "Every store is whole." } else { "Some stores are broken." };
             let hint = "`stepscope cache clear KEY` removes one; its trace is read again when it is next opened.";
             let sentences = if is_whole { sentence.to_owned() } else { format!("{sentence} {hint}") };
-            write(&cache, report, sentences, &plain.output, context)?;
+            write(&cache, report, sentences, &target, &plain.output, context)?;
             Ok(if is_whole { Exit::Done } else { Exit::Unreadable })
         }
         Some(Action::Clear(ClearOptions { named, output, .. })) => {
+            let target = target(&output, named.as_ref())?;
             let report = cache.clear(&named.map_or(Clear::All, Clear::Named))?;
             let states = output::rows(&report).map(|table| table.rows.iter().filter_map(|row| row.get(1)));
             let removed = states.map_or(0, |states| states.filter(|state| **state == removed_state()).count());
@@ -88,7 +98,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
                 1 => "Removed 1 store.".to_owned(),
                 count => format!("Removed {count} stores."),
             };
-            write(&cache, report, sentence, &output, context)?;
+            write(&cache, report, sentence, &target, &output, context)?;
             Ok(Exit::Done)
         }
     }
@@ -98,7 +108,7 @@ fn removed_state() -> Cell {
     Cell::Text("removed".to_owned())
 }
 
-fn list(cache: &Cache, output: &OutputOptions, context: Context) -> Result<Exit, Failure> {
+fn list(cache: &Cache, target: &Target, output: &OutputOptions, context: Context) -> Result<Exit, Failure> {
     let report = cache.list()?;
     let count = output::rows(&report).map_or(0, |table| table.rows.len());
     let info = cache.info();
@@ -109,7 +119,7 @@ fn list(cache: &Cache, output: &OutputOptions, context: Context) -> Result<Exit,
     let stores = if count == 1 { "1 store".to_owned() } else { format!("{count} stores") };
     let path = cache.root().display();
     let sentence = format!("{stores}, {} of at most {}, in {path}.", bytes("size_bytes"), bytes("limit_bytes"));
-    write(cache, report, sentence, output, context)?;
+    write(cache, report, sentence, target, output, context)?;
     Ok(Exit::Done)
 }
 
@@ -118,6 +128,7 @@ fn write(
     cache: &Cache,
     report: Report,
     sentence: String,
+    target: &Target,
     output: &OutputOptions,
     context: Context,
 ) -> Result<(), Failure> {
@@ -132,5 +143,5 @@ fn write(
     }
     for_people.parts.insert(0, Part::Text(sentence.into()));
     let before = vec![("cache", cache.info())];
-    output::write(Answer { for_people: Some(for_people), before, ..Answer::new(report) }, output, context)
+    output::write(Answer { for_people: Some(for_people), before, ..Answer::new(report) }, target, output, context)
 }

@@ -7,7 +7,7 @@ use stepscope_model::Exit;
 use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
-use crate::output;
+use crate::standard_output;
 
 pub(super) static COMMAND: Command = Command {
     name: "completions",
@@ -33,6 +33,6 @@ fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut super::command_line(), "stepscope", &mut script);
-    output::to_stdout(&String::from_utf8_lossy(&script))?;
+    standard_output::write(&script)?;
     Ok(Exit::Done)
 }

@@ -1,14 +1,14 @@
 //! `stepscope demo`: writes the traces of a small training job with known faults, to try everything without a GPU.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args};
 use stepscope_model::Exit;
-use stepscope_simulate::{Job, write_traces};
+use stepscope_simulate::{Job, SimulateError, write_traces};
 
 use super::{Command, parsed};
 use crate::failure::Failure;
-use crate::{Context, output};
+use crate::{Context, standard_output};
 
 pub(super) static COMMAND: Command = Command {
     name: "demo",
@@ -41,18 +41,37 @@ fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
             .with_hint("name another: stepscope demo FOLDER"));
     }
     let job = Job::demo();
-    let files = write_traces(&job, &folder)
-        .map_err(|error| Failure::io("write the traces", &shown, &std::io::Error::other(error.to_string())))?;
+    let was_there = folder.is_dir();
+    let files = write_traces(&job, &folder).map_err(|error| {
+        clean(&folder, was_there);
+        match error {
+            SimulateError::Write { path, source } => Failure::unwritable(&path, source),
+            other => Failure::usage(other.to_string()).at(&shown).with_exit(Exit::Bug),
+        }
+    })?;
     let truth = job.truth();
     let slow = truth.slow_rank.map_or_else(String::new, |rank| format!(", and rank {rank} is slower than the others"));
-    output::to_stdout(&format!(
-        "Wrote {} traces to {shown}: {} ranks, {} steps.\n\
+    standard_output::write(
+        format!(
+            "Wrote {} traces to {shown}: {} ranks, {} steps.\n\
          Known faults: a third of each step waits for data, copies come from pageable memory, many kernels are tiny,\n\
          matrix products run in fp32{slow}.\n\n\
          next  stepscope {shown}\n      stepscope diagnose {shown}\n      stepscope comms {shown}\n",
-        files.len(),
-        job.ranks,
-        job.steps
-    ))?;
+            files.len(),
+            job.ranks,
+            job.steps
+        )
+        .as_bytes(),
+    )?;
     Ok(Exit::Done)
+}
+
+/// Leaves the folder as it was: empty, or not there.
+fn clean(folder: &Path, was_there: bool) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let _ = std::fs::remove_file(entry.path());
+    }
+    if !was_there {
+        let _ = std::fs::remove_dir(folder);
+    }
 }

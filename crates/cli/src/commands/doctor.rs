@@ -9,7 +9,7 @@ use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
 use super::{Command, parsed};
 use crate::failure::Failure;
 use crate::options::OutputOptions;
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 use crate::{Context, VERSION, color};
 
 pub(super) static COMMAND: Command = Command {
@@ -35,12 +35,13 @@ struct Options {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let Options { output } = parsed(matches)?;
+    let target = Target::of(output.output.as_deref(), &[])?;
     let columns = ["check", "state", "finding"].map(ReportColumn::named).to_vec();
     let rows = checks()
         .into_iter()
         .map(|check| [check.name, check.state, &check.finding].map(|text| Cell::Text(text.to_owned())).to_vec());
     let report = Report::new("doctor", vec![Part::Table(ReportTable::rows(columns, rows.collect()))]);
-    output::write(Answer::new(report), &output, context)?;
+    output::write(Answer::new(report), &target, &output, context)?;
     Ok(Exit::Done)
 }
 
@@ -88,8 +89,10 @@ fn cache() -> Check {
     let finding = match Cache::from_environment() {
         Ok(cache) => {
             let root = cache.root().to_owned();
-            let can_write =
-                std::fs::create_dir_all(&root).is_ok() && tempfile_in(&root).map_err(|error| error.to_string()).is_ok();
+            if let Err(error) = cache.check_owner() {
+                return Check { name: "cache", state: "look", finding: format!("{}: {error}", root.display()) };
+            }
+            let can_write = cache.make_folders().is_ok() && tempfile_in(&root).is_ok();
             let state = if can_write { "can be written" } else { "cannot be written: STEPSCOPE_CACHE names another" };
             return Check { name: "cache", state: good_if(can_write), finding: format!("{}, {state}", root.display()) };
         }

@@ -11,7 +11,7 @@ use crate::Context;
 use crate::failure::Failure;
 use crate::figures;
 use crate::options::{InputOptions, OutputOptions, SourceOptions};
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 
 pub(super) static COMMAND: Command = Command {
@@ -43,6 +43,7 @@ struct Options {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
+    let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let SourceOptions { rank, window } = options.source;
     let report = workspace.health(rank, window)?;
@@ -51,6 +52,6 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
         ..Answer::new(report)
     };
-    output::write(answer, &options.output, context)?;
+    output::write(answer, &target, &options.output, context)?;
     Ok(Exit::Done)
 }

@@ -12,7 +12,7 @@ use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
 use crate::options::{OutputOptions, ReadingOptions};
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 
 pub(super) static COMMAND: Command = Command {
@@ -60,6 +60,8 @@ enum Without {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
+    let inputs: Vec<PathBuf> = options.paths.iter().chain([&options.store]).cloned().collect();
+    let target = Target::of(options.output.output.as_deref(), &inputs)?;
     let mut settings = options.reading.settings(Some(options.store));
     settings.extras = Extras {
         rollups: !options.without.contains(&Without::Rollups),
@@ -72,7 +74,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         usual_limit: Some(USUAL_LIMIT),
         ..Answer::new(report)
     };
-    output::write(answer, &options.output, context)?;
+    output::write(answer, &target, &options.output, context)?;
     Ok(Exit::Done)
 }
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::interrupt;
 use crate::options::{InputOptions, OutputOptions, SourceOptions};
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 
 pub(super) static COMMAND: Command = Command {
@@ -51,6 +51,7 @@ struct Options {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
+    let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let metrics = workspace.metrics_with(options.source.rank, options.source.window, interrupt::flag())?;
     let report = |longest_list| Report::new("metrics", vec![Part::Table(flat(&metrics, longest_list))]);
@@ -65,7 +66,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         after: vec![("metrics", metrics)],
         ..Answer::new(figures)
     };
-    output::write(answer, &options.output, context)?;
+    output::write(answer, &target, &options.output, context)?;
     Ok(Exit::Done)
 }
 

@@ -14,7 +14,7 @@ use stepscope_server::{App, Keeper, Server};
 use super::{Command, parsed};
 use crate::failure::{self, Failure};
 use crate::options::ReadingOptions;
-use crate::{Context, interrupt, output};
+use crate::{Context, interrupt, standard_output};
 
 pub(super) static COMMAND: Command = Command {
     name: "open",
@@ -67,7 +67,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
             .with_hint("leave out --port to take a free one")
     })?;
     let url = server.url();
-    output::to_stdout(&format!("{url}\n"))?;
+    standard_output::write(format!("{url}\n").as_bytes())?;
     failure::print_line("Ctrl-C stops it", context);
     let stop = interrupt::flag();
     let tell = Box::new(move |words: &str| failure::print_line(&format!("error: {words}"), context));
@@ -79,7 +79,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let ended = server.run(stop);
     stop.cancel();
     let joined = keeper.join();
-    ended.map_err(|error| Failure::io("answer", "the socket", &error))?;
+    ended.map_err(|error| Failure::unreadable("answer", "the socket", &error))?;
     joined.map_or_else(|panic| std::panic::resume_unwind(panic), |()| Ok(Exit::Done))
 }
 

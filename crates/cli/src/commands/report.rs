@@ -14,8 +14,9 @@ use super::{Command, parsed};
 use crate::analysis::PartOptions;
 use crate::failure::{self, Failure};
 use crate::options::InputOptions;
+use crate::output::Target;
 use crate::progress::TerminalProgress;
-use crate::{Context, VERSION, figures, output};
+use crate::{Context, VERSION, figures};
 
 pub(super) static COMMAND: Command = Command {
     name: "report",
@@ -89,6 +90,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     if output.is_none() && std::io::stdout().is_terminal() {
         return Err(Failure::usage("a terminal cannot show a page").with_hint("-o report.html writes it to a file"));
     }
+    let target = Target::of(output.as_deref(), &input.inputs(&paths))?;
     let workspace = Workspace::open(&paths, &input.settings(), &TerminalProgress::new(context))?;
     // Commands that answers name are of no use to somebody who does not have the trace.
     let question = Question { rest_of_command: String::new(), ..part.question(&paths) };
@@ -97,16 +99,11 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         Format::Html => answers.html(&pictures(&workspace, &question)?),
         Format::Md => answers.markdown(),
     };
-    let Some(path) = output else {
-        output::to_stdout(&written)?;
-        return Ok(Exit::Done);
-    };
-    let shown = path.display().to_string();
-    std::fs::write(&path, &written).map_err(|error| {
-        Failure::io("write the report", &shown, &error).with_exit(Exit::Usage).with_hint("name another file with -o")
-    })?;
-    let size = text::figure(&Cell::Int(written.len() as i64), Unit::MovedBytes);
-    failure::print_line(&format!("{shown}: {size}"), context);
+    target.write(written.as_bytes())?;
+    if let Some(path) = output {
+        let size = text::figure(&Cell::Int(written.len() as i64), Unit::MovedBytes);
+        failure::print_line(&format!("{}: {size}", path.display()), context);
+    }
     Ok(Exit::Done)
 }
 

@@ -9,7 +9,7 @@ use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
 use crate::options::OutputOptions;
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 
 pub(super) static COMMAND: Command = Command {
     name: "schema",
@@ -36,7 +36,8 @@ struct Options {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
-    output::write(Answer::new(schema(options.table.as_deref())?), &options.output, context)?;
+    let target = Target::of(options.output.output.as_deref(), &[])?;
+    output::write(Answer::new(schema(options.table.as_deref())?), &target, &options.output, context)?;
     Ok(Exit::Done)
 }
 

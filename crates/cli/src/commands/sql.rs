@@ -4,16 +4,17 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::Workspace;
+use stepscope_analysis::{Order, Pick, Rows, Workspace};
 use stepscope_model::Exit;
+use stepscope_report::{Document, shape};
 
 use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
 use crate::options::{InputOptions, OutputOptions};
-use crate::output::{self, Answer};
+use crate::output::{self, Target};
 use crate::progress::TerminalProgress;
-use crate::{interrupt, shell};
+use crate::{VERSION, interrupt, shell, streamed};
 
 pub(super) static COMMAND: Command = Command {
     name: "sql",
@@ -53,14 +54,22 @@ struct Options {
     input: InputOptions,
 }
 
+impl Options {
+    fn path_and_statement(&self) -> Vec<PathBuf> {
+        [&self.path].into_iter().chain(&self.file).cloned().collect()
+    }
+}
+
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let statement = statement(&options)?;
     let paths = [options.path.clone()];
+    let read = options.path_and_statement();
+    let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&read))?;
     let workspace = Workspace::open(&paths, &options.input.settings(), &TerminalProgress::new(context))?;
     match statement {
-        Some(statement) => answer(&workspace, &statement, &options.output, context)?,
-        None => shell::run(&workspace, &options.output, context)?,
+        Some(statement) => answer(&workspace, &statement, &target, &options.output, context)?,
+        None => shell::run(&workspace, &target, &options.output, context)?,
     }
     Ok(Exit::Done)
 }
@@ -69,19 +78,35 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
 pub(crate) fn answer(
     workspace: &Workspace,
     statement: &str,
+    target: &Target,
     options: &OutputOptions,
     context: Context,
 ) -> Result<(), Failure> {
-    // Rows that are sorted here must all be there first.
-    let max_rows = if options.sort.is_some() { None } else { output::limit(options, Some(USUAL_LIMIT)) };
-    let report = workspace.sql(statement, max_rows, interrupt::flag())?;
-    let answer = Answer {
-        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
-        usual_limit: Some(USUAL_LIMIT),
-        is_raw: true,
-        ..Answer::new(report)
+    output::refuse_terminal(options)?;
+    let cancel = interrupt::flag();
+    let names = if picks(options) { workspace.column_names(statement, cancel)? } else { Vec::new() };
+    let order = options.sort.as_deref().map(|sort| shape::place(&names, sort, "--sort", "sql")).transpose()?;
+    let columns = options.columns.iter().map(|name| shape::place(&names, name, "--columns", "sql"));
+    let pick = Pick {
+        order: order.map(|(column, is_descending)| Order { column, is_descending }),
+        columns: columns.map(|found| found.map(|(place, _)| place)).collect::<Result<_, _>>()?,
     };
-    output::write(answer, options, context)
+    let sorted_by = order.map(|(column, is_descending)| {
+        let sign = if is_descending { "-" } else { "" };
+        format!("{sign}{}", names[column])
+    });
+    let rows = Rows::of(workspace, statement, pick, output::limit(options, Some(USUAL_LIMIT)), cancel)?;
+    let document = Document {
+        name: "sql",
+        version: VERSION,
+        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        ..Document::default()
+    };
+    streamed::write(rows, sorted_by, target, options, context, &document)
+}
+
+fn picks(options: &OutputOptions) -> bool {
+    options.sort.is_some() || !options.columns.is_empty()
 }
 
 /// The statement from wherever it was given; `None` asks for a shell.
@@ -90,7 +115,7 @@ fn statement(options: &Options) -> Result<Option<String>, Failure> {
         statement.clone()
     } else if let Some(path) = &options.file {
         std::fs::read_to_string(path)
-            .map_err(|error| Failure::io("read the statement", &path.display().to_string(), &error))?
+            .map_err(|error| Failure::unreadable("read the statement", &path.display().to_string(), &error))?
     } else if options.path.as_os_str() == "-" {
         let failure = Failure::usage("standard input is the trace, so the statement must be given");
         return Err(failure.with_hint("stepscope sql - 'SELECT count(*) FROM spans' < trace.json"));
@@ -100,7 +125,7 @@ fn statement(options: &Options) -> Result<Option<String>, Failure> {
         let mut text = String::new();
         std::io::stdin()
             .read_to_string(&mut text)
-            .map_err(|error| Failure::io("read the statement", "standard input", &error))?;
+            .map_err(|error| Failure::unreadable("read the statement", "standard input", &error))?;
         text
     };
     let statement = text.trim().trim_end_matches(';').trim_end();

@@ -10,7 +10,7 @@ use super::{Command, parsed};
 use crate::Context;
 use crate::failure::Failure;
 use crate::options::{InputOptions, OutputOptions, SourceOptions};
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 
 pub(super) static COMMAND: Command = Command {
@@ -42,6 +42,7 @@ struct Options {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
+    let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
@@ -49,6 +50,6 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         usual_limit: Some(100),
         ..Answer::new(workspace.tracks()?)
     };
-    output::write(answer, &options.output, context)?;
+    output::write(answer, &target, &options.output, context)?;
     Ok(Exit::Done)
 }

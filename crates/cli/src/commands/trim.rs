@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::Workspace;
+use stepscope_analysis::{Output, Workspace};
 use stepscope_model::{Cell, Exit, Unit};
 use stepscope_report::text;
 
@@ -48,8 +48,10 @@ struct Options {
 
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
+    let inputs = options.input.inputs(&options.paths);
+    Output::refuse_file(&options.output, &inputs)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let written = workspace.trim(&options.part.question(&options.paths), &options.output)?;
+    let written = workspace.trim(&options.part.question(&options.paths), &options.output, &inputs)?;
     for file in written {
         let events = text::value(&Cell::Int(file.events as i64), Unit::Plain);
         failure::print_line(&format!("{}: {events} events", file.path.display()), context);

@@ -106,7 +106,7 @@ fn output_to_a_file_leaves_standard_output_empty() {
     assert_eq!(place.stdout(&["sql", "trace.json", "SELECT 1 AS one", "-f", "csv", "-o", "out.csv"]), "");
     assert_eq!(std::fs::read_to_string(place.path("out.csv")).unwrap(), "one\n1\n");
     let ended = place.run(&["sql", "trace.json", "SELECT 1 AS one", "-o", "no/such/folder.csv"]);
-    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
 }
 
 #[test]

@@ -197,9 +197,12 @@ fn a_full_disk_is_named_and_nothing_is_left() {
             .collect();
         on_disk(&disk, &["umount"]).unwrap();
 
-        for (output, words) in [(cached, "STEPSCOPE_CACHE"), (stored, "--store"), (temporary, "TMPDIR")] {
+        let cached = ended(cached.unwrap());
+        assert_eq!((cached.code, cached.stdout.as_str()), (0, "n\n60000\n"), "{size}: {}", cached.stderr);
+        assert!(only_note(&cached).contains("the disk is full"), "{size}: {}", cached.stderr);
+        for (output, words) in [(stored, "--store"), (temporary, "TMPDIR")] {
             let ended = ended(output.unwrap());
-            assert_eq!(ended.code, 3, "{size}: {ended:?}");
+            assert_eq!(ended.code, 5, "{size}: {ended:?}");
             assert!(ended.stderr.starts_with("error: the disk is full\n  --> "), "{size}: {}", ended.stderr);
             assert!(ended.stderr.contains(words), "{size}: {}", ended.stderr);
         }
@@ -261,4 +264,109 @@ fn the_environment_says_where_and_how_large() {
     let wrong = run("STEPSCOPE_CACHE_LIMIT", "much", &["health", "trace.json"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(wrong.stderr.contains("STEPSCOPE_CACHE_LIMIT=5GB"), "{}", wrong.stderr);
+}
+
+/// The one note that says that nothing is kept.
+#[track_caller]
+fn only_note(ended: &Ended) -> &str {
+    let notes: Vec<&str> =
+        ended.stderr.lines().filter(|line| line.starts_with("note: using a temporary store")).collect();
+    let [note] = notes[..] else { panic!("{}", ended.stderr) };
+    note
+}
+
+const NAMES: [&str; 5] = ["sql", "trace.json", "SELECT name FROM spans WHERE kind = 'kernel'", "-f", "csv"];
+
+#[test]
+fn a_cache_that_cannot_be_written_is_a_note_and_a_temporary_store() {
+    let place = Place::new();
+    std::fs::write(place.path("file"), "").unwrap();
+    for (cache, why) in
+        [("file", "Not a directory"), ("file/below", "Not a directory"), ("/proc/cache", "No such file")]
+    {
+        let cached = ended(place.command(&NAMES).env("STEPSCOPE_CACHE", cache).output().unwrap());
+        assert_eq!((cached.code, cached.stdout.as_str()), (0, "name\ngemm\n"), "{cache}: {}", cached.stderr);
+        assert!(only_note(&cached).contains(why), "{cache}: {}", cached.stderr);
+    }
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    if !on_disk(&disk, &["mount", "-t", "tmpfs", "-o", "ro", "tmpfs"]).is_ok_and(|output| output.status.success()) {
+        println!("skipped: a read-only disk cannot be mounted here");
+        return;
+    }
+    let read_only = place.command(&NAMES).env("STEPSCOPE_CACHE", disk.join("cache")).output();
+    on_disk(&disk, &["umount"]).unwrap();
+    let read_only = ended(read_only.unwrap());
+    assert_eq!((read_only.code, read_only.stdout.as_str()), (0, "name\ngemm\n"), "{}", read_only.stderr);
+    assert!(only_note(&read_only).contains("Read-only file system"), "{}", read_only.stderr);
+}
+
+#[test]
+fn without_a_home_no_shared_folder_is_used() {
+    let place = Place::new();
+    let shared = place.path("shared");
+    std::fs::create_dir(&shared).unwrap();
+    let homeless = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env("TMPDIR", &shared);
+        ended(command.output().unwrap())
+    };
+    let asked = homeless(&NAMES);
+    assert_eq!((asked.code, asked.stdout.as_str()), (0, "name\ngemm\n"), "{}", asked.stderr);
+    assert!(only_note(&asked).contains("HOME"), "{}", asked.stderr);
+    assert!(names(&shared).is_empty(), "{:?}", names(&shared));
+    let listed = homeless(&["cache"]);
+    assert!(listed.code == 2 && listed.stderr.contains("STEPSCOPE_CACHE"), "{}", listed.stderr);
+    // Nothing is said where nothing would be kept.
+    assert_eq!(
+        homeless(&[&NAMES[..], &["--no-cache"]].concat()).stderr.lines().count(),
+        asked.stderr.lines().count() - 1
+    );
+}
+
+/// Gives a folder with all that is in it to somebody else.
+fn give_away(path: &Path) -> std::io::Result<()> {
+    const NOBODY: u32 = 65_534;
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path)?.flatten() {
+            give_away(&entry.path())?;
+        }
+    }
+    std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY))
+}
+
+#[test]
+fn a_store_that_somebody_else_could_have_put_there_is_not_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let cache = place.path("stepscope");
+    assert_eq!(place.stdout(&NAMES), "name\ngemm\n");
+    let stores = names(&cache.join("stores"));
+    // What it holds is not what the trace holds, so that it shows who was asked.
+    let entry = cache.join("stores").join(&stores[0]).join("entry.json");
+    let untouched = |cached: &Ended, why: &str| {
+        assert_eq!((cached.code, cached.stdout.as_str()), (0, "name\ngemm\n"), "{}", cached.stderr);
+        assert!(only_note(cached).contains(why), "{}", cached.stderr);
+        assert_eq!(names(&cache.join("stores")), stores);
+    };
+    for folder in [cache.clone(), cache.join("stores")] {
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        untouched(&place.run(&NAMES), "other users can write to it");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    assert!(!place.run(&NAMES).stderr.contains("temporary store"));
+    if give_away(&entry).is_err() {
+        println!("skipped: nothing can be given to another user here, which takes root");
+        return;
+    }
+    // An entry of somebody else counts as missing, and is replaced by our own.
+    let replaced = place.run(&NAMES);
+    assert_eq!((replaced.code, replaced.stdout.as_str()), (0, "name\ngemm\n"), "{}", replaced.stderr);
+    assert_eq!(std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&entry).unwrap()), 0);
+    give_away(&cache).unwrap();
+    untouched(&place.run(&NAMES), "another user owns it");
+    let named = ended(place.command(&NAMES).env("STEPSCOPE_CACHE", &cache).output().unwrap());
+    untouched(&named, "another user owns it");
+    let listed = place.run(&["cache"]);
+    assert!(listed.code == 3 && listed.stderr.contains("another user owns it"), "{}", listed.stderr);
 }

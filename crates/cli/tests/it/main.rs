@@ -7,6 +7,7 @@ mod command;
 mod contract;
 mod help;
 mod open;
+mod outputs;
 mod profile;
 mod reference;
 mod report;

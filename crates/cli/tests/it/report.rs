@@ -239,7 +239,7 @@ fn what_goes_wrong_is_said() {
         assert!(ended.stderr.contains(words), "{arguments:?}: {}", ended.stderr);
     };
     check(&["nope.json", "-o", "report.html"], 3, "nope.json");
-    check(&["trace.json", "-o", "no/such/folder.html"], 2, "no/such/folder.html");
+    check(&["trace.json", "-o", "no/such/folder.html"], 5, "no/such/folder.html");
     check(&["trace.json", "--step", "9", "-o", "report.html"], 2, "9");
     check(&["trace.json", "--strict", "-o", "report.html"], 3, "trace.json");
     check(&["trace.json", "-f", "csv", "-o", "report.html"], 2, "html");

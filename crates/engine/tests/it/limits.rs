@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stepscope_engine::{CancelFlag, Engine, EngineError, EngineOptions, QueryOptions};
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::Int64Type;
+use stepscope_engine::{CancelFlag, Engine, EngineError, EngineOptions, Order, Pick, QueryOptions};
 use stepscope_model::Hint;
 
 use crate::fixture::{RUN, ask, small_engine, small_store};
@@ -41,6 +43,43 @@ fn an_answer_can_be_read_in_parts() {
     assert_eq!(stream.schema().field(0).name(), "value");
     let rows: usize = stream.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!((rows, stream.truncated(), stream.rows_left_out()), (100_000, false, Some(0)));
+}
+
+#[test]
+fn rows_are_sorted_and_columns_picked_while_they_are_made() {
+    let (_folder, engine) = small_engine();
+    let sql = "SELECT value % 3 AS a, CASE WHEN value > 4 THEN NULL ELSE value END AS b FROM generate_series(1, 6)";
+    let ask = |pick: Pick, max_rows| {
+        let options = QueryOptions { pick, max_rows, ..QueryOptions::default() };
+        let batches = engine.stream(sql, &options).unwrap();
+        let rows = batches.flat_map(|batch| {
+            let batch = batch.unwrap();
+            let cell = |column: &arrow::array::ArrayRef, row| {
+                if column.is_null(row) {
+                    "–".to_owned()
+                } else {
+                    column.as_primitive::<Int64Type>().value(row).to_string()
+                }
+            };
+            let row = |row| batch.columns().iter().map(|column| cell(column, row)).collect::<Vec<_>>().join(" ");
+            (0..batch.num_rows()).map(row).collect::<Vec<_>>()
+        });
+        rows.collect::<Vec<String>>().join(", ")
+    };
+    let order = |column, is_descending| Pick { order: Some(Order { column, is_descending }), ..Pick::default() };
+    // Ties are settled by the other column; what is missing comes last either way.
+    assert_eq!(ask(order(0, false), None), "0 3, 0 –, 1 1, 1 4, 2 2, 2 –");
+    assert_eq!(ask(order(1, true), None), "1 4, 0 3, 2 2, 1 1, 0 –, 2 –");
+    assert_eq!(ask(order(1, true), Some(2)), "1 4, 0 3");
+    assert_eq!(ask(Pick { columns: vec![1], ..order(0, false) }, Some(3)), "3, –, 1");
+    let options = QueryOptions::default();
+    assert_eq!(engine.column_names(sql, &options).unwrap(), ["a", "b"]);
+    assert_eq!(engine.count_rows(sql, &options).unwrap(), Some(6));
+    assert_eq!(engine.count_rows("EXPLAIN SELECT 1", &options).unwrap(), None);
+    let joined = "SELECT * FROM generate_series(1, 2) AS a CROSS JOIN generate_series(1, 2) AS b";
+    let both = QueryOptions { pick: order(1, true), ..QueryOptions::default() };
+    assert_eq!(engine.query(joined, &both).unwrap().num_rows(), 4);
+    assert!(matches!(engine.query("EXPLAIN SELECT 1", &both), Err(EngineError::Plan { .. })));
 }
 
 #[test]
@@ -93,7 +132,10 @@ fn memory_runs_out() {
     ] {
         let error = ask(&engine, sql).unwrap_err();
         assert!(matches!(error, EngineError::OutOfMemory { .. }), "{error:?}: {sql}");
-        assert!(error.hint().unwrap().contains("--memory-limit"));
+        let text = error.to_string();
+        assert!(text.starts_with("the memory limit of 8 MiB does not suffice for "), "{text}");
+        assert!(!text.contains("Resources") && !text.contains("consumer"), "{text}");
+        assert!(error.hint().unwrap().contains("`--memory-limit 16MiB`"), "{:?}", error.hint());
     }
     assert_eq!(ask(&engine, "SELECT 1").unwrap(), ["1"]);
 }

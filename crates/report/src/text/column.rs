@@ -40,6 +40,8 @@ pub(super) enum Kind {
 /// One column.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
+    /// Which column of the table.
+    pub(super) place: usize,
     /// Name in JSON, for the line that says what did not fit.
     pub(super) name: String,
     pub(super) header: String,
@@ -68,6 +70,7 @@ pub(super) struct Shown {
 impl Shown {
     fn empty(rows: usize) -> Self {
         Self {
+            place: usize::MAX,
             name: String::new(),
             header: String::new(),
             short_header: None,
@@ -161,6 +164,7 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     let total = table.total.as_ref().and_then(|total| total.get(index));
     let format = format_of(column, &header, &values, total, options.raw);
     let mut shown = Shown {
+        place: index,
         name: safe_text::one_line(&column.name).into_owned(),
         header: with_arrow(header, table.sorted_by.as_deref(), column, options),
         short_header: column.short_label.as_deref().map(|label| {

@@ -10,6 +10,7 @@ use super::name::{Cut, shorten, wrap};
 use super::{TextOptions, Ways};
 use crate::number::grouped;
 use crate::safe_text;
+use crate::stream::TableStream;
 
 /// From this screen on what explains a finding stands beside it.
 const SCREEN_FOR_DETAILS: usize = 120;
@@ -31,9 +32,66 @@ pub(super) fn lines(table: &ReportTable, options: TextOptions) -> Vec<Line> {
     }
     lines.extend(body(table, &columns, &details, &fitted, options.width, options));
     let left_out = left_out(table, &fitted.left_out, options);
-    let notes = notes(table, &columns, &left_out, options.ways);
+    let notes = notes(table, table.rows.len() as u64, &columns, &left_out, options.ways);
     lines.extend(note_lines(&notes, options.width, options));
     lines
+}
+
+/// A plain table as its rows come, below the layout of the first ones.
+#[derive(Debug)]
+pub struct TextStream {
+    options: TextOptions,
+    /// The table without its rows.
+    table: ReportTable,
+    columns: Vec<Shown>,
+    fitted: Fitted,
+    rows: u64,
+}
+
+impl TextStream {
+    /// A table that looks so.
+    #[must_use]
+    pub fn new(options: TextOptions) -> Self {
+        let table = ReportTable::rows(Vec::new(), Vec::new());
+        Self { options, table, columns: Vec::new(), fitted: Fitted::default(), rows: 0 }
+    }
+
+    fn painted(&self, lines: impl IntoIterator<Item = Line>) -> String {
+        lines.into_iter().map(|line| line.paint(self.options.color)).collect()
+    }
+}
+
+impl TableStream for TextStream {
+    fn head(&mut self, head: &ReportTable) -> String {
+        let mut columns = column::columns(head, self.options);
+        self.fitted = fit::fit(&mut columns, self.options.width, wishes(head, self.options));
+        self.rows = head.rows.len() as u64;
+        self.table = ReportTable { columns: head.columns.clone(), ..ReportTable::rows(Vec::new(), Vec::new()) };
+        let text = self.painted(body(head, &columns, &[], &self.fitted, self.options.width, self.options));
+        let layout = |column: Shown| Shown { leads: Vec::new(), cells: Vec::new(), ..column };
+        self.columns = columns.into_iter().map(layout).collect();
+        text
+    }
+
+    fn rows(&mut self, rows: &ReportTable) -> String {
+        self.rows += rows.rows.len() as u64;
+        let mut written = column::columns(rows, self.options);
+        let columns = self.columns.iter().filter_map(|layout| {
+            let place = written.iter().position(|column| column.place == layout.place)?;
+            let Shown { leads, cells, .. } = written.swap_remove(place);
+            Some(Shown { leads, cells, ..layout.clone() })
+        });
+        let columns: Vec<Shown> = columns.collect();
+        let painter = Painter { columns: &columns, gap: self.fitted.gap, options: self.options };
+        self.painted((0..rows.rows.len()).flat_map(|row| painter.row(row)))
+    }
+
+    fn end(&mut self, left_out: LeftOut) -> String {
+        let table =
+            ReportTable { left_out, ..std::mem::replace(&mut self.table, ReportTable::rows(Vec::new(), Vec::new())) };
+        let notes = notes(&table, self.rows, &self.columns, &self.fitted.left_out, self.options.ways);
+        self.painted(note_lines(&notes, self.options.width, self.options))
+    }
 }
 
 /// Two tables with titles beside one another, if both fit. Each may leave out its last column: somebody who wants all
@@ -61,7 +119,7 @@ pub(super) fn lines_beside(left: &ReportTable, right: &ReportTable, options: Tex
         let popped: Vec<String> = table.columns.iter().filter(is_popped).map(|column| column.name.clone()).collect();
         let fitted = fit::fit(columns, room, wishes(table, options));
         let mut lines = body(table, columns, &[], &fitted, room, options);
-        lines.extend(note_lines(&notes(table, columns, &popped, options.ways), room, options));
+        lines.extend(note_lines(&notes(table, table.rows.len() as u64, columns, &popped, options.ways), room, options));
         lines
     });
     let (left, right) = (blocks.next()?, blocks.next()?);
@@ -271,10 +329,9 @@ fn left_out(table: &ReportTable, did_not_fit: &[String], options: TextOptions) -
 }
 
 /// What stands below a table: lines of pieces.
-fn notes(table: &ReportTable, columns: &[Shown], left_out: &[String], ways: Ways) -> Vec<Vec<String>> {
+fn notes(table: &ReportTable, rows: u64, columns: &[Shown], left_out: &[String], ways: Ways) -> Vec<Vec<String>> {
     let mut pieces = Vec::new();
     let all_rows = ways.rows;
-    let rows = table.rows.len() as u64;
     let shown = grouped(i128::from(rows), 0);
     match table.left_out {
         LeftOut::Uncounted => pieces.push(format!("the first {shown} rows; there are more ({all_rows})")),

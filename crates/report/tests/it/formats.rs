@@ -58,6 +58,43 @@ fn parquet_carries_types() {
 }
 
 #[test]
+fn types_of_a_query_do_not_depend_on_its_rows() {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int32Array, NullArray, StringArray, UInt64Array};
+    use stepscope_report::arrow::ArrowStream;
+    use stepscope_report::parquet::ParquetStream;
+    let columns: [(&str, ArrayRef); 4] = [
+        ("a", Arc::new(Int32Array::from(vec![1, 2]))),
+        ("b", Arc::new(StringArray::from(vec![None::<&str>, None]))),
+        ("c", Arc::new(NullArray::new(2))),
+        ("d", Arc::new(UInt64Array::from(vec![1, 2]))),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap();
+    let mut stream = ArrowStream::new(Vec::new(), &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    stream.write(&batch).unwrap();
+    let bytes = stream.finish().unwrap();
+    let reader = arrow::ipc::reader::FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
+    let types = |schema: &arrow::datatypes::Schema| {
+        schema.fields().iter().map(|field| field.data_type().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(types(&reader.schema()), "Int64 Utf8 Int64 Int64");
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 4);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut stream = ParquetStream::new(&mut file, &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    stream.finish().unwrap();
+    let reader =
+        parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file.reopen().unwrap()).unwrap();
+    assert_eq!(types(reader.schema()), "Int64 Utf8 Int64 Int64");
+    // What does not fit is said, not bent.
+    let large: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
+    let large = RecordBatch::try_from_iter([("d", large)]).unwrap();
+    assert!(ArrowStream::new(Vec::new(), &large.schema()).unwrap().write(&large).is_err());
+}
+
+#[test]
 fn a_table_without_rows_or_columns_is_a_file() {
     let empty = report(table(&["name"], vec![]));
     assert!(!stepscope_report::arrow::render(&empty).unwrap().is_empty());

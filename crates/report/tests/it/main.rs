@@ -6,4 +6,5 @@ mod data;
 mod formats;
 mod screens;
 mod shape;
+mod stream;
 mod text;

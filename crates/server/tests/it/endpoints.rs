@@ -6,7 +6,7 @@ use stepscope_analysis::ANALYSES;
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Text};
 use stepscope_server::Response;
 
-use crate::harness::{Inside, open_text, set, small_trace};
+use crate::harness::{Inside, Outside, app, open_text, set, small_trace};
 
 fn body(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap()
@@ -92,6 +92,31 @@ fn figures_equal_those_of_the_metrics() {
     let document = inside.json("/api/runs/job/metrics?rank=0&window=0");
     assert_eq!(document["schema"], "stepscope.metrics/1");
     assert_eq!(document["metrics"], open_text(&small_trace()).metrics(None, None).unwrap());
+}
+
+#[test]
+fn sql_is_downloaded_whole_in_pieces() {
+    let outside = Outside::new(app(&small_trace()));
+    let ask = |body: &str| outside.post("/api/runs/job/sql", body);
+    let many = "SELECT value, value * 2 AS twice FROM generate_series(1, 300000) ORDER BY value";
+    let csv = ask(&format!("{{\"statement\": \"{many}\", \"format\": \"csv\"}}"));
+    assert!(csv.head.contains("transfer-encoding: chunked"), "{}", csv.head);
+    assert!(csv.body.starts_with(b"value,twice\n1,2\n") && csv.body.ends_with(b"300000,600000\n"));
+    let json = ask(&format!("{{\"statement\": \"{many}\", \"format\": \"json\"}}"));
+    let document: serde_json::Value = serde_json::from_slice(&json.body).unwrap();
+    assert_eq!(document["schema"], "stepscope.sql/1");
+    assert_eq!(document["rows"].as_array().unwrap().len(), 300_000);
+    let arrow = ask(&format!("{{\"statement\": \"{many}\", \"format\": \"arrow\"}}"));
+    let reader = arrow::ipc::reader::FileReader::try_new(std::io::Cursor::new(arrow.body), None).unwrap();
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 300_000);
+    // The page gets its report as ever, however long it is.
+    let page = ask(&format!("{{\"statement\": \"{many}\", \"limit\": 90000}}"));
+    let report: serde_json::Value = serde_json::from_slice(&page.body).unwrap();
+    let table = &report["parts"][0];
+    assert_eq!(table["rows"].as_array().unwrap().len(), 90_000, "{}", page.head);
+    assert!(table["left_out"].is_null());
+    let wrong = ask("{\"statement\": \"SELECT nope FROM spans\", \"format\": \"csv\"}");
+    assert!(wrong.head.starts_with("HTTP/1.1 400"), "{}", wrong.head);
 }
 
 #[test]

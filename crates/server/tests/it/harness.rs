@@ -142,6 +142,29 @@ impl Outside {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// The answer to a JSON body, its pieces put together.
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answered {
+        let text = self.text(&format!("POST {path} HTTP/1.1"), &["Content-Type: application/json"], body);
+        let mut answer = Vec::new();
+        self.connect(text.as_bytes()).read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8_lossy(&answer[..end]).to_lowercase().replace("http/1.1", "HTTP/1.1");
+        let mut rest = &answer[end + 4..];
+        if !head.contains("transfer-encoding: chunked") {
+            return Answered { head, body: rest.to_vec() };
+        }
+        let mut body = Vec::new();
+        loop {
+            let line = rest.windows(2).position(|bytes| bytes == b"\r\n").unwrap();
+            let size = usize::from_str_radix(std::str::from_utf8(&rest[..line]).unwrap(), 16).unwrap();
+            if size == 0 {
+                return Answered { head, body };
+            }
+            body.extend_from_slice(&rest[line + 2..line + 2 + size]);
+            rest = &rest[line + 4 + size..];
+        }
+    }
+
     /// The text of a request; lines are whole headers.
     pub(crate) fn text(&self, first: &str, headers: &[&str], body: &str) -> String {
         let host = format!("Host: 127.0.0.1:{}", self.port);
@@ -165,6 +188,12 @@ impl Drop for Outside {
             ended.unwrap().unwrap().unwrap();
         }
     }
+}
+
+/// What came over the socket.
+pub(crate) struct Answered {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 /// The number in the first line of an answer; 0 if there is none.

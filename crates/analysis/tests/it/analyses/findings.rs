@@ -99,13 +99,13 @@ fn unfused_elementwise_work_is_found() {
     let aten = "void at::native::vectorized_elementwise_kernel<4, Add>(int)";
     // 300 of 310 µs of kernel time, and nothing else runs meanwhile.
     let row = found(&elementwise(aten, 30, "10")).unwrap();
-    assert_eq!(row["title"], "Unfused elementwise kernels take 96.8 % of kernel time");
+    assert_eq!(row["title"], "Unfused elementwise kernels take 96.8 % of device time");
     assert_eq!(row["at_stake_ns"], 300_000.0);
     assert_eq!(row["fix"], "torch.compile(model)");
     // The product hides the 15 that end by 645.
     let row = found(&elementwise(aten, 30, "305")).unwrap();
     assert_eq!(row["at_stake_ns"], 150_000.0);
-    assert_eq!(row["title"], "Unfused elementwise kernels take 49.6 % of kernel time");
+    assert_eq!(row["title"], "Unfused elementwise kernels take 49.6 % of device time");
     let report = ask(&elementwise(aten, 30, "10"), "diagnose", &Question::default());
     let evidence = &cells(table(&report, "rows"), "evidence");
     assert!(evidence.contains("30 kernels per step, 10.00 µs each on average"), "{evidence}");

@@ -10,7 +10,7 @@ use crate::harness::open;
 fn trimmed(workspace: &Workspace, question: &Question) -> Workspace {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.pt.trace.json.gz");
-    let written = workspace.trim(question, &path).unwrap();
+    let written = workspace.trim(question, &path, &[]).unwrap();
     assert!(written[0].events > 0);
     open(&[path]).unwrap()
 }
