@@ -128,6 +128,30 @@ def test_batches_inside_give_a_throughput() -> None:
     profiler.close()
 
 
+IMPORTS_LATE = """
+import sys
+import stepscope as ss
+profiler = ss.PerformanceProfiler()
+assert "torch" not in sys.modules
+with profiler.profile("before torch"):
+    pass
+import torch
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
+    with profiler.profile("late"):
+        torch.ones(4).sum()
+prof.export_chrome_trace(sys.argv[1])
+profiler.close()
+"""
+
+
+def test_torch_may_be_imported_after_the_profiler(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    trace = tmp_path / "trace.json"
+    subprocess.run([sys.executable, "-c", IMPORTS_LATE, trace], check=True, timeout=120)
+    regions = {row["name"] for row in ss.open(trace).regions().to_dict()["rows"]}
+    assert "late" in regions and "before torch" not in regions, regions
+
+
 def test_regions_are_in_the_trace_of_torch(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     profiler = ss.PerformanceProfiler()

@@ -1,14 +1,17 @@
 //! Regions as annotations in the traces of torch, while one of its profilers records.
 //!
-//! Without torch, or while nothing records, a region pays for one look into a dictionary.
+//! `stepscope.performance.annotations` says when that is, so that a region pays for one look at a flag.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyString;
 use stepscope_record::NameId;
+
+/// Whether one of torch's profilers records.
+static IS_RECORDING: AtomicBool = AtomicBool::new(false);
 
 /// An annotation that has not ended.
 struct Open {
@@ -22,11 +25,17 @@ thread_local! {
     static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Says whether regions are annotations as well.
+#[pyfunction]
+pub(crate) fn annotate_regions(is_recording: bool) {
+    IS_RECORDING.store(is_recording, Ordering::Relaxed);
+}
+
 /// Begins an annotation if torch records. What torch objects to is no concern of the program.
 #[inline]
 pub(crate) fn begin(py: Python<'_>, text: &Py<PyString>, name: NameId, task: usize) {
-    if let Some(torch) = recording(py) {
-        let _ = begin_with(torch, text, name, task);
+    if IS_RECORDING.load(Ordering::Relaxed) {
+        let _ = begin_with(py, text, name, task);
     }
 }
 
@@ -39,35 +48,10 @@ pub(crate) fn end(py: Python<'_>, name: NameId, task: usize) {
     }
 }
 
-/// The module that annotates, if one of torch's profilers records now.
-#[inline]
-fn recording(py: Python<'_>) -> Option<&Bound<'_, PyDict>> {
-    static TORCH: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let torch = TORCH.get(py).or_else(|| {
-        let found = find(py)?;
-        Some(TORCH.get_or_init(py, || found))
-    });
-    let torch = torch?.bind(py);
-    let is_enabled = torch.get_item(intern!(py, "_is_profiler_enabled")).ok()??;
-    is_enabled.is_truthy().unwrap_or(false).then_some(torch)
-}
-
-/// A program that has not imported torch has no profiler of it. While it is being imported, names are missing.
-fn find(py: Python<'_>) -> Option<Py<PyDict>> {
-    static MODULES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let modules = MODULES.get_or_try_init(py, || Ok::<_, PyErr>(py.import("sys")?.getattr("modules")?.unbind()));
-    let modules = modules.ok()?.bind(py).cast::<PyDict>().ok()?;
-    let module = modules.get_item(intern!(py, "torch.autograd.profiler")).ok()??;
-    let names = module.getattr(intern!(py, "__dict__")).ok()?;
-    let names = names.cast::<PyDict>().ok()?;
-    names.contains(intern!(py, "record_function")).unwrap_or(false).then(|| names.clone().unbind())
-}
-
 #[cold]
-fn begin_with(torch: &Bound<'_, PyDict>, text: &Py<PyString>, name: NameId, task: usize) -> PyResult<()> {
-    let py = torch.py();
-    let Some(annotate) = torch.get_item(intern!(py, "record_function"))? else { return Ok(()) };
-    let annotation = annotate.call1((text,))?;
+fn begin_with(py: Python<'_>, text: &Py<PyString>, name: NameId, task: usize) -> PyResult<()> {
+    let torch = py.import(intern!(py, "torch.autograd.profiler"))?;
+    let annotation = torch.getattr(intern!(py, "record_function"))?.call1((text,))?;
     annotation.call_method0(intern!(py, "__enter__"))?;
     let _ = OPEN.try_with(|open| open.borrow_mut().push(Open { name, task, annotation: annotation.unbind() }));
     Ok(())

@@ -24,6 +24,8 @@ use stepscope_analysis::Output;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::annotations::annotate_regions;
+    #[pymodule_export]
     use super::batches::NativeBatches;
     #[pymodule_export]
     use super::lines::LineRecorder;

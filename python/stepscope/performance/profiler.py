@@ -15,6 +15,7 @@ from stepscope.errors import RegionError, UsageError
 from stepscope.saying import say
 
 from . import recording
+from .annotations import follow_torch
 from .comparison import Comparison
 from .figure import incomplete, unmeasured
 from .leaks import Leak
@@ -106,6 +107,7 @@ class PerformanceProfiler:
             self._hand_out(RegionThatIsOff)
             return
         self._hand_out(self._recorder.profile)
+        follow_torch()
         self._release.append(weakref.finalize(self, _native.unwatch_system, _native.watch_system(groups)))
         if record is None:
             recording.join()
