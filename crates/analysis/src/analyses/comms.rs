@@ -124,10 +124,12 @@ pub(super) fn waits_of(asking: &Asking<'_>, steps: &StepRanges) -> Result<Option
     }
     let stragglers: Vec<(i64, i64)> = waiting.stragglers().iter().map(|rank| (rank.rank, rank.caused_ns)).collect();
     let (caused_ns, other_ns) = exposed::waiting(asking, steps, &groups, &stragglers)?;
+    let is_late = |rank: i64| stragglers.iter().any(|(late, _)| *late == rank);
     Ok(Some(Waits {
         wait_ns: waiting.total_ns(),
         exposed_ns: caused_ns + other_ns,
         exposed_caused_ns: caused_ns,
+        waiting_steps: steps.count(|rank| !is_late(rank)),
         stragglers,
     }))
 }

@@ -47,6 +47,11 @@ impl StepRanges {
         Self { by_source: self.by_source.iter().filter_map(clipped).collect() }
     }
 
+    /// How many steps some ranks have.
+    pub(super) fn count(&self, is_counted: impl Fn(i64) -> bool) -> usize {
+        self.by_source.iter().filter(|((rank, _), _)| is_counted(*rank)).map(|(_, ranges)| ranges.len()).sum()
+    }
+
     /// All of them together.
     pub(super) fn total_ns(&self) -> i64 {
         self.by_source.values().flatten().map(|(start, end, _)| end - start).sum()

@@ -84,8 +84,9 @@ pub(crate) struct Waits {
     pub wait_ns: i64,
     /// The part inside steps in which nothing else runs on the rank's device: no kernel, copy, fill or transfer.
     pub exposed_ns: i64,
-    /// The part of that which the stragglers cause.
+    /// The part of that which the stragglers cause to the other ranks, and the steps of those.
     pub exposed_caused_ns: i64,
+    pub waiting_steps: usize,
     /// The stragglers with all waiting that each causes, the worst first.
     pub stragglers: Vec<(i64, i64)>,
 }

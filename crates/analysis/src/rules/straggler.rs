@@ -33,7 +33,7 @@ fn find(facts: &Facts) -> Option<Found> {
     let exposed_share = facts.share(waits.exposed_ns);
     let per_step = |ns: i64| words::ns(facts.per_step(ns));
     let all = format!(
-        "{} wait {} per step for each other, {} of it exposed",
+        "{} wait {} per step on average, {} of it exposed",
         words::counted(facts.ranks, "rank"),
         per_step(waits.wait_ns),
         per_step(waits.exposed_ns)
@@ -60,12 +60,14 @@ fn find(facts: &Facts) -> Option<Found> {
     }
     let caused_ns: i64 = waits.stragglers.iter().map(|(_, caused_ns)| caused_ns).sum();
     let (ranks, cause) = words::ranks(waits.stragglers.iter().map(|(rank, _)| *rank), "cause");
-    let title = format!("Ranks wait {} per step for {ranks}", per_step(waits.exposed_caused_ns));
+    // A step ends when the last rank is done: at stake is what the ranks that wait could save, not a mean over all.
+    let at_stake_ns = waits.exposed_caused_ns as f64 / waits.waiting_steps.max(1) as f64;
+    let at_stake_ns = at_stake_ns.min(facts.per_step(facts.step_ns));
+    let title = format!("Ranks wait {} per step for {ranks}", words::ns(at_stake_ns));
     let share = caused_ns as f64 / waits.wait_ns.max(1) as f64;
     let evidence = vec![format!("{ranks} {cause} {} of all waiting", words::ratio(share)), all];
     figures.push(("caused_ratio", share));
     figures.extend(waits.stragglers.iter().map(|(rank, _)| ("rank", *rank as f64)));
-    let at_stake_ns = Some(facts.per_step(waits.exposed_caused_ns));
     let severity = if exposed_share > HIGH_SHARE { Severity::High } else { Severity::Medium };
-    Some(Found { title, severity, at_stake_ns, evidence, figures })
+    Some(Found { title, severity, at_stake_ns: Some(at_stake_ns), evidence, figures })
 }

@@ -5,7 +5,8 @@ use crate::analyses::Asking;
 use crate::analyses::layers::{StepRanges, time_by_layer};
 use crate::error::AnalysisError;
 
-/// Exposed waiting in complete steps that the stragglers cause, and the rest of it, added up over ranks.
+/// Exposed waiting in complete steps that the stragglers cause to the other ranks, and the rest of it, added up over
+/// ranks.
 ///
 /// A rank waits from the start of its collective; the end of it is the transfer, which takes as long as the collective
 /// of the rank that arrived last.
@@ -18,7 +19,9 @@ pub(super) fn waiting(
     let matched = groups.iter().filter(|group| matches!(group.outcome, Outcome::Matched(_)));
     let matched: Vec<String> = matched.map(|group| group.id.to_string()).collect();
     let late: Vec<String> = stragglers.iter().map(|(rank, _)| rank.to_string()).collect();
-    let caused = if late.is_empty() { "false".to_owned() } else { format!("last IN ({})", late.join(", ")) };
+    let late = late.join(", ");
+    let caused =
+        if late.is_empty() { "false".to_owned() } else { format!("last IN ({late}) AND rank NOT IN ({late})") };
     let intervals = format!(
         "WITH launched AS (
            SELECT rank, \"window\", group_id, ordinal, start_ns, dur_ns FROM collectives

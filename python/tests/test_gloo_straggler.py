@@ -1,0 +1,50 @@
+"""Real processes that communicate by gloo: the rank that sleeps is found, and what it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stepscope as ss
+
+pytest.importorskip("torch")
+
+SLEEP_S = 0.01
+STEPS = 8
+
+
+def record(ranks: int, mode: str, folder: Path) -> float:
+    """Records a job; gives how long the last rank really slept in a step, in seconds."""
+    job = Path(__file__).with_name("gloo_job.py")
+    started = [
+        subprocess.Popen(
+            [sys.executable, job, str(rank), str(ranks), folder / "store", folder / "traces", mode, str(SLEEP_S), str(STEPS)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    slept_s = 0.0
+    for process in started:
+        printed, problems = process.communicate(timeout=300)
+        assert process.returncode == 0, problems
+        slept_s = float(printed.split()[-1])
+    return slept_s
+
+
+@pytest.mark.parametrize("mode", ["ddp", "plain"])
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_the_sleeping_rank_is_named_first(ranks: int, mode: str, tmp_path: Path) -> None:
+    slept_s = record(ranks, mode, tmp_path)
+    run = ss.open(tmp_path / "traces")
+    late = run.comms().to_dict()["rows"][0]
+    assert late["rank"] == ranks - 1
+    assert late["last_arrivals"] >= STEPS // 2
+    finding = run.diagnose().to_dict()["rows"][0]
+    assert finding["rule"] == "straggler", finding
+    assert any(f"rank {ranks - 1} " in line for line in finding["evidence"]), finding
+    assert finding["at_stake_ns"] == pytest.approx(slept_s * 1e9, rel=0.2)
