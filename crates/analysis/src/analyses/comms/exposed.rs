@@ -23,18 +23,25 @@ pub(super) fn waiting(
     let caused =
         if late.is_empty() { "false".to_owned() } else { format!("last IN ({late}) AND rank NOT IN ({late})") };
     let intervals = format!(
-        "WITH launched AS (
-           SELECT rank, \"window\", group_id, ordinal, start_ns, dur_ns FROM collectives
-           WHERE {{events}} AND ordinal IS NOT NULL AND group_id IN ({matched})),
+        "WITH counted AS (
+           SELECT rank, \"window\", group_id, ordinal, seq, start_ns, dur_ns,
+             count(*) OVER (PARTITION BY group_id) = count(seq) OVER (PARTITION BY group_id) AS has_sequence
+           FROM collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id IN ({matched})),
+         launched AS (
+           SELECT rank, \"window\", group_id, start_ns, dur_ns,
+             CASE WHEN has_sequence THEN seq ELSE ordinal END AS number,
+             CASE WHEN has_sequence THEN row_number() OVER (PARTITION BY group_id, \"window\", rank, seq ORDER BY ordinal)
+               ELSE 1 END AS place
+           FROM counted),
          together AS (
-           SELECT group_id, \"window\", ordinal, min(dur_ns) AS transfer_ns,
+           SELECT group_id, \"window\", number, place, min(dur_ns) AS transfer_ns,
              min(least(dur_ns, 8000000000000) * 1048576 + rank) % 1048576 AS last
-           FROM launched GROUP BY group_id, \"window\", ordinal),
+           FROM launched GROUP BY group_id, \"window\", number, place),
          each_rank AS (
            SELECT launched.rank, launched.\"window\", start_ns, start_ns + dur_ns AS end_ns, transfer_ns, last
            FROM launched JOIN together
              ON together.group_id = launched.group_id AND together.\"window\" = launched.\"window\"
-             AND together.ordinal = launched.ordinal)
+             AND together.number = launched.number AND together.place = launched.place)
          SELECT rank, \"window\", start_ns, end_ns, 0 AS layer FROM device_events
          WHERE {{source}} AND class <> 'communication'
          UNION ALL SELECT rank, \"window\", end_ns - transfer_ns, end_ns, 1 FROM each_rank
