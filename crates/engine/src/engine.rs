@@ -34,6 +34,13 @@ const THREAD_STACK_BYTES: usize = 64 * 1024 * 1024;
 /// few threads.
 const PARTITION_BYTES: usize = 64 << 20;
 
+/// The share of the limit that the pool leaves to what it does not count: rows that are decoded, merged and written.
+const UNCOUNTED_SHARE: usize = 8;
+
+/// Below this limit batches are small.
+const ROOMY_BYTES: usize = 1 << 30;
+const SMALL_BATCH_ROWS: usize = 2_048;
+
 /// What an engine may use.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -149,7 +156,10 @@ impl Drop for Engine {
 }
 
 fn context(options: &EngineOptions, threads: usize) -> Result<SessionContext, DataFusionError> {
-    let pool = TrackConsumersPool::new(FairSpillPool::new(options.memory_limit_bytes), NAMED_CONSUMERS);
+    let pool = TrackConsumersPool::new(
+        FairSpillPool::new(options.memory_limit_bytes - options.memory_limit_bytes / UNCOUNTED_SHARE),
+        NAMED_CONSUMERS,
+    );
     let spill = match &options.spill_dir {
         Some(folder) => DiskManagerMode::Directories(vec![folder.clone()]),
         None => DiskManagerMode::OsTmpDirectory,
@@ -159,6 +169,10 @@ fn context(options: &EngineOptions, threads: usize) -> Result<SessionContext, Da
         .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
         .build_arc()?;
     let mut config = SessionConfig::new().with_target_partitions(threads).with_information_schema(true);
+    // A merge of spilled rows holds a batch of each piece, and rows of `spans` are wide.
+    if options.memory_limit_bytes < ROOMY_BYTES {
+        config = config.with_batch_size(SMALL_BATCH_ROWS);
+    }
     // Most queries keep few of many rows and need few of many columns: rows are chosen before columns are decoded.
     config.options_mut().execution.parquet.pushdown_filters = true;
     let state = SessionStateBuilder::new_with_default_features()

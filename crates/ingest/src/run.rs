@@ -271,7 +271,7 @@ impl<'a> FolderJob<'a> {
             (_, Some(rank)) if recording.header_rank().is_some() => (rank, RankFrom::Header),
             (_, Some(rank)) => (rank, RankFrom::FileName),
             (Kin::Window(rank), None) => (rank, RankFrom::Order),
-            (Kin::NewRank, None) => (self.runs[run].free_rank(), RankFrom::Order),
+            (Kin::NewRank, None) => (self.runs[run].free_rank(&path), RankFrom::Order),
         };
         let id = SourceId { rank, window: self.runs[run].window(rank, &path) };
         let place = Placing {
@@ -332,11 +332,12 @@ impl RunJob {
         traits.kin(others.map(|member| (member.record.id.rank, &member.traits)))
     }
 
-    fn free_rank(&self) -> u32 {
-        let is_taken = |rank: &u32| {
-            self.members.iter().any(|member| member.record.id.rank == *rank && !member.record.is_profile())
-        };
-        (0..=u32::MAX).find(|rank| !is_taken(rank)).unwrap_or(0)
+    /// The rank that this very file had before, else the first that nothing has.
+    fn free_rank(&self, path: &str) -> u32 {
+        let records = || self.members.iter().map(|member| &member.record).filter(|record| !record.is_profile());
+        let is_taken = |rank: &u32| records().any(|record| record.id.rank == *rank);
+        let before = records().find(|record| record.path == path).map(|record| record.id.rank);
+        before.or_else(|| (0..=u32::MAX).find(|rank| !is_taken(rank))).unwrap_or(0)
     }
 
     /// The next window of the rank; the one that this very file had before, if its content has changed.

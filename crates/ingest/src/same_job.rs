@@ -80,7 +80,12 @@ impl Traits {
         if let Some(reason) = others.clone().find_map(|(_, other)| self.contradicts(other)) {
             return Err(reason);
         }
-        let mut of_rank = others.clone().filter(|(_, other)| self.is_rank_of(other)).peekable();
+        // A process records one window at a time: beside one that overlaps it is another rank.
+        let is_beside_one = |rank: u32| others.clone().any(|(of, other)| of == rank && self.overlaps(other));
+        let is_of_rank = |(rank, other): &(u32, &Self)| {
+            self.is_rank_of(other) && (self.is_surely_rank_of(other) || !is_beside_one(*rank))
+        };
+        let mut of_rank = others.clone().filter(is_of_rank).peekable();
         if let Some((rank, _)) = of_rank.peek().copied() {
             return of_rank.find_map(|(_, other)| self.is_no_window_beside(other)).map_or(Ok(Kin::Window(rank)), Err);
         }
@@ -107,6 +112,11 @@ impl Traits {
             (None, Some(rank)) => Some(format!("no rank, while {file} has rank {rank}")),
             _ => None,
         }
+    }
+
+    /// Whether the header or the file name says that both are of one rank.
+    fn is_surely_rank_of(&self, other: &Self) -> bool {
+        self.rank.is_some() || self.worker == other.worker
     }
 
     fn is_rank_of(&self, other: &Self) -> bool {

@@ -308,12 +308,15 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// What the name of a column tells: means, shares and rates are numbers, other amounts and ids are integers, and
-    /// what begins with `is_`, `has_` or `uses_` is true or false.
+    /// What the name of a column tells: names are texts, means, shares and rates are numbers, other amounts and ids are
+    /// integers, and what begins with `is_`, `has_` or `uses_` is true or false.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         if name.starts_with("mean_") || name.ends_with("_mean") || name.contains("_per_call_") {
             return Some(Self::Numbers);
+        }
+        if name == "name" || name.ends_with("_name") {
+            return Some(Self::Texts);
         }
         if ["is_", "has_", "uses_"].iter().any(|start| name.starts_with(start)) {
             return Some(Self::Flags);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use stepscope_model::null_reason::NO_ROLLUPS;
+use stepscope_model::null_reason::{NO_ROLLUPS, NOT_APPLICABLE};
 use stepscope_model::{
-    Cell, Finding, Look, Missing, Part, Report, ReportColumn, ReportTable, Severity, Text, Tone, Unit,
+    Cell, Finding, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Severity, Text, Tone, Unit,
 };
 
 use super::gather::steps_and_facts;
@@ -89,7 +89,11 @@ fn in_words(asking: &Asking<'_>, finding: &Finding) -> Vec<Text> {
 /// The same for programs.
 fn rows(asking: &Asking<'_>, findings: &[Finding]) -> ReportTable {
     let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show", "figures"];
-    let columns = names.map(|name| ReportColumn::named(name).look(Look::Hidden)).to_vec();
+    let column = |name: &str| match name {
+        "at_stake_ns" => ReportColumn::named(name).holds(Holds::Numbers).null(NOT_APPLICABLE),
+        _ => ReportColumn::named(name).holds(Holds::Texts),
+    };
+    let columns = names.map(|name| column(name).look(Look::Hidden)).to_vec();
     let text = |text: &str| Cell::Text(text.to_owned());
     let row = |finding: &Finding| {
         vec![
@@ -123,7 +127,7 @@ pub(super) fn table(findings: &[Finding]) -> ReportTable {
         ReportColumn::named("severity").label("").look(Look::Severity),
         ReportColumn::named("title"),
         ReportColumn::named("evidence").look(Look::Detail),
-        ReportColumn::named("at_stake_ns").label("at stake a step").unit(Unit::Nanoseconds),
+        ReportColumn::named("at_stake_ns").label("at stake per step").unit(Unit::Nanoseconds).null(NOT_APPLICABLE),
         ReportColumn::named("rule").look(Look::Hidden),
     ];
     let row = |finding: &Finding| {

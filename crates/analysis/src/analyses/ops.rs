@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use stepscope_model::null_reason::{
     NO_DEVICE_EVENTS, NO_FLOPS_OR_DEVICE_TIME, NO_FORMULA, NO_MEMORY_EVENTS, NOT_BY_STACK, NOT_OUTERMOST,
-    SHAPES_NOT_RECORDED,
+    SHAPES_NOT_RECORDED, argument_not_recorded,
 };
 use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Unit};
@@ -290,8 +290,12 @@ fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<Repor
         flops("outermost_flops").null(NOT_OUTERMOST),
         named("spans").look(Look::Hidden),
         named("device_events").holds(Holds::Integers).look(Look::Hidden),
-        asking.key_column("input_shape", "input_shape", Look::Detail).holds(Holds::Texts),
-        asking.key_column("stack", "stack", Look::Detail).holds(Holds::Texts),
+        asking.keyed(
+            "input_shape",
+            named("input_shape").holds(Holds::Texts).look(Look::Detail).null(SHAPES_NOT_RECORDED),
+        ),
+        asking
+            .keyed("stack", named("stack").holds(Holds::Texts).look(Look::Detail).null(argument_not_recorded("stack"))),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Steps and what their time goes to, as several analyses need them (metrics, sections 5 and 6).
 
 use serde_json::{Value as Json, json};
-use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Class, KernelCategory, Look, ReportColumn, ReportTable};
 
 use super::Asking;
 use super::step_numbers::StepNumbers;
@@ -218,7 +218,10 @@ const IDLE: [Class; 3] = [Class::Runtime, Class::CpuExec, Class::Other];
 /// What a device that bounds the step is busy with.
 pub(super) fn busy_with(bound: Bound) -> String {
     let (busy, share) = (words::ratio(bound.busy_ratio), words::ratio(bound.category_ratio));
-    format!("the GPU is busy {busy} of the time; {} takes {share} of device time.", bound.category.in_words())
+    match bound.category {
+        KernelCategory::Other => format!("the GPU is busy {busy} of the time."),
+        known => format!("the GPU is busy {busy} of the time; {} takes {share} of device time.", known.in_words()),
+    }
 }
 
 /// What the sentence about a step is made of.

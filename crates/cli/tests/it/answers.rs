@@ -225,14 +225,14 @@ fn one_of_several_runs_is_chosen_by_name_and_commands_to_paste_keep_the_choice()
 #[test]
 fn steps_that_are_not_there_are_said() {
     let place = Place::new();
-    let note = "steps 1 to 99 are not in the trace: it has step 0";
+    let note = "step 0 and steps 2 to 99 are not in the trace: it has step 1";
     let said = place.run(&["ops", "trace.json", "--step", "0-99"]);
     assert!(said.stderr.contains(&format!("note: {note}\n")), "{}", said.stderr);
     assert!(said.stdout.contains(note), "{}", said.stdout);
     let document = place.json(&["ops", "trace.json", "--step", "0-99"]);
     assert_eq!(document["notes"], serde_json::json!([note]));
     let said = place.run(&["ops", "trace.json", "--step", "0-1", "--quiet"]);
-    assert!(said.stderr.is_empty() && said.stdout.contains("step 1 is not in the trace: it has step 0"), "{said:?}");
-    let said = place.run(&["ops", "trace.json", "--step", "0"]);
+    assert!(said.stderr.is_empty() && said.stdout.contains("step 0 is not in the trace: it has step 1"), "{said:?}");
+    let said = place.run(&["ops", "trace.json", "--step", "1"]);
     assert!(!said.stderr.contains("not in the trace") && !said.stdout.contains("not in the trace"), "{said:?}");
 }

@@ -169,7 +169,7 @@ fn the_headline_names_what_takes_most() {
         "A step takes 1.000 ms: the GPU computes 500.0 µs and is idle for 500.0 µs, 400.0 µs of it while no operator runs \
          on the host.",
     );
-    check(kernel(step(), "990"), "A step takes 1.000 ms: the GPU computes 990.0 µs of it.");
+    check(kernel(step(), "990"), "A step takes 1.000 ms: the GPU is busy 99.0 % of the time.");
     // Nothing marks steps.
     check(
         TraceBuilder::new().op("f", 1, "0", "90").op("g", 1, "95", "5"),

@@ -117,7 +117,7 @@ fn why_streams_were_idle_is_a_table() {
         "0 7 4 47000 47000 0 0 0\n0 8 4 41000 0 10000 30000 1000",
     );
     // A gap belongs to the step of the event that ends it.
-    check(&trace, &in_step(0), "idle_streams", columns, "0 7 3 13000 13000 0 0 0");
+    check(&trace, &in_step(1), "idle_streams", columns, "0 7 3 13000 13000 0 0 0");
     let by_step = by(&["step"]);
     check(&trace, &by_step, "idle_streams", "step stream_id idle_ns", "1 8 40000\n1 7 34000\n0 7 13000\n- 8 1000");
     let gaps = "SELECT stream_id, start_ns, end_ns, gap_ns, waits_for FROM stream_gaps ORDER BY stream_id, start_ns";

@@ -65,7 +65,7 @@ fn by_step_and_of_one_step() {
     );
     check(&operators(), "ops", &in_step(2), COLUMNS, "f 1 1 9000 10000 1 5000 5000");
     let report = ask(&open_text(&operators().finish()), "ops", &in_step(1));
-    assert_eq!(table(&report, "rows").notes, ["sums over step 0", "(no operator): 0 ms"]);
+    assert_eq!(table(&report, "rows").notes, ["sums over step 1", "(no operator): 0 ms"]);
 }
 
 #[test]
