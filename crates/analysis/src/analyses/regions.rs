@@ -39,8 +39,6 @@ type Group = (String, [Option<i64>; 3]);
 struct Sums {
     /// Time of those that lie in no other of the name.
     host_total_ns: i64,
-    /// Of that, what starts in a step.
-    in_steps_ns: i64,
     /// Launched by the thread of the region.
     device_events: i64,
     device_total_ns: i64,
@@ -57,11 +55,6 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut table = ReportTable::rows(columns(asking, has_device), rows(asking, &sums, has_device)?);
     table.sorted_by = Some("-host_total_ns".to_owned());
     table.notes = vec![asking.scope()];
-    let share = |row: &Vec<Cell>| if let Cell::Float(share) = row[6] { share } else { 0.0 };
-    if table.rows.iter().any(|row| share(row) > 1.0) {
-        let note = "above 100 % of steps: threads at once add up, and a region counts whole for the step it starts in";
-        table.notes.push(note.to_owned());
-    }
     let mut missing = all_missing_in(&table, &["share_ratio"], ZERO_DURATION);
     if !has_device {
         let columns = [
@@ -86,7 +79,6 @@ struct Region {
     group: Group,
     start_ns: i64,
     end_ns: i64,
-    is_in_step: bool,
 }
 
 /// A launch that counts for a thread.
@@ -129,8 +121,7 @@ fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, An
         let (starts, ends, steps) = (column("start_ns")?, column("end_ns")?, frame.i64("step")?);
         for (row, name) in frame.text("name")?.into_iter().enumerate() {
             let group = (name.unwrap_or_default(), keys_of(asking, ranks[row], windows[row], steps[row]));
-            let is_in_step = steps[row].is_some();
-            let region = Region { group, start_ns: starts[row], end_ns: ends[row], is_in_step };
+            let region = Region { group, start_ns: starts[row], end_ns: ends[row] };
             regions.entry((ranks[row], windows[row], tracks[row])).or_default().push(region);
         }
         Ok(())
@@ -180,7 +171,6 @@ fn follow(regions: &[Region], launches: &[Launch], sums: &mut HashMap<Group, Sum
         let host_ns = if is_inside { 0 } else { region.end_ns - region.start_ns };
         let sums = sums.entry(region.group.clone()).or_default();
         sums.host_total_ns += host_ns;
-        sums.in_steps_ns += if region.is_in_step { host_ns } else { 0 };
         open.push(region);
     }
     launch_until(i64::MAX, &mut open, sums);
@@ -228,9 +218,11 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
         })
         .collect();
     groups.sort_by(|(_, a, a_sums), (_, b, b_sums)| (b_sums.host_total_ns, a).cmp(&(a_sums.host_total_ns, b)));
+    let in_steps = time_in_steps(asking)?;
     let of_device = |value: i64| if has_device { Cell::Int(value) } else { Cell::Null };
     let cells = |(row, group, sums): (usize, Group, Sums)| {
         let whole = step_ns.get(&group.1).copied().filter(|whole| *whole > 0);
+        let in_steps_ns = in_steps.get(&group).copied().unwrap_or(0);
         let [rank, window, step] = group.1.map(|key| cell(key, Cell::Int));
         vec![
             Cell::Text(group.0),
@@ -239,7 +231,7 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
             step,
             Cell::Int(counts[row]),
             Cell::Int(sums.host_total_ns),
-            cell(whole, |whole| Cell::Float(sums.in_steps_ns as f64 / whole as f64)),
+            cell(whole, |whole| Cell::Float(in_steps_ns as f64 / whole as f64)),
             Cell::Int(own[row]),
             Cell::Float(totals[row] as f64 / counts[row] as f64),
             Cell::Int(p50[row]),
@@ -253,6 +245,30 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
         ]
     };
     Ok(groups.into_iter().map(cells).collect())
+}
+
+/// Time of the steps in which a region is open on some thread, of those that start in the step.
+fn time_in_steps(asking: &Asking<'_>) -> Result<HashMap<Group, i64>, AnalysisError> {
+    let mut times: HashMap<Group, i64> = HashMap::new();
+    let statement = format!(
+        "SELECT region.name, region.rank, region.\"window\", region.step,
+           union_length(greatest(region.start_ns, step.start_ns), least(region.start_ns + dur_ns, step.end_ns)) AS open_ns
+         FROM ({REGIONS}) AS region
+         JOIN (SELECT rank, \"window\", step, start_ns, end_ns FROM steps WHERE {{steps}}) AS step
+           ON step.rank = region.rank AND step.\"window\" = region.\"window\" AND step.step = region.step
+         GROUP BY region.name, region.rank, region.\"window\", region.step"
+    );
+    asking.walk(&statement, |frame| {
+        let column = |name: &str| frame.required_i64(name);
+        let (ranks, windows, steps) = (column("rank")?, column("window")?, column("step")?);
+        let open = column("open_ns")?;
+        for (row, name) in frame.text("name")?.into_iter().enumerate() {
+            let group = (name.unwrap_or_default(), keys_of(asking, ranks[row], windows[row], Some(steps[row])));
+            *times.entry(group).or_default() += open[row];
+        }
+        Ok(())
+    })?;
+    Ok(times)
 }
 
 /// What rows are grouped by, of one recording and step.
