@@ -13,7 +13,7 @@ import stepscope as ss
 pytest.importorskip("torch")
 
 SLEEP_S = 0.01
-STEPS = 8
+STEPS = 20
 
 
 def record(ranks: int, mode: str, folder: Path) -> float:

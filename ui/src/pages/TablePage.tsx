@@ -180,7 +180,7 @@ function Above(props: { report: Report; others: TablePart[] }): JSX.Element {
         <div class="cols beside">
           <For each={props.others.filter((table) => !isStrip(table))}>
             {(table) => (
-              <section class="panel">
+              <section class="panel" tabindex="0" aria-label={tableTitle(table)}>
                 <header>
                   <h2>{tableTitle(table)}</h2>
                 </header>

@@ -7,7 +7,7 @@ mod utilization;
 
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{
-    DEVICE_IDS_DISAGREE, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS,
+    DEVICE_IDS_DISAGREE, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS, NOT_ON_THIS_VENDOR,
 };
 use stepscope_model::warning::damage;
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
@@ -225,7 +225,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         named("gpu_busy_ratio").label("with copies").from_width(100),
         named("est_sm_efficiency_ratio").label("est. SM eff."),
         named("est_achieved_occupancy_ratio").label("est. occup."),
-        named("tensor_core_lower_bound_ratio").label("tensor cores ≥"),
+        named("tensor_core_lower_bound_ratio").label("tensor cores ≥").null(NOT_ON_THIS_VENDOR),
         named("memory_growth_bytes").label("memory growth").from_width(if several { 100 } else { 0 }),
         named("memory_peak_bytes").label("memory peak").from_width(100),
         named("blocks_per_sm_coverage_ratio").look(Look::Hidden),
