@@ -80,13 +80,15 @@ def test_a_trace_is_in_the_cache_at_once_if_asked_for(tmp_path: Path, monkeypatc
 def test_a_failed_ingest_is_said_and_harms_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "file" / "cache"))
+    def fail(_: object) -> None:
+        raise stepscope.errors.TraceError("not a trace", None, None)
+
+    monkeypatch.setattr("stepscope.opening.open", fail)
     with profile(activities=CPU, on_trace_ready=trace_handler(str(tmp_path), ingest=True)) as prof:
         mlp_step()()
     assert prof.key_averages()
     assert len(list(tmp_path.glob("*.pt.trace.json"))) == 1
-    assert f"{tmp_path} is written, but could not be ingested: cannot use the cache" in capsys.readouterr().err
+    assert f"{tmp_path} is written, but could not be ingested: not a trace" in capsys.readouterr().err
 
 
 def test_nobody_sees_half_a_trace(

@@ -20,6 +20,8 @@ pub(crate) struct Header {
     pub samples: BTreeMap<u64, i64>,
     /// The step that had not ended when the recording did, by the number in the name of its mark.
     pub incomplete_step: Option<u64>,
+    /// What tells this run from others of the same script.
+    pub run_id: Option<String>,
 }
 
 /// A process group of the rank.
@@ -63,6 +65,11 @@ impl Header {
             "stepscope_incomplete_step" => {
                 self.incomplete_step = json(value).as_u64();
                 return self.incomplete_step.is_some();
+            }
+            // Written by every recording of the Python package that knows which processes belong together.
+            "stepscope_run" => {
+                self.run_id = json(value).as_str().map(str::to_owned);
+                return self.run_id.is_some();
             }
             _ => {}
         }

@@ -23,6 +23,7 @@ pub(crate) struct Traits {
     pub(crate) rank: Option<u32>,
     /// What the file names of one process have in common.
     worker: String,
+    run_id: Option<String>,
     world_size: Option<i64>,
     devices: BTreeSet<String>,
     process_id: Option<i64>,
@@ -47,6 +48,7 @@ impl Traits {
             file: file_name(path),
             rank: recording.header_rank().or_else(|| rank_in_name(path)),
             worker: worker_in_name(path),
+            run_id: recording.header.run_id.clone(),
             world_size: recording.header.world_size.as_i64(),
             devices: devices.filter(|name| !name.is_empty()).collect(),
             process_id: recording.tracks.host_process(),
@@ -62,6 +64,7 @@ impl Traits {
             file: file_name(path),
             rank: (record.rank_from != RankFrom::Order).then_some(record.id.rank),
             worker: worker_in_name(path),
+            run_id: record.run_id.clone(),
             world_size: record.header_world_size.as_i64(),
             devices: devices.filter(|name| !name.is_empty()).collect(),
             process_id: record.process_id,
@@ -97,6 +100,10 @@ impl Traits {
     /// What cannot be so within one job, whatever the ranks.
     fn contradicts(&self, other: &Self) -> Option<String> {
         let file = &other.file;
+        match (&self.run_id, &other.run_id) {
+            (Some(own), Some(others)) if own != others => return Some(format!("another run than {file}")),
+            _ => {}
+        }
         match (self.world_size, other.world_size) {
             (Some(own), Some(others)) if own != others => {
                 return Some(format!("world size {own}, not {others} as in {file}"));
@@ -212,6 +219,7 @@ mod tests {
             file: file.to_owned(),
             rank,
             worker: worker_in_name(Path::new(file)),
+            run_id: None,
             world_size: (of > 0).then_some(of),
             devices: (!device.is_empty()).then(|| device.to_owned()).into_iter().collect(),
             process_id: (pid > 0).then_some(pid),
@@ -237,6 +245,12 @@ mod tests {
         check(&other(Some(3), 8, "A100", now), &[&one], Err("rank 3 in process 8, not 7 as in a.json"));
         let later = (TODAY + 9 * DAY, TODAY + 9 * DAY + 9);
         check(&other(Some(1), 8, "A100", later), &[&one], Err("recorded 8 days apart from a.json"));
+        // The same script twice at once: nothing but what the recorder wrote tells them apart.
+        let of_run = |traits: &Traits, run: &str| Traits { run_id: Some(run.to_owned()), ..traits.clone() };
+        let beside = other(Some(1), 8, "A100", now);
+        check(&of_run(&beside, "k3x9"), &[&of_run(&one, "p2m4")], Err("another run than a.json"));
+        check(&of_run(&beside, "p2m4"), &[&of_run(&one, "p2m4")], Ok(Kin::NewRank));
+        check(&of_run(&beside, "p2m4"), &[&one], Ok(Kin::NewRank));
         // A rank of the same job, with and without a list of devices.
         check(&other(Some(1), 8, "A100", now), &[&one], Ok(Kin::NewRank));
         check(&other(Some(1), 8, "", now), &[&one], Ok(Kin::NewRank));

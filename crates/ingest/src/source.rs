@@ -256,6 +256,7 @@ impl Recording {
             last_event_ns: time_range.map(|(_, last)| last),
             step_source: derivation.steps.source.to_owned(),
             process_id: self.tracks.host_process(),
+            run_id: header.run_id.clone(),
             apart_because,
         }
     }

@@ -121,6 +121,9 @@ pub struct SourceRecord {
     /// Process that ran the host side, as the system numbers it; null when the trace has none.
     #[serde(default)]
     pub process_id: Option<i64>,
+    /// What tells the run from others of the same script; null when the trace does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// Why it is in another run than the files beside it; null when it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart_because: Option<String>,

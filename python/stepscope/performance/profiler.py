@@ -293,7 +293,8 @@ class PerformanceProfiler:
         if not regions:
             hint = 'run `with profiler.profile("name"):` first; a region counts when it has closed'
             raise RegionError("no region has closed yet", None, self._why_dropped() or hint)
-        raise RegionError(f"no region `{wanted}` has closed", None, _nearest(str(wanted), regions))
+        hints = [self._why_dropped(), _nearest(str(wanted), regions)]
+        raise RegionError(f"no region `{wanted}` has closed", None, "; ".join(filter(None, hints)))
 
     def _why_dropped(self) -> str | None:
         """Why regions of this process were dropped since the profiler was made; `None` if none were."""

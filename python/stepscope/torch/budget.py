@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -128,10 +128,11 @@ class CaptureBudget:
         recorded, unrecorded = self._recorded_step_s, self._unrecorded_step_s
         if min(len(recorded), len(unrecorded)) < LEAST_STEPS_TO_JUDGE:
             return None
-        usual_s = statistics.median(unrecorded)
-        longer_s = statistics.median(recorded) - usual_s
-        is_noise = longer_s <= max(_spread(recorded), _spread(unrecorded))
-        return None if is_noise else longer_s / max(usual_s, 1e-9)
+        # Every recorded step pays for recording, but slow ones are slow for other reasons too: fast ones are compared.
+        fast_recorded_s, _, _ = statistics.quantiles(recorded, n=4)
+        fast_s, _, slow_s = statistics.quantiles(unrecorded, n=4)
+        is_noise = fast_recorded_s <= slow_s
+        return None if is_noise else fast_recorded_s / max(fast_s, 1e-9) - 1
 
     def measure(self, trace: Size, empty_trace: Size, steps: int) -> None:
         """Learns from a trace of some steps, and from one of no step, how much a step takes."""
@@ -181,12 +182,6 @@ class CaptureBudget:
 
     def _trace_of(self, steps: int) -> Size:
         return self._empty_trace.plus((self.per_step or NOTHING).times(steps))
-
-
-def _spread(durations_s: Collection[float]) -> float:
-    """The interquartile range; of three values, their whole range."""
-    first, _, third = statistics.quantiles(durations_s, n=4)
-    return third - first
 
 
 def readable_size(size_bytes: float) -> str:

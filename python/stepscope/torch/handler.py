@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stepscope.errors import UsageError
 from stepscope.saying import say
 from stepscope.torch.budget import readable_size
 from stepscope.torch.trace_file import free_bytes, write_whole
@@ -131,5 +132,7 @@ def _ingest(folder: Path) -> None:
         from stepscope.opening import open as open_run
 
         open_run(folder)
+    except UsageError:
+        pass  # The folder holds several runs, all ingested by now, and none was asked for.
     except Exception as error:
         say(f"{folder} is written, but could not be ingested: {error}")

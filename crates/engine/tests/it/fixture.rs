@@ -196,6 +196,7 @@ fn record() -> SourceRecord {
         last_event_ns: None,
         step_source: String::new(),
         process_id: None,
+        run_id: None,
         apart_because: None,
         partitions: std::collections::BTreeMap::new(),
     }

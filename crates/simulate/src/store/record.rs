@@ -50,6 +50,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         last_event_ns: ends.map(|(_, last_ns)| BASE_TIME_NS + last_ns),
         step_source: "profiler_step".to_owned(),
         process_id: None,
+        run_id: None,
         apart_because: None,
     }
 }

@@ -71,6 +71,7 @@ pub(crate) fn record() -> SourceRecord {
         last_event_ns: None,
         step_source: "whole_trace".to_owned(),
         process_id: None,
+        run_id: None,
         apart_because: None,
         partitions: std::collections::BTreeMap::new(),
     }
