@@ -254,7 +254,7 @@ impl Column {
         Self { null_reason: Some(reason.into()), ..self }
     }
 
-    /// With a header of its own. One that begins with a unit (`ms a step`) takes it from the values.
+    /// With a header of its own. One that begins with a unit (`ms per step`) takes it from the values.
     #[must_use]
     pub fn label(self, label: &str) -> Self {
         Self { label: Some(label.to_owned()), ..self }

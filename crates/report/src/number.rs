@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// The format where the header names the unit: `ms a step`. None if it does not.
+    /// The format where the header names the unit: `ms per step`. None if it does not.
     pub(crate) fn of_header(unit: Unit, header: &str, is_figure: bool) -> Option<Self> {
         let word = header.split(' ').next()?;
         let known: &[(&str, i128, usize)] = match unit {
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_header_may_carry_the_unit() {
-        let format = Format::of_header(Unit::Nanoseconds, "ms a step", true).unwrap();
+        let format = Format::of_header(Unit::Nanoseconds, "ms per step", true).unwrap();
         let values = [98_591_167, 1_915_000, 89_000, 0, 187_912_000];
         assert_eq!(values.map(|ns| format.show(&Cell::Int(ns))), ["98.59", "1.92", "0.089", "0", "187.9"]);
         assert_eq!(Format::of_header(Unit::Nanoseconds, "makes others wait", true), None);

@@ -15,6 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from stepscope._native import write_output
 from stepscope.torch.averages import other_name
 from stepscope.torch.budget import CaptureWarning
 
@@ -36,7 +37,7 @@ def write_stacks(events: Iterable[Any], path: Path, metric: str) -> None:
         )
         times = _time_of_stacks(on_cpu, "self_cpu_time_total")
     lines = (f"{stack} {round(time_us)}\n" for stack, time_us in sorted(times.items()) if round(time_us) > 0)
-    path.write_text("".join(lines), encoding="utf-8")
+    write_output(path, "".join(lines), [])
 
 
 def fill_missing_stacks(events: Iterable[Any]) -> None:

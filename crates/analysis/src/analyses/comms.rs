@@ -255,13 +255,13 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
         named("count").holds(Holds::Numbers),
         named("bytes")
             .holds(Holds::Numbers)
-            .label("bytes a rank")
+            .label("bytes per rank")
             .unit(Unit::MovedBytes)
             .null(COLLECTIVE_METADATA_NOT_RECORDED),
         named("bytes_missing").unit(Unit::Plain).look(Look::Hidden),
         named("transfer_ns").look(only_if(has_transfer)).null(not_matched.clone()),
         named("mean_wait_ns").label("wait, mean").look(only_if(has_transfer)).null(not_matched),
-        named("mean_ns").label("time a rank").look(only_if(!has_transfer)),
+        named("mean_ns").label("time per rank").look(only_if(!has_transfer)),
         named("group_size").look(Look::Hidden).null(COLLECTIVE_METADATA_NOT_RECORDED),
         named("algbw_gb_per_s")
             .label(if has_transfer { "alg bw" } else { "apparent bw" })

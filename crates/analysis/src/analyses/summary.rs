@@ -284,7 +284,7 @@ fn where_it_goes(shares: &Shares, times: &Distribution) -> ReportTable {
     let columns = vec![
         ReportColumn::named("class").look(Look::Class),
         ReportColumn::named("length").label("").unit(Unit::Nanoseconds).look(Look::Length),
-        ReportColumn::named("mean_ns").label("ms a step"),
+        ReportColumn::named("mean_ns").label("ms per step"),
         ReportColumn::named("share_ratio").label("share"),
     ];
     let total = times.total().max(1) as f64;

@@ -25,7 +25,7 @@ pub enum Clear {
 }
 
 impl Cache {
-    /// One row a store, the last used first.
+    /// One row per store, the last used first.
     pub fn list(&self) -> Result<Report, AnalysisError> {
         self.sweep();
         let paths = self.paths();
@@ -45,7 +45,7 @@ impl Cache {
         Ok(report(&["key", "events_in", "size_bytes", "last_used", "paths"], rows.collect()))
     }
 
-    /// One row a store, and whether all of them are whole. Stores of another version of Stepscope are not judged.
+    /// One row per store, and whether all of them are whole. Stores of another version of Stepscope are not judged.
     pub fn verify(&self) -> Result<(Report, bool), AnalysisError> {
         self.sweep();
         let mut is_whole = true;

@@ -21,7 +21,7 @@ const COLUMNS: [&str; 14] = [
     "peak_rss_bytes",
 ];
 
-/// One row a source, and the files that were not read.
+/// One row per source, and the files that were not read.
 pub(crate) fn report(outcome: &Outcome) -> Report {
     let columns = COLUMNS.map(ReportColumn::named).to_vec();
     let rows = outcome.sources.iter().map(row).collect();

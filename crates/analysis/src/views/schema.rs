@@ -6,7 +6,7 @@ use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
 
 use crate::error::AnalysisError;
 
-/// One row a column of a table or a view.
+/// One row per column of a table or a view.
 pub(crate) fn report() -> Result<Report, AnalysisError> {
     let mut rows = Vec::new();
     for table in TABLES {

@@ -6,7 +6,7 @@ use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable};
 
 use crate::error::AnalysisError;
 
-/// One row a track, busiest first within a source.
+/// One row per track, busiest first within a source.
 const SQL: &str = "
     SELECT rank, \"window\", track_id, type, process, coalesce(process_labels, process_name) AS process_name, thread, thread_name,
            device_id, stream_id, spans, first_ns, last_ns - first_ns AS extent_ns

@@ -78,7 +78,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// One row a file with what was absorbed apart from what was lost, then the reasons of the losses.
+/// One row per file with what was absorbed apart from what was lost, then the reasons of the losses.
 fn for_people(report: &Report) -> Report {
     let Some(table) = output::rows(report) else { return report.clone() };
     let kept = ["rank", "window", "rank_from", "format", "events_in", "rows"];

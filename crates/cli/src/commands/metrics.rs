@@ -70,7 +70,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// One row a figure: member, the rest of its path, value, and why it is missing.
+/// One row per figure: member, the rest of its path, value, and why it is missing.
 fn flat(metrics: &Value, longest_list: usize) -> ReportTable {
     let mut rows = Vec::new();
     let nulls = metrics.get("nulls").and_then(Value::as_object);

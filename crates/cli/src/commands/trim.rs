@@ -26,7 +26,7 @@ pub(super) static COMMAND: Command = Command {
 Examples:
   stepscope trim trace.json.gz --step 2 -o step2.json.gz
   stepscope trim trace.json.gz --from 150ms --to 300ms -o part.json.gz
-  stepscope trim runs/ --rank 0,3 --step 5 -o two-ranks/        a folder: one file a rank",
+  stepscope trim runs/ --rank 0,3 --step 5 -o two-ranks/        a folder: one file per rank",
             )
     },
     run,

@@ -1,4 +1,4 @@
--- One row a span on the host or on a device, with its class in the breakdown of step time.
+-- One row per span on the host or on a device, with its class in the breakdown of step time.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the span in this source.

@@ -1,4 +1,4 @@
--- One row a kernel, copy or fill on a device, with the names of what launched it.
+-- One row per kernel, copy or fill on a device, with the names of what launched it.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the device event in this source.

@@ -1,4 +1,4 @@
--- One row a call of a framework operator on the host.
+-- One row per call of a framework operator on the host.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the span in this source.

@@ -1,4 +1,4 @@
--- One row an allocation or a free, with the level of its device's memory after it and what happened to its block.
+-- One row per allocation or a free, with the level of its device's memory after it and what happened to its block.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- device: cpu, gpu0 and so on, or the number of its type and its own.

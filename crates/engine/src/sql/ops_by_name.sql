@@ -1,4 +1,4 @@
--- One row an operator name of a source.
+-- One row per operator name of a source.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- name: Name of the operator.

@@ -1,4 +1,4 @@
--- One row a call of an operator whose FLOPs follow from its recorded shapes. Calls below one another count the same work again.
+-- One row per call of an operator whose FLOPs follow from its recorded shapes. Calls below one another count the same work again.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the span in this source.

@@ -1,4 +1,4 @@
--- One row a call into the device's runtime or driver.
+-- One row per call into the device's runtime or driver.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the span in this source.

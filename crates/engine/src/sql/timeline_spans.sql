@@ -1,4 +1,4 @@
--- One row a span of any kind, with its class and the place of its lanes on the track.
+-- One row per span of any kind, with its class and the place of its lanes on the track.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- span_id: Number of the span in this source.

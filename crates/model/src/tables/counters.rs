@@ -5,9 +5,9 @@ use crate::schema::{
     Table,
 };
 
-/// One row a counter event.
+/// One row per counter event.
 pub static COUNTERS: Table =
-    Table { name: "counters", doc: "One row a change of a counter.", groups: &[&SOURCE_COLUMNS, &COLUMNS] };
+    Table { name: "counters", doc: "One row per change of a counter.", groups: &[&SOURCE_COLUMNS, &COLUMNS] };
 
 static COLUMNS: [Column; 7] = [
     Column::required("track_id", I32, "Track the counter belongs to."),

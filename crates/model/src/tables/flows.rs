@@ -5,10 +5,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row an end of an arrow.
+/// One row per end of an arrow.
 pub static FLOWS: Table = Table {
     name: "flows",
-    doc: "One row an end of an arrow between two spans; rows with equal category, name and flow_id belong together.",
+    doc: "One row per end of an arrow between two spans; rows with equal category, name and flow_id belong together.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

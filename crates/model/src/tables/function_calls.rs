@@ -8,7 +8,7 @@ use crate::schema::{
 /// Who called whom in a profile.
 pub static FUNCTION_CALLS: Table = Table {
     name: "function_calls",
-    doc: "One row a function and one of its callers: the calls that came from there, added up.",
+    doc: "One row per function and one of its callers: the calls that came from there, added up.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

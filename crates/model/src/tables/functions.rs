@@ -8,7 +8,7 @@ use crate::schema::{
 /// The functions of a profile.
 pub static FUNCTIONS: Table = Table {
     name: "functions",
-    doc: "One row a function of a profile such as that of cProfile: its calls added up, as `pstats` does.",
+    doc: "One row per function of a profile such as that of cProfile: its calls added up, as `pstats` does.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

@@ -5,10 +5,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row a figure of trace health.
+/// One row per figure of trace health.
 pub static HEALTH: Table = Table {
     name: "health",
-    doc: "One row a figure of trace health (metrics, section 17); exactly one of value, ratio, text and reason is set.",
+    doc: "One row per figure of trace health (metrics, section 17); exactly one of value, ratio, text and reason is set.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

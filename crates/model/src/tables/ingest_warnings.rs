@@ -5,10 +5,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row a thing that could not be read as it stands.
+/// One row per thing that could not be read as it stands.
 pub static INGEST_WARNINGS: Table = Table {
     name: "ingest_warnings",
-    doc: "One row a thing that could not be read or kept as it stands; the first 1,000 of each code, the table health has the full counts.",
+    doc: "One row per thing that could not be read or kept as it stands; the first 1,000 of each code, the table health has the full counts.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

@@ -8,7 +8,7 @@ use crate::schema::{
 /// The calls that brought work to a device.
 pub static LAUNCHES: Table = Table {
     name: "launches",
-    doc: "One row a runtime call that launched device work, with the earliest of its device events (metrics, section 13).",
+    doc: "One row per runtime call that launched device work, with the earliest of its device events (metrics, section 13).",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

@@ -5,10 +5,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row an allocation or a free.
+/// One row per allocation or a free.
 pub static MEMORY_EVENTS: Table = Table {
     name: "memory_events",
-    doc: "One row an allocation or a free that the framework recorded.",
+    doc: "One row per allocation or free that the framework recorded.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

@@ -8,7 +8,7 @@ use crate::schema::{
 /// The operators of each step, added up.
 pub static OP_ROLLUP: Table = Table {
     name: "op_rollup",
-    doc: "One row a step, operator and input shape: operators added up (metrics, section 10).",
+    doc: "One row per step, operator and input shape: operators added up (metrics, section 10).",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

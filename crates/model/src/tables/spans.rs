@@ -6,10 +6,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row an event with a length, with everything that was derived about it.
+/// One row per event with a length, with everything that was derived about it.
 pub static SPANS: Table = Table {
     name: "spans",
-    doc: "One row an event with a place in time: operators, calls, kernels, annotations, frames; an instant has length 0.",
+    doc: "One row per event with a place in time: operators, calls, kernels, annotations, frames; an instant has length 0.",
     groups: &[&SOURCE_COLUMNS, &EVENT_COLUMNS, &DERIVED_COLUMNS, &SPAN_ARG_COLUMNS, &REST_COLUMNS],
 };
 

@@ -8,7 +8,7 @@ use crate::schema::{
 /// What the time of each step goes to.
 pub static STEP_BREAKDOWN: Table = Table {
     name: "step_breakdown",
-    doc: "One row a step, and one for the whole recording: what its time goes to (metrics, section 6). The eight classes add up to its length.",
+    doc: "One row per step, and one for the whole recording: what its time goes to (metrics, section 6). The eight classes add up to its length.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

@@ -8,7 +8,7 @@ use crate::schema::{
 /// What each device does in each step.
 pub static STEP_DEVICES: Table = Table {
     name: "step_devices",
-    doc: "One row a step and device, and one a device from the first complete step to the last: how busy it is (metrics, section 7).",
+    doc: "One row per step and device, and one per device from the first complete step to the last: how busy it is (metrics, section 7).",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

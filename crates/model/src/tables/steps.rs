@@ -5,10 +5,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row a step.
+/// One row per step.
 pub static STEPS: Table = Table {
     name: "steps",
-    doc: "One row a step of training or serving (metrics, section 5).",
+    doc: "One row per step of training or serving (metrics, section 5).",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

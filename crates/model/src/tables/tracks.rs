@@ -5,10 +5,10 @@ use crate::schema::{
     Table,
 };
 
-/// One row a thread, stream or asynchronous lane.
+/// One row per thread, stream or asynchronous lane.
 pub static TRACKS: Table = Table {
     name: "tracks",
-    doc: "One row a thread, device stream or asynchronous lane.",
+    doc: "One row per thread, device stream or asynchronous lane.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 

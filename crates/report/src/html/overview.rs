@@ -129,7 +129,7 @@ pub(super) fn strip(summary: &Report) -> String {
         }
     }
     if times.columns.iter().any(|column| column.name == "samples_per_s") {
-        stats.push(Stat::of("Samples a second", time("samples_per_s"), Unit::Plain, no_step, ""));
+        stats.push(Stat::of("Samples per second", time("samples_per_s"), Unit::Plain, no_step, ""));
     }
     let mut markup = String::from("<div class=\"strip\">\n");
     markup.extend(stats.iter().map(Stat::markup));
@@ -272,7 +272,7 @@ fn finding(rows: &ReportTable, row: usize) -> String {
     let stake = cell(rows, row, "at_stake_ns");
     let cost = match stake {
         Cell::Null => String::new(),
-        stake => format!("{}<small>a step</small>", escaped(&figure_text(stake, Unit::Nanoseconds))),
+        stake => format!("{}<small>per step</small>", escaped(&figure_text(stake, Unit::Nanoseconds))),
     };
     let evidence = match cell(rows, row, "evidence") {
         Cell::Json(serde_json::Value::Array(lines)) => {

@@ -52,7 +52,7 @@ fn cells() -> impl Strategy<Value = Cell> {
 }
 
 fn column() -> impl Strategy<Value = ReportColumn> {
-    let label = prop::option::of("[a-z ]{0,24}|ms a step");
+    let label = prop::option::of("[a-z ]{0,24}|ms per step");
     let short = prop::option::of("[a-z]{0,6}");
     ("[a-z_]{0,30}", label, short, units(), looks(), prop::sample::select(vec![0, 100, 140])).prop_map(
         |(name, label, short_label, unit, look, from_width)| ReportColumn {

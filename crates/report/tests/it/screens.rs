@@ -73,7 +73,7 @@ fn breakdown() -> Table {
     let columns = vec![
         Column::named("class").look(Look::Class),
         Column::named("drawn_ns").look(Look::Length),
-        Column::named("mean_ns").label("ms a step").look(Look::Figure),
+        Column::named("mean_ns").label("ms per step").look(Look::Figure),
         Column::named("share_ratio"),
     ];
     let times = [98.591, 1.915, 0.089, 0.0, 2.91, 59.256, 13.67, 1.16];
@@ -352,7 +352,7 @@ fn summary_on_80_columns() {
                  55.5 %         54.7 %        49.1 %        ≥ 0.0 %        2.60 GiB
     2 columns did not fit: with_copies_ratio, memory_peak_bytes (-f json has all)
 
-    WHERE A STEP GOES                                             ms a step    share
+    WHERE A STEP GOES                                           ms per step    share
       █ kernel          ███████████████████████████████████████       98.59   55.5 %
       c memcpy          ▊                                              1.92    1.1 %
       s memset          ▏                                             0.089    0.1 %
@@ -406,7 +406,7 @@ fn summary_on_120_columns() {
     GPU 0   utilisation   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
-    WHERE A STEP GOES                                   ms a step    share    EACH STEP                                   ms
+    WHERE A STEP GOES                                 ms per step    share    EACH STEP                                   ms
       █ kernel          █████████████████████████████       98.59   55.5 %      #5    ████████████████r▒▒▒▒▒▒▒▒▒▒▒░░   187.9
       c memcpy          ▋                                    1.92    1.1 %      #6    ████████████████r▒▒▒▒▒▒▒▒▒░░     175.2
       s memset          ▏                                   0.089    0.1 %      #7    ████████████████r▒▒▒▒▒▒▒▒▒░░·    179.7
@@ -490,7 +490,7 @@ fn communication_on_80_columns() {
 
     Eight ranks wait 2.94 s for each other; ranks 0 and 6 cause 94 % of it.
 
-    collective   count   bytes a rank   transfer   wait, mean       alg bw   bus bw
+    collective   count bytes per rank   transfer   wait, mean       alg bw   bus bw
     all_reduce      84        5.44 GB   50.10 ms    367.41 ms   108.5 GB/s        –
 
     rank   communication       waits   last to arrive            makes others wait ↓
@@ -519,13 +519,13 @@ fn a_finding_begins_with_where_it_was_found() {
         ..Text::default()
     };
     let finding =
-        Text { right: Some("59.3 ms a step".to_owned()), ..Text::strong("!! The GPU waits for the DataLoader") };
+        Text { right: Some("59.3 ms per step".to_owned()), ..Text::strong("!! The GPU waits for the DataLoader") };
     let report = Report::new("diagnose", vec![Part::Text(head), Part::Text(finding)]);
     insta::assert_snapshot!(on_screen(&report, 80), @r"
     resnet50_num_workers_0 / worker0 / window 1 of 2              trace health: good
     4 findings · 6 steps of 177.6 ms · rules of Stepscope 0.1.0
 
-    !! The GPU waits for the DataLoader                               59.3 ms a step
+    !! The GPU waits for the DataLoader                               59.3 ms per step
     ");
 }
 
@@ -543,7 +543,7 @@ fn a_pipe_has_no_pictures() {
     GPU 0   utilisation   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
-    WHERE A STEP GOES   ms a step    share    EACH STEP      ms
+    WHERE A STEP GOES ms per step    share    EACH STEP      ms
       █ kernel              98.59   55.5 %      #5        187.9
       c memcpy               1.92    1.1 %      #6        175.2
       s memset              0.089    0.1 %      #7        179.7
@@ -590,7 +590,7 @@ fn without_utf_8_signs_are_spelled() {
     STEP TIME        p50        p90        p95        p99       mean          min - max
       #-=-+_    175.2 ms   187.9 ms   187.9 ms   187.9 ms   177.6 ms   166.0 - 187.9 ms
 
-    WHERE A STEP GOES                                                                                     ms a step    share
+    WHERE A STEP GOES                                                                                   ms per step    share
       # kernel          ###############################################################################       98.59   55.5 %
       c memcpy          ##                                                                                     1.92    1.1 %
       s memset          #                                                                                     0.089    0.1 %
@@ -626,7 +626,7 @@ fn colours_of_a_dark_screen() {
     insta::assert_snapshot!(shown.replace('\u{1b}', "␛"), @r"
     ␛[1mA step takes 177.6 ms.␛[0m                                        trace health: ␛[38;5;210mpoor␛[0m
 
-    ␛[1mWHERE A STEP GOES␛[0m                                             ms a step    share
+    ␛[1mWHERE A STEP GOES␛[0m                                           ms per step    share
       ␛[38;5;69m█␛[0m kernel          ␛[38;5;69m███████████████████████████████████████␛[0m       98.59   55.5 ␛[38;5;245m%␛[0m
       ␛[38;5;163m█␛[0m communication                                                     ␛[38;5;245m0␛[0m      ␛[38;5;245m0 %␛[0m
 

@@ -127,7 +127,7 @@ impl Compute {
     fn in_words(&self) -> Option<String> {
         let (Ok(step_flops), Ok(achieved)) = (&self.step_flops, &self.achieved_flops_per_s) else { return None };
         let mut pieces = vec![
-            format!("{} a step", words::flops(*step_flops, "")),
+            format!("{} per step", words::flops(*step_flops, "")),
             format!("{} achieved", words::flops(*achieved, "/s")),
         ];
         if let (Ok(mfu), Some((peak, dtype))) = (&self.mfu_ratio, self.peak) {
