@@ -1,4 +1,5 @@
-//! The rules: one file each, and the list of them. A rule is a pure function of facts; it cannot ask anything.
+//! The rules: one file each, and the list of them. A rule is a pure function of facts; it cannot ask anything (metrics,
+//! section 22).
 //!
 //! Every rule is documented in four parts: what it sees, why that costs time, what to change, and when it is a false
 //! alarm. `stepscope diagnose` and the documentation print them.

@@ -1,4 +1,5 @@
-//! What a kernel does, by its name and by the operator that launched it: the table `kernel_categories.txt`.
+//! What a kernel does, by its name and by the operator that launched it: the table `kernel_categories.txt` (metrics,
+//! section 19).
 
 use regex::{RegexSet, RegexSetBuilder};
 use stepscope_model::KernelCategory;

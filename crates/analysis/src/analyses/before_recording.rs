@@ -1,5 +1,6 @@
 //! Recordings that begin while the device works on what was launched before: the first launches are queued, and nothing
-//! that was recorded runs until that work is done. Such a stretch is neither idle nor spent by the host.
+//! that was recorded runs until that work is done. Such a stretch is neither idle nor spent by the host (metrics,
+//! section 7).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Device time by category, with the FLOPs and bytes that are known.
+//! Device time by category, with the FLOPs and bytes that are known (metrics, section 19).
 
 use std::collections::BTreeMap;
 

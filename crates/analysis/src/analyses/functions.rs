@@ -1,4 +1,4 @@
-//! Functions of a profile such as that of cProfile, with the figures, names and orders of `pstats`.
+//! Functions of a profile such as that of cProfile, with the figures, names and orders of `pstats` (metrics, section 21).
 
 use stepscope_model::null_reason::{NEVER_CALLED, NO_CALLER, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::tables::FUNCTIONS;
