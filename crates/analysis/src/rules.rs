@@ -18,6 +18,8 @@ mod non_nccl;
 mod pageable_copies;
 mod straggler;
 mod tensor_cores_idle;
+#[cfg(test)]
+mod thresholds;
 mod unfused_elementwise;
 
 use std::cmp::Ordering;
