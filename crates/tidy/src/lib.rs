@@ -8,9 +8,12 @@ use serde_json::Value;
 /// Folders that hold nothing of ours.
 const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", ".venv", "__pycache__"];
 
-/// The folder that holds the workspace.
+/// The folder that holds the workspace, or a changed copy of it that the checks must find fault with.
 #[must_use]
 pub fn root() -> PathBuf {
+    if let Some(copy) = std::env::var_os("STEPSCOPE_TIDY_ROOT") {
+        return copy.into();
+    }
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
@@ -37,6 +40,12 @@ pub fn files(folder: &str) -> Vec<PathBuf> {
         found.iter().filter_map(|path| path.strip_prefix(&root).ok()).map(Path::to_path_buf).collect();
     found.sort();
     found
+}
+
+/// The name of a file without its ending.
+#[must_use]
+pub fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {

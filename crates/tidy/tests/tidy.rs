@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use stepscope_tidy::{file, files, packages, text};
+use stepscope_tidy::{file, files, packages, stem, text};
 
 const ALLOWED_LENGTH: usize = 800;
 /// Files that may be longer. Starts empty and should stay so: split the file instead.
@@ -131,101 +131,6 @@ fn one_arrow_is_in_the_lock_file() {
 }
 
 #[test]
-fn every_format_is_registered() {
-    let registry = file("crates/formats/src/registry.rs");
-    let list = between(&registry, "FORMATS: ", "];");
-    let mut problems = Vec::new();
-    let mut formats = 0;
-    for path in files("crates/formats/src") {
-        for line in file(&path.to_string_lossy()).lines() {
-            if let Some(rest) = line.strip_prefix("impl Format for ") {
-                let name = rest.split([' ', '{']).next().unwrap_or(rest);
-                formats += 1;
-                if !list.contains(&format!("&{name}")) {
-                    problems.push(format!("{}: {name} is not in FORMATS; add `&{name}`", path.display()));
-                }
-            }
-        }
-    }
-    assert!(formats > 0, "no `impl Format for` found in crates/formats/src");
-    report(&problems);
-}
-
-#[test]
-fn every_table_is_registered() {
-    let module = file("crates/model/src/tables.rs");
-    let list = between(&module, "pub static TABLES", "];");
-    let problems = files("crates/model/src/tables").into_iter().filter_map(|path| {
-        let name = stem(&path).to_uppercase();
-        let is_listed =
-            list.split(|character: char| !character.is_alphanumeric() && character != '_').any(|word| word == name);
-        (!is_listed).then(|| format!("{}: {name} is not in TABLES; add `&{name}`", path.display()))
-    });
-    report(&problems.collect::<Vec<_>>());
-}
-
-#[test]
-fn every_view_is_registered() {
-    let code: String = files("crates/engine/src")
-        .iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
-        .map(|path| file(&path.to_string_lossy()))
-        .collect();
-    let views =
-        files("crates/engine/src/sql").into_iter().filter(|path| path.extension().is_some_and(|end| end == "sql"));
-    let problems = views.filter_map(|path| {
-        let name = stem(&path);
-        let is_listed = code.contains(&format!("{name}.sql")) || code.contains(&format!("\"{name}\""));
-        (!is_listed).then(|| format!("{}: the view {name} is not in the engine's list of views", path.display()))
-    });
-    report(&problems.collect::<Vec<_>>());
-}
-
-#[test]
-fn every_command_is_registered() {
-    let list = file("crates/cli/src/commands.rs");
-    let list = between(&list, "static COMMANDS", "];");
-    let problems = files("crates/cli/src/commands").into_iter().filter_map(|path| {
-        let name = stem(&path);
-        let is_listed = list.contains(&format!("&{name}::COMMAND"));
-        (!is_listed).then(|| format!("{}: the command {name} is not in COMMANDS", path.display()))
-    });
-    report(&problems.collect::<Vec<_>>());
-}
-
-#[test]
-fn every_endpoint_is_registered() {
-    let list = file("crates/server/src/routes.rs");
-    let list = between(&list, "static ROUTES", "];");
-    let mut problems = Vec::new();
-    for path in files("crates/server/src/routes") {
-        for line in file(&path.to_string_lossy()).lines() {
-            let Some((name, _)) = line.strip_prefix("pub(super) static ").and_then(|rest| rest.split_once(": Route"))
-            else {
-                continue;
-            };
-            if !list.contains(&format!("&{}::{name}", stem(&path))) {
-                problems.push(format!("{}: {name} is not in ROUTES", path.display()));
-            }
-        }
-    }
-    report(&problems);
-}
-
-#[test]
-fn every_analysis_is_registered() {
-    let list = file("crates/analysis/src/analyses.rs");
-    let list = between(&list, "static ANALYSES", "];");
-    let problems = files("crates/analysis/src/analyses").into_iter().filter_map(|path| {
-        let name = stem(&path);
-        let is_analysis = std::fs::read_to_string(&path).is_ok_and(|text| text.contains("static ANALYSIS: Analysis"));
-        let is_listed = list.contains(&format!("&{name}::ANALYSIS"));
-        (is_analysis && !is_listed).then(|| format!("{}: the analysis {name} is not in ANALYSES", path.display()))
-    });
-    report(&problems.collect::<Vec<_>>());
-}
-
-#[test]
 fn every_decision_is_in_the_index() {
     let index = file("docs/adr/README.md");
     let decisions = files("docs/adr").into_iter().filter(|path| stem(path) != "README");
@@ -267,14 +172,4 @@ fn nothing_names_a_machine_or_a_registry() {
         }
     }
     report(&problems);
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// The text from `start` to the next `end`; empty when `start` is missing, so that every entry counts as missing.
-fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
-    let from = text.find(start).map_or("", |place| &text[place..]);
-    from.find(end).map_or(from, |place| &from[..place])
 }
