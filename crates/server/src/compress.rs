@@ -48,10 +48,8 @@ mod tests {
     #[test]
     fn only_who_asks_gets_gzip() {
         let check = |accepts: &str, bytes: usize, want: bool| {
-            let Ok(mut request) = Request::new(Method::GET, "/") else { return };
-            request
-                .headers
-                .insert(ACCEPT_ENCODING, HeaderValue::from_str(accepts).unwrap_or(HeaderValue::from_static("")));
+            let mut request = Request::new(Method::GET, "/").unwrap();
+            request.headers.insert(ACCEPT_ENCODING, HeaderValue::from_str(accepts).unwrap());
             let answer = compress(&request, Response::new(StatusCode::OK, "application/json", vec![b' '; bytes]));
             let is_compressed = answer.headers.iter().any(|(name, _)| *name == "content-encoding");
             assert_eq!(is_compressed, want, "{accepts}");
