@@ -35,16 +35,13 @@ const CHROME_LIKE: [&str; 9] = [
 /// The archive with the eight ranks of one run.
 const DLRM: &str = "param/dlrm_kineto.tar.gz";
 
-/// The corpus, or `None`, said on standard error, when there is none on this machine.
+/// The corpus. A test that needs it is `#[ignore = "needs the corpus"]`, so that runners count it as skipped where there
+/// is none; `--run-ignored all` runs it.
 #[must_use]
-#[expect(clippy::print_stderr, reason = "a test that was skipped must say so")]
-pub fn corpus() -> Option<Corpus> {
-    if let Some(root) = env::var_os("STEPSCOPE_CORPUS") {
-        let unpacked = TempDir::with_prefix("stepscope-corpus-").expect("a temporary folder can be made");
-        return Some(Corpus { root: root.into(), unpacked: Arc::new(unpacked) });
-    }
-    eprintln!("skipped: STEPSCOPE_CORPUS is not set");
-    None
+pub fn corpus() -> Corpus {
+    let root = env::var_os("STEPSCOPE_CORPUS").expect("STEPSCOPE_CORPUS names the folder with traces/ and oracles/");
+    let unpacked = TempDir::with_prefix("stepscope-corpus-").expect("a temporary folder can be made");
+    Corpus { root: root.into(), unpacked: Arc::new(unpacked) }
 }
 
 impl Corpus {

@@ -10,8 +10,9 @@ use crate::analyses::{ask, by, objects, table};
 use crate::harness::{Silent, answer, open};
 
 #[test]
+#[ignore = "needs the corpus"]
 fn every_element_is_a_row_or_a_reason() {
-    let Some(corpus) = corpus() else { return };
+    let corpus = corpus();
     let unpacked = tempfile::tempdir().unwrap();
     let files = [corpus.chrome_like(), corpus.unpack_dlrm(unpacked.path())].concat();
     let (mut read, mut refused) = (0, 0);
@@ -87,8 +88,9 @@ const PROMISES: [(&str, &str); 5] = [
 ];
 
 #[test]
+#[ignore = "needs the corpus"]
 fn percentiles_across_ranks_lie_between_the_smallest_and_the_largest() {
-    let Some(corpus) = corpus() else { return };
+    let corpus = corpus();
     let unpacked = tempfile::tempdir().unwrap();
     // Only several ranks are added up from sketches; some kernels have one length, some two.
     for paths in [corpus.unpack_dlrm(unpacked.path()), vec![corpus.trace("astra-sim/megatron-tp8")]] {
@@ -107,8 +109,9 @@ fn percentiles_across_ranks_lie_between_the_smallest_and_the_largest() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn two_files_of_one_worker_are_two_windows() {
-    let Some(corpus) = corpus() else { return };
+    let corpus = corpus();
     let folder: PathBuf = corpus.trace("kineto/resnet50_num_workers_0");
     let workspace = open(&[folder]).unwrap();
     assert_eq!(

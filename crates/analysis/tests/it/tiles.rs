@@ -148,8 +148,9 @@ fn bursts_and_a_span_alone_after_a_long_pause() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn recordings_of_the_corpus() {
-    let Some(corpus) = corpus() else { return };
+    let corpus = corpus();
     for trace in [
         "hta/trace_diff/control/control.json.gz",
         "tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
