@@ -30,6 +30,8 @@ pub struct RunStatus {
     pub progress: Option<RunReading>,
     /// Why it cannot be read.
     pub error: Option<String>,
+    /// Which state of its traces is asked; another one after each change, and 0 before the first.
+    pub revision: u64,
     /// Its recordings, once it is ready.
     pub sources: Vec<SourceSummary>,
     /// Why it is a run of its own though its traces lie beside others.

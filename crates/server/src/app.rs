@@ -14,6 +14,8 @@ use crate::failure::Failure;
 #[derive(Default)]
 pub struct App {
     runs: RwLock<Vec<Arc<OpenRun>>>,
+    /// The last revision that was given; no two states of any run share one.
+    revisions: AtomicU64,
     /// Files that were not read, by what the user named or the folder they were found in.
     skipped: RwLock<BTreeMap<String, Vec<SkippedFile>>>,
 }
@@ -36,6 +38,7 @@ struct Now {
 }
 
 struct Ready {
+    revision: u64,
     workspace: Arc<Workspace>,
     sources: Vec<SourceSummary>,
 }
@@ -44,8 +47,14 @@ impl App {
     /// Adds a run that is ready, behind the others.
     pub fn add(&self, name: &str, workspace: Workspace) -> Result<(), stepscope_analysis::AnalysisError> {
         let sources = workspace.source_summaries()?;
-        self.run(name).finish(workspace, sources);
+        self.finish(name, workspace, sources);
         Ok(())
+    }
+
+    /// Puts a state of a run in place of the one before.
+    pub(crate) fn finish(&self, name: &str, workspace: Workspace, sources: Vec<SourceSummary>) {
+        let revision = self.revisions.fetch_add(1, Ordering::Relaxed) + 1;
+        self.run(name).finish(Ready { revision, workspace: Arc::new(workspace), sources });
     }
 
     /// What is open, and how far it is.
@@ -86,8 +95,8 @@ impl App {
         self.runs.write().unwrap_or_else(PoisonError::into_inner).retain(|run| run.name != name);
     }
 
-    /// What answers questions about a run.
-    pub(crate) fn workspace(&self, name: &str) -> Result<Arc<Workspace>, Failure> {
+    /// What answers questions about a run, and its revision.
+    pub(crate) fn workspace(&self, name: &str) -> Result<(Arc<Workspace>, u64), Failure> {
         let runs = self.runs.read().unwrap_or_else(PoisonError::into_inner);
         let Some(run) = runs.iter().find(|run| run.name == name) else {
             let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).take(20).collect();
@@ -96,7 +105,7 @@ impl App {
         };
         let now = run.now.read().unwrap_or_else(PoisonError::into_inner);
         match (&now.ready, &now.error) {
-            (Some(ready), _) => Ok(Arc::clone(&ready.workspace)),
+            (Some(ready), _) => Ok((Arc::clone(&ready.workspace), ready.revision)),
             (None, Some(error)) => Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.clone())),
             (None, None) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, format!("{name} is still being read"))
                 .with_hint("api/session tells how far it is")),
@@ -116,11 +125,10 @@ impl OpenRun {
         self.total_bytes.store(total_bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn finish(&self, workspace: Workspace, sources: Vec<SourceSummary>) {
-        let ready = Some(Ready { workspace: Arc::new(workspace), sources });
+    fn finish(&self, ready: Ready) {
         let before = std::mem::replace(
             &mut *self.now.write().unwrap_or_else(PoisonError::into_inner),
-            Now { ready, ..Now::default() },
+            Now { ready: Some(ready), ..Now::default() },
         );
         // Closing takes a moment, and nobody should wait for it.
         drop(before);
@@ -143,8 +151,15 @@ impl OpenRun {
             done_bytes: self.done_bytes.load(Ordering::Relaxed),
             total_bytes: self.total_bytes.load(Ordering::Relaxed),
         });
-        let sources = now.ready.as_ref().map(|ready| ready.sources.clone()).unwrap_or_default();
-        let apart_because = now.ready.as_ref().and_then(|ready| ready.workspace.apart_because()).map(str::to_owned);
-        RunStatus { run: self.name.clone(), state, progress, error: now.error.clone(), sources, apart_because }
+        let ready = now.ready.as_ref();
+        RunStatus {
+            run: self.name.clone(),
+            state,
+            progress,
+            error: now.error.clone(),
+            revision: ready.map_or(0, |ready| ready.revision),
+            sources: ready.map(|ready| ready.sources.clone()).unwrap_or_default(),
+            apart_because: ready.and_then(|ready| ready.workspace.apart_because()).map(str::to_owned),
+        }
     }
 }

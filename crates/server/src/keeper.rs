@@ -77,7 +77,7 @@ impl Keeper {
                 for (sources, workspace) in workspaces {
                     let name = input.name_of(&workspace, is_alone);
                     self.app.skip(&input.name, workspace.skipped_files());
-                    self.app.run(&name).finish(workspace, sources);
+                    self.app.finish(&name, workspace, sources);
                     names.push(name);
                 }
                 if !names.contains(&input.name) {

@@ -10,6 +10,7 @@ mod spans;
 mod sql;
 mod timeline;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use axum::http::{Method, StatusCode};
@@ -48,12 +49,19 @@ pub(crate) struct Asked<'a> {
     request: &'a Request,
     /// What stands for the parts in braces, in their order.
     parts: Vec<&'a str>,
+    /// The revision of the run that answers, once it was looked for.
+    revision: Cell<Option<u64>>,
 }
+
+/// Says which state of its run an answer is from: pages never show two beside each other.
+const REVISION_HEADER: &str = "stepscope-revision";
 
 impl Asked<'_> {
     /// The run that the path names first.
     fn workspace(&self) -> Result<Arc<Workspace>, Failure> {
-        self.app.workspace(self.parts.first().copied().unwrap_or_default())
+        let (workspace, revision) = self.app.workspace(self.parts.first().copied().unwrap_or_default())?;
+        self.revision.set(Some(revision));
+        Ok(workspace)
     }
 }
 
@@ -63,7 +71,12 @@ pub(crate) fn answer(app: &App, request: &Request) -> Result<Response, Failure> 
     for route in ROUTES {
         let Some(parts) = matched(route.path, &request.path) else { continue };
         if route.method == request.method {
-            return (route.answer)(&Asked { app, request, parts });
+            let asked = Asked { app, request, parts, revision: Cell::new(None) };
+            let answer = (route.answer)(&asked)?;
+            return Ok(match asked.revision.get() {
+                Some(revision) => answer.with_header(REVISION_HEADER, revision.to_string()),
+                None => answer,
+            });
         }
         allowed = Some(&route.method);
     }

@@ -77,6 +77,8 @@ export type RunStatus = {
   progress: RunReading | null,
   /** Why it cannot be read. */
   error: string | null,
+  /** Which state of its traces is asked; another one after each change, and 0 before the first. */
+  revision: number,
   /** Its recordings, once it is ready. */
   sources: Array<SourceSummary>,
   /** Why it is a run of its own though its traces lie beside others. */

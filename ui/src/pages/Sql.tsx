@@ -1,5 +1,5 @@
 // Ask with SQL: an editor that knows the tables, and the rows that come back.
-import { createEffect, createMemo, createSignal, For, on, Show, type JSX } from "solid-js";
+import { batch, createEffect, createMemo, createSignal, For, on, Show, type JSX } from "solid-js";
 import { count } from "../format/number";
 import { isAborted } from "../server/client";
 import { analysis, sql } from "../server/questions";
@@ -41,12 +41,16 @@ export function Sql(): JSX.Element {
     if (name === undefined || text().trim() === "") return;
     stop.abort();
     const mine = (stop = new AbortController());
-    choose({ q: text(), sort: undefined });
+    answered = { q: text(), of: run() };
+    if (choice("q") !== text()) choose({ q: text(), sort: undefined });
     setIsRunning(true);
     setError(undefined);
+    // Rows of another statement, or of another state of the run, are no answer to this one.
+    setReport(undefined);
     const started = performance.now();
     try {
       const answer = await sql(name, text(), LIMIT, mine.signal);
+      if (mine.signal.aborted) return;
       setReport(answer);
       setTookMs(performance.now() - started);
     } catch (failure) {
@@ -55,20 +59,20 @@ export function Sql(): JSX.Element {
       if (mine === stop) setIsRunning(false);
     }
   };
+  // A link to a statement shows its rows, and so does the way back to it; of another run, or another state, anew.
+  let answered: { q: string; of: unknown } | undefined;
   createEffect(
-    on(
-      () => choice("q"),
-      (asked) => {
-        if (asked !== undefined && asked !== text()) setText(asked);
-      },
-    ),
-  );
-  // A link to a statement shows its rows.
-  createEffect(
-    on(
-      () => run()?.run,
-      (name) => name !== undefined && choice("q") !== undefined && void ask(),
-    ),
+    on([() => choice("q"), run], ([asked, of]) => {
+      if (asked === undefined) {
+        stop.abort();
+        answered = undefined;
+        batch(() => (setReport(undefined), setError(undefined), setIsRunning(false)));
+        return;
+      }
+      if (of === undefined || (answered?.q === asked && answered.of === of)) return;
+      setText(asked);
+      void ask();
+    }),
   );
 
   const table = () => report() && tables(report()!)[0];

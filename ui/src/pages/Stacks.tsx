@@ -1,5 +1,5 @@
 // Where the time of operators comes from in the code: call stacks, or the modules of the model.
-import { createMemo, createSignal, Show, type JSX } from "solid-js";
+import { createMemo, Show, type JSX } from "solid-js";
 import { FlameGraph } from "../charts/FlameGraph";
 import { branching, flameTree, type Weighed } from "../charts/flame";
 import { numberOf } from "../format/number";
@@ -9,6 +9,7 @@ import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { Segments } from "../report/Segments";
 import { cellNamed, tableNamed } from "../report/table";
+import { choice, choose } from "../state/route";
 import { run, scope } from "../state/session";
 
 const STACKS = 20_000;
@@ -16,7 +17,7 @@ const STACKS = 20_000;
 type Weight = "device_self_ns" | "host_self_ns";
 
 export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
-  const [weight, setWeight] = createSignal<Weight>("device_self_ns");
+  const weight = (): Weight => (choice("weight") === "host" ? "host_self_ns" : "device_self_ns");
   const question = createMemo(() => {
     const [name, parameters] = [run()?.run, scope()];
     return name === undefined || !parameters
@@ -42,7 +43,7 @@ export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
             ["host_self_ns", "host"],
           ]}
           value={weight()}
-          choose={(value) => setWeight(value as Weight)}
+          choose={(value) => choose({ weight: value === "host_self_ns" ? "host" : undefined })}
         />
       </header>
       <div class="stacks-frame" role="region" tabindex="0" aria-label="Call stacks">

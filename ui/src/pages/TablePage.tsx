@@ -12,6 +12,7 @@ import { copyText } from "../shell/Toast";
 import { lossDoubt, operatorDoubt } from "../state/health";
 import { choice, choose, goTo, pageAddress } from "../state/route";
 import { chosenSteps, run, scope, source, timelineOutline } from "../state/session";
+import { parseColumns, writeColumns } from "../report/chosen_columns";
 import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
 import { DataGrid } from "../report/DataGrid";
 import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
@@ -59,7 +60,7 @@ function hasRows(report: Report): boolean {
 }
 
 function ReportTable(props: { page: TablePageEntry; report: Report; question: Question }): JSX.Element {
-  const [columnsChosen, setColumnsChosen] = createSignal<Record<string, boolean>>({});
+  const columnsChosen = createMemo(() => parseColumns(choice("columns")));
   const [width, setWidth] = createSignal(1248);
   let frame!: HTMLDivElement;
   onMount(() => {
@@ -127,7 +128,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
         <ColumnMenu
           table={table()}
           isShown={isShown}
-          change={(name, shown) => setColumnsChosen({ ...columnsChosen(), [name]: shown })}
+          change={(name, shown) => choose({ columns: writeColumns({ ...columnsChosen(), [name]: shown }) }, "replace")}
         />
         <button class="btn" onClick={copy} title="Copy the rows below as TSV">
           Copy

@@ -11,20 +11,33 @@ export class ServerError extends Error {
   }
 }
 
+/** The run has changed since the page heard of it. Nobody waits for this answer any more: all is asked again. */
+export class OutdatedError extends DOMException {
+  constructor() {
+    super("the run has changed", "AbortError");
+  }
+}
+
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-/** The answer, if it is one. */
-export async function answerTo(address: string, init: RequestInit): Promise<Response> {
+/** The answer, if it is one, and from the wanted revision of its run. */
+export async function answerTo(address: string, init: RequestInit, revision?: number): Promise<Response> {
   try {
     const response = await fetch(address, init);
     if (!response.ok) throw await refusal(response);
+    if (isOutdated(response.headers.get("stepscope-revision"), revision)) throw new OutdatedError();
     return response;
   } catch (error) {
     if (error instanceof ServerError || isAborted(error)) throw error;
     throw new ServerError("the server does not answer", "is stepscope open still running?", 0);
   }
+}
+
+/** Whether an answer says that it is from another revision than the wanted one. */
+export function isOutdated(told: string | null, wanted: number | undefined): boolean {
+  return told !== null && wanted !== undefined && Number(told) !== wanted;
 }
 
 async function refusal(response: Response): Promise<ServerError> {

@@ -1,9 +1,10 @@
 // One function a question, and a memory of the answers: going back to a page shows it at once.
 import { askJson, askNumbers, isAborted, postJson } from "./client";
+import { revisionOf } from "./revisions";
 import type { Matches, Report, SpanDetails, TimelineCurves, TimelineOutline } from "./types";
 
-/** One recording of one rank. */
-export type SourceKey = { run: string; rank: number; window: number };
+/** One recording of one rank, in one state of its run. */
+export type SourceKey = { run: string; rank: number; window: number; revision: number };
 
 export type Parameters = Record<string, string | number | undefined>;
 
@@ -11,44 +12,42 @@ const REMEMBERED = 40;
 const remembered = new Map<string, Promise<unknown>>();
 
 export function analysis(run: string, name: string, parameters: Parameters): Promise<Report> {
-  return remember(`${runAddress(run)}/analyses/${name}${query(parameters)}`, withExactCells);
+  return remember(run, `/analyses/${name}${query(parameters)}`, withExactCells);
 }
 
 export function outline(source: SourceKey): Promise<TimelineOutline> {
-  return remember(`${runAddress(source.run)}/timeline${query({ rank: source.rank, window: source.window })}`);
+  return remember(source.run, `/timeline${query({ rank: source.rank, window: source.window })}`);
 }
 
 export function span(source: SourceKey, spanId: number, signal: AbortSignal): Promise<SpanDetails> {
-  return askJson(`${runAddress(source.run)}/spans/${source.rank}.${source.window}.${spanId}`, signal);
+  const address = `${runAddress(source.run)}/spans/${source.rank}.${source.window}.${spanId}`;
+  return askJson(address, signal, source.revision);
 }
 
 export function search(source: SourceKey, text: string, signal: AbortSignal): Promise<Matches> {
   const parameters = { q: text, rank: source.rank, window: source.window, limit: 1000 };
-  return askJson(`${runAddress(source.run)}/search${query(parameters)}`, signal);
+  return askJson(`${runAddress(source.run)}/search${query(parameters)}`, signal, source.revision);
 }
 
 export function curves(
-  { run, rank, window }: SourceKey,
+  { run, rank, window, revision }: SourceKey,
   from: number,
   to: number,
   width: number,
   signal: AbortSignal,
 ): Promise<TimelineCurves> {
-  return askNumbers(`${runAddress(run)}/timeline/counters${query({ rank, window, from, to, width })}`, signal);
+  const parameters = { rank, window, from, to, width };
+  return askNumbers(`${runAddress(run)}/timeline/counters${query(parameters)}`, signal, revision);
 }
 
 export async function sql(run: string, statement: string, limit: number, signal?: AbortSignal): Promise<Report> {
-  return withExactCells(await postJson<Report>(`${runAddress(run)}/sql`, { statement, limit }, signal));
+  const body = { statement, limit };
+  return withExactCells(await postJson<Report>(`${runAddress(run)}/sql`, body, signal, revisionOf(run)));
 }
 
 export function laneAddress(source: SourceKey, track: number, from: number, to: number, width: number): string {
   const parameters = { rank: source.rank, window: source.window, from, to, width };
   return `${runAddress(source.run)}/timeline/tracks/${track}${query(parameters)}`;
-}
-
-/** Forgets all answers, for when a run has changed. */
-export function forgetAnswers(): void {
-  remembered.clear();
 }
 
 function runAddress(run: string): string {
@@ -76,13 +75,16 @@ function withExactCells(report: Report): Report {
   return report;
 }
 
-function remember<T>(address: string, refine: (answer: T) => T = (answer) => answer): Promise<T> {
-  const known = remembered.get(address);
+/** Each state of a run has answers of its own; those of states that are gone are the oldest, and forgotten first. */
+function remember<T>(run: string, path: string, refine: (answer: T) => T = (answer) => answer): Promise<T> {
+  const revision = revisionOf(run);
+  const key = JSON.stringify([run, revision, path]);
+  const known = remembered.get(key);
   if (known) return known as Promise<T>;
-  const answer = askJson<T>(address).then(refine);
-  remembered.set(address, answer);
+  const answer = askJson<T>(runAddress(run) + path, undefined, revision).then(refine);
+  remembered.set(key, answer);
   answer.catch((error) => {
-    if (isAborted(error) || remembered.get(address) === answer) remembered.delete(address);
+    if (isAborted(error) || remembered.get(key) === answer) remembered.delete(key);
   });
   const oldest = remembered.keys().next();
   if (remembered.size > REMEMBERED && !oldest.done) remembered.delete(oldest.value);

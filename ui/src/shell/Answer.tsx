@@ -3,6 +3,7 @@ import { Show, type JSX } from "solid-js";
 import type { AnswerState } from "../state/answer";
 import { ErrorState } from "./states";
 
+/** While a new answer is on its way, the former one holds its place, unseen; tools stay, and so does the focus. */
 export function Answer<A>(props: {
   of: AnswerState<A>;
   retry?: () => void;
@@ -11,8 +12,12 @@ export function Answer<A>(props: {
 }): JSX.Element {
   return (
     <Show when={!props.of.error} fallback={<ErrorState error={props.of.error} retry={props.retry} />}>
-      <Show when={props.of.latest} fallback={props.waiting}>
-        {(answer) => props.children(answer)}
+      <Show when={props.of.latest ?? props.of.former} fallback={props.waiting}>
+        {(answer) => (
+          <div class="answer" classList={{ former: props.of.latest === undefined }}>
+            {props.children(answer)}
+          </div>
+        )}
       </Show>
     </Show>
   );

@@ -8,14 +8,14 @@ import { Sql } from "../pages/Sql";
 import { TablePage } from "../pages/TablePage";
 import { TABLE_PAGES } from "../pages/table_pages";
 import { openQuestions } from "../server/client";
-import { currentPage, pageAddress } from "../state/route";
-import { followSession, run, session, sessionError } from "../state/session";
+import { addressWith, currentPage, pageAddress } from "../state/route";
+import { followSession, run, session, sessionError, unknown } from "../state/session";
 import { chooseRail, railChoice } from "../state/theme";
 import { followCounts } from "./counts";
 import { HelpSheet } from "./HelpSheet";
 import { followKeys } from "./keys";
 import { Rail } from "./Rail";
-import { EmptyState, ErrorState, ReadingState } from "./states";
+import { EmptyState, ErrorState, ReadingState, UnknownState } from "./states";
 import { tell, Toast } from "./Toast";
 import { TopBar } from "./TopBar";
 
@@ -26,12 +26,10 @@ export function App(): JSX.Element {
   // The timeline needs the width.
   const isSlim = () => (railChoice() === undefined ? currentPage() === "timeline" : railChoice() === "slim");
   onMount(() => {
-    followSession((name) =>
-      tell("New run found", {
-        label: "Open",
-        address: pageAddress("overview", { run: name, rank: undefined, window: undefined }),
-      }),
-    );
+    followSession({
+      newRun: (name) => tell(`New run: ${name}`, { label: "Open", address: pageAddress("overview", { run: name }) }),
+      renewed: (news) => tell(news.text, news.open && { label: "Open", address: addressWith(news.open) }),
+    });
     followCounts();
     followKeys({ help: () => setShowsHelp(true), toggleRail: () => chooseRail(isSlim() ? "wide" : "slim") });
   });
@@ -74,17 +72,14 @@ function RunOrReason(): JSX.Element {
           code="stepscope open trace.json.gz"
         />
       </Match>
+      <Match when={unknown().length > 0}>
+        <UnknownState unknown={unknown()} />
+      </Match>
       <Match when={run()?.state === "reading"}>
         <ReadingState runs={reading()} />
       </Match>
       <Match when={run()?.state === "failed"}>
         <ErrorState error={run()?.error ?? "the trace could not be read"} />
-      </Match>
-      <Match when={session() !== undefined && run() === undefined}>
-        <EmptyState
-          title="This run is not here"
-          why="The link names a run that this server does not have. Choose one at the top."
-        />
       </Match>
       <Match when={run()?.sources.every((source) => source.events === 0)}>
         <EmptyState

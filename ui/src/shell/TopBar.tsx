@@ -69,6 +69,10 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
 
 function Selectors(): JSX.Element {
   const runs = () => session()?.runs.map((run) => run.run) ?? [];
+  const rank = () => {
+    const named = choice("rank") ?? String(ranks()[0]);
+    return ranks().some((rank) => String(rank) === named) ? named : "";
+  };
   return (
     <div class="selectors">
       <Show when={runs().length > 0}>
@@ -79,25 +83,15 @@ function Selectors(): JSX.Element {
             ...(run() ? [] : [["", "choose one"] as [string, string]]),
             ...runs().map((name): [string, string] => [name, name]),
           ]}
-          choose={(value) =>
-            choose({
-              run: value,
-              rank: undefined,
-              window: undefined,
-              steps: undefined,
-              from: undefined,
-              to: undefined,
-              sel: undefined,
-              view: undefined,
-            })
-          }
+          choose={(value) => choose({ run: value })}
         />
       </Show>
-      <Show when={source()}>
+      <Show when={ranks().length > 0}>
         <Selector
           label="Rank"
-          value={showsAllRanks() && choice("rank") === undefined ? "all" : String(source()?.rank)}
+          value={showsAllRanks() && choice("rank") === undefined ? "all" : rank()}
           options={[
+            ...(rank() === "" ? [["", "choose one"] as [string, string]] : []),
             ...(showsAllRanks() && ranks().length > 1 ? [["all", `all ${ranks().length}`] as [string, string]] : []),
             ...ranks().map((rank): [string, string] => [
               String(rank),
@@ -105,24 +99,21 @@ function Selectors(): JSX.Element {
             ]),
           ]}
           choose={(value) =>
-            choose({ rank: value === "all" ? undefined : value, window: undefined, sel: undefined, view: undefined })
+            choose({ rank: value === "all" ? undefined : value, view: undefined })
           }
         />
         <Show when={windows().length > 1}>
           <Selector
             label="Window"
-            value={String(source()?.window)}
-            options={windows().map((window, place) => [String(window), `${place + 1} of ${windows().length}`])}
-            choose={(value) =>
-              choose({
-                window: value,
-                steps: undefined,
-                from: undefined,
-                to: undefined,
-                sel: undefined,
-                view: undefined,
-              })
-            }
+            value={source() ? String(source()?.window) : ""}
+            options={[
+              ...(source() ? [] : [["", "choose one"] as [string, string]]),
+              ...windows().map((window, place): [string, string] => [
+                String(window),
+                `${place + 1} of ${windows().length}`,
+              ]),
+            ]}
+            choose={(value) => choose({ window: value })}
           />
         </Show>
         <StepSelector />
@@ -153,6 +144,8 @@ function ComparedSelectors(): JSX.Element {
   );
 }
 
+const UNKNOWN_STEPS = "unknown";
+
 function StepSelector(): JSX.Element {
   const steps = () => timelineOutline()?.steps ?? [];
   const number = (place: number) => stepNumber(steps()[place]?.name ?? String(place));
@@ -160,21 +153,23 @@ function StepSelector(): JSX.Element {
   const all = () => span(0, steps().length - 1);
   const value = () => {
     const chosen = chosenSteps();
-    return chosen ? stepsAddress(chosen.first, chosen.last) : "";
+    if (chosen) return stepsAddress(chosen.first, chosen.last);
+    return choice("steps") === undefined ? "" : UNKNOWN_STEPS;
   };
   const options = (): [string, string][] => {
     const chosen = chosenSteps();
     const each = steps().map((step, place): [string, string] => [String(step.number), `${number(place)} of ${all()}`]);
     const range: [string, string][] =
       chosen && chosen.first !== chosen.last ? [[value(), `${span(chosen.first, chosen.last)} of ${all()}`]] : [];
-    return [["", all()], ...range, ...each];
+    const unknown: [string, string][] = value() === UNKNOWN_STEPS ? [[UNKNOWN_STEPS, "choose one"]] : [];
+    return [...unknown, ["", all()], ...range, ...each];
   };
   return (
     <Show when={steps().length > 0}>
       <Selector
         label="Steps"
         value={value()}
-        options={steps().length > 1 ? options() : [["", all()]]}
+        options={steps().length > 1 || value() === UNKNOWN_STEPS ? options() : [["", all()]]}
         choose={(chosen) => choose({ steps: chosen || undefined, view: undefined })}
       />
     </Show>

@@ -90,7 +90,7 @@ function moveStep(by: number): void {
 function moveRank(by: number): void {
   const all = ranks();
   const next = all[all.indexOf(source()?.rank ?? 0) + by];
-  if (next !== undefined) choose({ rank: String(next), window: undefined, sel: undefined });
+  if (next !== undefined) choose({ rank: String(next) });
 }
 
 /** Takes back the last thing that was narrowed: the selection, the search, the range, the steps. */

@@ -3,6 +3,8 @@ import { For, Show, type JSX } from "solid-js";
 import { figureText } from "../format/number";
 import { ServerError } from "../server/client";
 import type { Run } from "../server/types";
+import { addressWith } from "../state/route";
+import type { Unknown } from "../state/unknown";
 import { Icon } from "./icons";
 import { copyText } from "./Toast";
 
@@ -19,6 +21,25 @@ export function EmptyState(props: { title: string; why?: string; code?: string; 
       </Show>
       {props.children}
     </div>
+  );
+}
+
+/** What the address names and is not there, each with a link that takes it away. No figures: they would be others'. */
+export function UnknownState(props: { unknown: Unknown[] }): JSX.Element {
+  return (
+    <For each={props.unknown}>
+      {(each) => (
+        <div class="state" role="alert">
+          <h2>{each.text}.</h2>
+          <p>The address of this page names it. It may come from a link to other traces.</p>
+          <div class="buttons">
+            <a class="btn" href={addressWith(Object.fromEntries(each.keys.map((key) => [key, undefined])))}>
+              {each.remedy}
+            </a>
+          </div>
+        </div>
+      )}
+    </For>
   );
 }
 

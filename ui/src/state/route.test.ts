@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseHash, writeHash } from "./route";
+import { changed, parseHash, writeHash } from "./route";
 
 test("an address is read and written back", () => {
   const hash = "#/operators?run=resnet50&rank=1&steps=5-10&sort=-device_self_ns&group=input_shape,stack";
@@ -14,4 +14,23 @@ test("an unknown page is the overview, unknown choices are dropped", () => {
 test("choices hold any text", () => {
   const place = { page: "kernels" as const, choices: { q: "<img src=x> & a=b?#/ é" } };
   expect(parseHash(writeHash(place))).toEqual(place);
+});
+
+test("nothing of one run follows to another", () => {
+  const before = { run: "a", rank: "3", window: "1", steps: "5", from: "0", to: "9", sel: "7", view: "0:9", sort: "name" };
+  expect(changed(before, { run: "b" })).toEqual({ run: "b", sort: "name" });
+  expect(changed(before, { run: "a" })).toEqual(before);
+  // A link may name a place in the other run.
+  expect(changed(before, { run: "b", steps: "2" })).toEqual({ run: "b", steps: "2", sort: "name" });
+});
+
+test("steps and ranges follow to another rank, spans and windows do not", () => {
+  const before = { rank: "3", window: "1", steps: "5", from: "0", to: "9", sel: "7", pin: "4", color: "name" };
+  expect(changed(before, { rank: "4" })).toEqual({ rank: "4", steps: "5", from: "0", to: "9", color: "name" });
+  expect(changed(before, { window: "0" })).toEqual({ rank: "3", window: "0", color: "name" });
+});
+
+test("the address restores how the timeline and tables are looked at", () => {
+  const hash = "#/timeline?run=a&columns=calls,-device_self_ns&color=name&arrows=off&weight=host";
+  expect(writeHash(parseHash(hash))).toBe(hash);
 });

@@ -33,12 +33,16 @@ export const KEYS = [
   "sort",
   "group",
   "values",
+  "columns",
   "q",
   "sel",
   "view",
   "marks",
   "pin",
   "fold",
+  "color",
+  "arrows",
+  "weight",
   "a",
   "b",
 ] as const;
@@ -48,6 +52,25 @@ export type Place = { page: Page; choices: Choices };
 
 /** What a change of page keeps: the selectors, the range and the search. */
 const CARRIED: Key[] = ["run", "rank", "window", "steps", "from", "to", "a", "b"];
+
+/** What means something in one recording only. */
+const OF_RECORDING: Key[] = ["sel", "view", "marks", "pin", "fold"];
+/** What is left behind with a run, a rank or a window, as it would mean something else in the next one. */
+const LEFT_WITH: Partial<Record<Key, Key[]>> = {
+  run: ["rank", "window", "steps", "from", "to", ...OF_RECORDING],
+  // Steps and times from the first of them are the same in all ranks of a job.
+  rank: ["window", "sel", "marks", "pin", "fold"],
+  window: ["steps", "from", "to", ...OF_RECORDING],
+};
+
+/** Choices after a change; what does not follow to another run, rank or window is dropped. */
+export function changed(before: Choices, changes: Choices): Choices {
+  const kept = { ...before };
+  for (const [key, left] of Object.entries(LEFT_WITH) as [Key, Key[]][]) {
+    if (key in changes && changes[key] !== before[key]) for (const dropped of left) delete kept[dropped];
+  }
+  return { ...kept, ...changes };
+}
 
 export function parseHash(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?");
@@ -83,6 +106,9 @@ const watched = createRoot(() => ({
 export const currentPage = watched.page;
 export const choice = (key: Key): string | undefined => watched.choices[key]();
 
+/** All choices of the address. */
+export const choices = (): Choices => place().choices;
+
 /** Follows the address bar; call once. */
 export function followAddress(): void {
   addEventListener("hashchange", () => setPlace(parseHash(location.hash)));
@@ -92,16 +118,21 @@ export function followAddress(): void {
 export function pageAddress(page: Page, changes: Choices = {}): string {
   const carried: Choices = {};
   for (const key of CARRIED) carried[key] = place().choices[key];
-  return writeHash({ page, choices: { ...carried, ...changes } });
+  return writeHash({ page, choices: changed(carried, changes) });
 }
 
 export function goTo(page: Page, changes: Choices = {}): void {
   location.hash = pageAddress(page, changes);
 }
 
+/** The address of this page with other choices. */
+export function addressWith(changes: Choices): string {
+  return writeHash({ page: place().page, choices: changed(place().choices, changes) });
+}
+
 /** Changes choices on this page. A new entry in the history, unless it is as small as a pan. */
 export function choose(changes: Choices, history: "push" | "replace" = "push"): void {
-  const next = { page: place().page, choices: { ...place().choices, ...changes } };
+  const next = { page: place().page, choices: changed(place().choices, changes) };
   const hash = writeHash(next);
   if (hash === writeHash(place())) return;
   if (history === "push") window.history.pushState(null, "", hash);

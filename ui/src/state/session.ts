@@ -1,11 +1,14 @@
 // Which runs there are, and which part of one is looked at.
-import { createMemo, createRoot, createSignal } from "solid-js";
+import { batch, createMemo, createRoot, createSignal } from "solid-js";
 import { askJson, isAborted } from "../server/client";
-import { forgetAnswers, outline, type Parameters, type SourceKey } from "../server/questions";
+import { outline, type Parameters, type SourceKey } from "../server/questions";
+import { onOutdated, showRevisions } from "../server/revisions";
 import type { Run, Session, Source, TimelineOutline } from "../server/types";
 import { createAnswer } from "./answer";
-import { choice, currentPage } from "./route";
+import { renewal, type Renewal } from "./renewed";
+import { choice, choices, choose, currentPage } from "./route";
 import { addressOf, placesOf } from "./steps";
+import { rangeOf, stepNumbers, unknownChoices, type Unknown } from "./unknown";
 
 const READING_POLL_MS = 700;
 const IDLE_POLL_MS = 5000;
@@ -14,52 +17,95 @@ const [session, setSession] = createSignal<Session>();
 const [sessionError, setSessionError] = createSignal<unknown>();
 export { session, sessionError };
 
-/** Asks for the runs again and again: faster while one is being read. Tells about runs that are new. */
-export function followSession(onNewRun: (run: string) => void): void {
+/** What a page hears about: a run that is new, and a new state of the run it shows. */
+export type SessionNews = { newRun: (run: string) => void; renewed: (news: Renewal) => void };
+
+/**
+ * Asks for the runs again and again: faster while one is being read, and at once when an answer is from a state of its
+ * run that is not known here.
+ */
+export function followSession(news: SessionNews): void {
   const known = new Set<string>();
+  let timer = 0;
+  let isLooking = false;
   const look = async () => {
+    clearTimeout(timer);
+    if (isLooking) return;
+    isLooking = true;
     let wait = IDLE_POLL_MS;
     try {
       const answer = await askJson<Session>("api/session");
       const ready = answer.runs.filter((run) => run.state === "ready");
-      if (known.size > 0) for (const run of ready) if (!known.has(run.run)) onNewRun(run.run);
+      if (known.size > 0) for (const run of ready) if (!known.has(run.run)) news.newRun(run.run);
       for (const run of ready) known.add(run.run);
-      const before = session();
-      if (JSON.stringify(before, exactly) !== JSON.stringify(answer, exactly)) {
-        if (before) forgetAnswers();
-        setSession(answer);
-      }
-      setSessionError(undefined);
-      if (answer.runs.some((run) => run.state === "reading")) wait = READING_POLL_MS;
+      take(answer, news.renewed);
+      if (answer.runs.some((run) => run.state === "reading" || run.progress !== null)) wait = READING_POLL_MS;
     } catch (error) {
       if (!isAborted(error)) setSessionError(error);
     }
-    setTimeout(look, wait);
+    isLooking = false;
+    timer = window.setTimeout(look, wait);
   };
+  onOutdated(() => void look());
   void look();
 }
 
+/** Puts a session in place of the one before, in one go: from here on all answers are from it. */
+function take(answer: Session, tell: (news: Renewal) => void): void {
+  batch(() => {
+    setSessionError(undefined);
+    if (same(session(), answer)) return;
+    const [before, looked] = [run(), source()];
+    const after = answer.runs.find((run) => run.run === before?.run);
+    showRevisions(answer.runs);
+    setSession(answer);
+    if (!before || before.revision === 0 || !after || after.revision === before.revision) return;
+    const news = renewal(before, after, looked);
+    // The same recording under another number: everything that was chosen in it still holds.
+    if ("window" in news.stay) choose({ ...choices(), ...news.stay }, "replace");
+    tell(news);
+  });
+}
+
 const exactly = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}n` : value);
+const same = (a: unknown, b: unknown) => JSON.stringify(a, exactly) === JSON.stringify(b, exactly);
+
+const chosen = createRoot(() => {
+  /** A run that is read again is the same until its new state is there. */
+  const run = createMemo(
+    (): Run | undefined => {
+      const runs = session()?.runs ?? [];
+      const name = choice("run");
+      if (name !== undefined) return runs.find((run) => run.run === name);
+      return runs.find((run) => run.state === "ready") ?? runs[0];
+    },
+    undefined,
+    { equals: (a, b) => a === b || same(withoutProgress(a), withoutProgress(b)) },
+  );
+  const ranks = createMemo(() => [...new Set(run()?.sources.map((source) => source.rank) ?? [])]);
+  return { run, ranks };
+});
+
+function withoutProgress(run: Run | undefined): Partial<Run> {
+  return { ...run, progress: run?.state === "reading" ? run.progress : null };
+}
 
 /** The chosen run, else the first that can be looked at. */
-export const run = (): Run | undefined => {
-  const runs = session()?.runs ?? [];
-  const chosen = choice("run");
-  if (chosen !== undefined) return runs.find((run) => run.run === chosen);
-  return runs.find((run) => run.state === "ready") ?? runs[0];
-};
+export const run = chosen.run;
 
 /** The two runs to compare: those of the address, else the chosen run and the next one. */
 export const comparedRuns = (): [Run | undefined, Run | undefined] => {
   const ready = session()?.runs.filter((run) => run.state === "ready" && run.sources.length > 0) ?? [];
   const named = (name: string | undefined) => ready.find((run) => run.run === name);
-  const a = named(choice("a")) ?? named(run()?.run) ?? ready[0];
-  return [a, named(choice("b")) ?? ready.find((run) => run !== a)];
+  const side = (name: string | undefined, usual: () => Run | undefined) => (name === undefined ? usual() : named(name));
+  const a = side(choice("a"), () => named(run()?.run) ?? ready[0]);
+  return [a, side(choice("b"), () => ready.find((run) => run !== a))];
 };
 
-export const ranks = (): number[] => [...new Set(run()?.sources.map((source) => source.rank) ?? [])];
+export const ranks = chosen.ranks;
+/** The windows of the chosen rank, also if the chosen window is not among them. */
 export const windows = (): number[] => {
-  const rank = source()?.rank;
+  const rank = rankOrFirst();
   return (
     run()
       ?.sources.filter((source) => source.rank === rank)
@@ -70,20 +116,21 @@ export const windows = (): number[] => {
 /** Pages that show all ranks unless one is chosen. */
 export const showsAllRanks = (): boolean => currentPage() === "distributed" || currentPage() === "communication";
 
-/** The recording that is looked at. */
+const rankOrFirst = (): number => Number(choice("rank") ?? run()?.sources[0]?.rank);
+
+/** The recording that is looked at; undefined if the address names one that is not there. */
 export const source = (): Source | undefined => {
-  const sources = run()?.sources ?? [];
-  const rank = Number(choice("rank") ?? sources[0]?.rank);
-  const ofRank = sources.filter((source) => source.rank === rank);
-  const window = choice("window");
-  return ofRank.find((source) => window === undefined || source.window === Number(window)) ?? ofRank[0];
+  const [rank, window] = [rankOrFirst(), choice("window")];
+  return run()?.sources.find(
+    (source) => source.rank === rank && (window === undefined || source.window === Number(window)),
+  );
 };
 
 const followed = createRoot(() => {
   const key = createMemo(
     (): SourceKey | undefined => {
-      const [name, found] = [run()?.run, source()];
-      return name === undefined || !found ? undefined : { run: name, rank: found.rank, window: found.window };
+      const [of, found] = [run(), source()];
+      return of && found && { run: of.run, rank: found.rank, window: found.window, revision: of.revision };
     },
     undefined,
     { equals: (a, b) => JSON.stringify(a) === JSON.stringify(b) },
@@ -105,18 +152,24 @@ export function fromZero(outline: TimelineOutline, time: number): number {
   return time - outline.zero_ns;
 }
 
-/** The range that is chosen, in nanoseconds from the first step. */
-export const chosenRange = (): { from: number; to: number } | undefined => {
-  const [from, to] = [choice("from"), choice("to")];
-  if (from === undefined || to === undefined) return undefined;
-  const range = { from: Number(from), to: Number(to) };
-  return Number.isFinite(range.from) && range.to > range.from ? range : undefined;
+/** What the address names that is not there. */
+export const unknown = (): Unknown[] => {
+  const named = { run: choice("run"), rank: choice("rank"), window: choice("window"), a: choice("a"), b: choice("b") };
+  const asked = { ...named, steps: choice("steps"), from: choice("from"), to: choice("to") };
+  const open = { runs: session()?.runs ?? [], run: run(), outline: timelineOutline() };
+  return session() ? unknownChoices(currentPage(), asked, open) : [];
 };
 
-/** What an analysis is asked about, from the selectors. Undefined while it is not known. */
+/** The range that is chosen, in nanoseconds from the first step. */
+export const chosenRange = (): { from: number; to: number } | undefined =>
+  rangeOf({ from: choice("from"), to: choice("to") });
+
+/** What an analysis is asked about, from the selectors. Undefined while it is not known, or not there. */
 export const scope = (): Parameters | undefined => {
   const key = sourceKey();
-  if (!key) return undefined;
+  const isNarrowed = [choice("steps"), choice("from"), choice("to")].some((each) => each !== undefined);
+  // Whether steps and times are there is known with the outline.
+  if (!key || (isNarrowed && !timelineOutline()) || unknown().length > 0) return undefined;
   const isAll = showsAllRanks() && choice("rank") === undefined;
   const parameters: Parameters = isAll ? {} : { rank: key.rank, window: key.window };
   if (choice("steps")) parameters.step = choice("steps");
@@ -132,8 +185,8 @@ export const scope = (): Parameters | undefined => {
 
 /** The steps that are chosen, as places in the recording; the address has their numbers. */
 export const chosenSteps = (): { first: number; last: number } | undefined => {
-  const match = /^(\d+)(?:-(\d+))?$/.exec(choice("steps") ?? "");
-  return match ? placesOf(timelineOutline()?.steps ?? [], Number(match[1]), Number(match[2] ?? match[1])) : undefined;
+  const asked = stepNumbers(choice("steps"));
+  return asked && placesOf(timelineOutline()?.steps ?? [], asked.first, asked.last);
 };
 
 /** What the address says for steps from one place to another. */

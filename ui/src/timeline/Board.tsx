@@ -187,6 +187,13 @@ export function Board(props: {
     });
   });
 
+  // What was under the pointer is elsewhere once the lanes have moved.
+  createEffect(
+    on([state.view, scroll, () => choice("q"), () => choice("sel")], () => (setHovered(undefined), setTip(undefined)), {
+      defer: true,
+    }),
+  );
+
   // A selection that comes with the address or by a key is brought on screen.
   createEffect(
     on([() => state.selectedId(), () => state.details()], ([id, details]) => {
@@ -362,13 +369,15 @@ export function Board(props: {
           </Show>
         )}
       </Show>
-      <Show when={!props.range && state.details()}>
+      <Show when={!props.range && (state.details() ?? state.formerDetails())}>
         {(details) => (
-          <SpanPane
-            details={details()}
-            outline={outline}
-            actions={{ select, next: () => void sameName(1), mark: () => choose({ q: String(details().span.name) }) }}
-          />
+          <div class="answer" classList={{ former: state.details() === undefined }}>
+            <SpanPane
+              details={details()}
+              outline={outline}
+              actions={{ select, next: () => void sameName(1), mark: () => choose({ q: String(details().span.name) }) }}
+            />
+          </div>
         )}
       </Show>
       <div class="hidden-text" role="status">

@@ -1,5 +1,5 @@
 // Threads and streams on one axis. The page never holds the trace: it asks for what fits the screen.
-import { createMemo, createSignal, Show, type JSX } from "solid-js";
+import { createMemo, Show, type JSX } from "solid-js";
 import { count } from "../format/number";
 import type { SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
@@ -42,7 +42,6 @@ export default function Timeline(): JSX.Element {
 
 function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX.Element {
   const state = createTimelineState(props.source, props.outline);
-  const [colorBy, setColorBy] = createSignal<ColorBy>("class");
   return (
     <div class="flush timeline">
       <div class="toolbar">
@@ -54,8 +53,8 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
             ["class", "class"],
             ["name", "name"],
           ]}
-          value={colorBy()}
-          choose={(value) => setColorBy(value as ColorBy)}
+          value={state.colorBy()}
+          choose={(value) => state.setColorBy(value as ColorBy)}
         />
         <span class="caption">Arrows</span>
         <Segments
@@ -84,7 +83,7 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
         matchStarts={state.matchStarts()}
         look={(view) => state.look(view)}
       />
-      <Board source={props.source} outline={props.outline} state={state} colorBy={colorBy()} range={chosenRange()} />
+      <Board source={props.source} outline={props.outline} state={state} colorBy={state.colorBy()} range={chosenRange()} />
     </div>
   );
 }

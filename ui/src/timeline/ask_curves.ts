@@ -46,10 +46,12 @@ export function createCurves(
     equals: (a, b) => a?.from === b?.from && a?.to === b?.to,
   });
   const [fine] = createAnswer(near, ask);
+  // What is known of the part that was looked at before is as true as it was.
+  const known = () => fine.latest ?? fine.former;
   return {
     all: () => whole.latest?.curves ?? [],
     countersLeftOut: () => whole.latest?.countersLeftOut ?? 0,
-    fine: (key) => fine.latest?.curves.find((curve) => curve.key === key),
-    changed: () => fine.latest,
+    fine: (key) => known()?.curves.find((curve) => curve.key === key),
+    changed: known,
   };
 }

@@ -1,5 +1,5 @@
 // Asks for lanes through a worker: to fetch and decode them is not the business of the thread that draws.
-import { counted, ServerError } from "../server/client";
+import { counted, OutdatedError, ServerError } from "../server/client";
 import { laneAddress, type SourceKey } from "../server/questions";
 import type { LaneAnswer, LaneQuestion } from "./lane_worker";
 import type { Lanes } from "./lanes";
@@ -32,7 +32,9 @@ export function askLanes(
           reject(signal.reason);
         });
         // Addresses are relative to the page, not to the worker.
-        send({ id, isGivenUp: false, address: new URL(address, document.baseURI).href, zero, from: first, to: last, width });
+        const absolute = new URL(address, document.baseURI).href;
+        const { revision } = source;
+        send({ id, isGivenUp: false, address: absolute, revision, zero, from: first, to: last, width });
       }),
   );
 }
@@ -43,6 +45,7 @@ function startWorker(): Worker {
     const asker = waiting.get(data.id);
     waiting.delete(data.id);
     if (data.lanes) asker?.resolve(data.lanes);
+    else if (data.error === "outdated") asker?.reject(new OutdatedError());
     else asker?.reject(new ServerError(data.error.message, data.error.hint, data.error.status));
   });
   started.addEventListener("error", () => {

@@ -1,14 +1,15 @@
 // Fetches and decodes lanes in a thread of its own.
-import { answerTo, isAborted, ServerError } from "../server/answer_to";
+import { answerTo, isAborted, OutdatedError, ServerError } from "../server/answer_to";
 import { decodeLanes } from "./decode_lanes";
 import type { Lanes } from "./lanes";
 
 /** A question, or that nobody waits for its answer any more. */
 export type LaneQuestion =
   | { id: number; isGivenUp: true }
-  | { id: number; isGivenUp: false; address: string; zero: number; from: number; to: number; width: number };
+  | { id: number; isGivenUp: false; address: string; revision: number; zero: number; from: number; to: number; width: number };
 export type LaneAnswer =
   | { id: number; lanes: Lanes }
+  | { id: number; lanes: undefined; error: "outdated" }
   | { id: number; lanes: undefined; error: { message: string; hint: string | null; status: number } };
 
 const open = new Map<number, AbortController>();
@@ -18,16 +19,17 @@ onmessage = ({ data }: MessageEvent<LaneQuestion>) => {
   else void answer(data);
 };
 
-async function answer({ id, address, zero, from, to, width }: Extract<LaneQuestion, { isGivenUp: false }>) {
+async function answer({ id, address, revision, zero, from, to, width }: Extract<LaneQuestion, { isGivenUp: false }>) {
   const stop = new AbortController();
   open.set(id, stop);
   try {
-    const response = await answerTo(address, { signal: stop.signal });
+    const response = await answerTo(address, { signal: stop.signal }, revision);
     const lanes = decodeLanes(new Uint8Array(await response.arrayBuffer()), zero, from, to, width);
     // Columns change hands; several may lie in one piece of memory.
     const columns = Object.values(lanes).filter((column) => ArrayBuffer.isView(column));
     send({ id, lanes }, [...new Set(columns.map((column) => column.buffer as ArrayBuffer))]);
   } catch (error) {
+    if (error instanceof OutdatedError) send({ id, lanes: undefined, error: "outdated" }, []);
     if (isAborted(error)) return;
     const { message, hint, status } =
       error instanceof ServerError ? error : new ServerError(error instanceof Error ? error.message : String(error), null, 0);

@@ -9,12 +9,14 @@ import type { LaneStore } from "./lane_store";
 import { parseMarks, toggled, writeMarks } from "./marks";
 import type { Arrow, Spot } from "./overlay";
 import type { RulerStep } from "./ruler";
+import type { ColorBy } from "./scene";
 import { clamp, fitted, lengthOf, parseView, typicalStep, writeView, type Range } from "./view";
 
 /** Panning replaces the address, and only when the hand rests. */
 const REST_MS = 200;
 
-export type ArrowKind = "launch" | "forward" | "off";
+const ARROW_KINDS = ["launch", "forward", "off"] as const;
+export type ArrowKind = (typeof ARROW_KINDS)[number];
 
 export function createTimelineState(source: SourceKey, outline: TimelineOutline) {
   const bounds: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
@@ -26,7 +28,7 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
   }));
   const [view, setView] = createSignal<Range>(wantedView());
   const shownView = createPerFrame(view);
-  const [arrowKind, setArrowKind] = createSignal<ArrowKind>("launch");
+  const arrowKind = createMemo((): ArrowKind => ARROW_KINDS.find((kind) => kind === choice("arrows")) ?? "launch");
   const marks = createMemo(() => parseMarks(choice("marks")));
 
   /** The view that the address asks for; else the chosen steps, else a typical step. */
@@ -73,7 +75,7 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     () => (choice("q") ?? "").trim() || undefined,
     (text, signal) => search(source, text, signal),
   );
-  const matches = (): Match[] => (choice("q") && !found.error ? (found.latest?.matches ?? []) : []);
+  const matches = (): Match[] => found.latest?.matches ?? [];
   const matchStarts = createMemo(() => Float64Array.from(matches(), (match) => fromZero(outline, match.start_ns)));
 
   return {
@@ -84,13 +86,18 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     shownView,
     look,
     arrowKind,
-    setArrowKind,
+    setArrowKind: (kind: ArrowKind) => choose({ arrows: kind === "launch" ? undefined : kind }),
+    /** Colors are those of classes, or vary by name inside of them. */
+    colorBy: (): ColorBy => (choice("color") === "name" ? "name" : "class"),
+    setColorBy: (by: ColorBy) => choose({ color: by === "class" ? undefined : by }),
     marks,
     toggleMark: (range: Range) => choose({ marks: writeMarks(toggled(marks(), range)) || undefined }),
     selectedId,
-    details: (): SpanDetails | undefined => (selectedId() === undefined || details.error ? undefined : details.latest),
+    details: (): SpanDetails | undefined => details.latest,
+    /** What was selected before, while what is selected now is on its way: holds the place of its pane. */
+    formerDetails: (): SpanDetails | undefined => details.former,
     matches,
-    matchCount: () => (choice("q") && !found.error ? found.latest?.count : undefined),
+    matchCount: () => found.latest?.count,
     matchStarts,
   };
 }

@@ -27,6 +27,33 @@ fn the_session_tells_what_is_open() {
 }
 
 #[test]
+fn every_answer_says_which_state_of_its_run_it_is_from() {
+    let inside = Inside::new(&small_trace());
+    let targets = [
+        "/api/runs/job/analyses/summary",
+        "/api/runs/job/metrics",
+        "/api/runs/job/timeline",
+        "/api/runs/job/timeline/counters?from=0&to=1000&width=10",
+        "/api/runs/job/timeline/tracks/0?from=0&to=1000&width=10",
+        "/api/runs/job/search?q=mm",
+        "/api/runs/job/spans/0.0.0",
+    ];
+    let stated = |target: &str| {
+        let response = inside.get(target);
+        assert_eq!(response.status, 200, "{target}: {}", String::from_utf8_lossy(&response.body));
+        response.headers.into_iter().find(|(name, _)| *name == "stepscope-revision").map(|(_, value)| value)
+    };
+    for revision in [1, 2] {
+        assert_eq!(inside.json("/api/session")["runs"][0]["revision"], json!(revision));
+        for target in targets {
+            assert_eq!(stated(target), Some(revision.to_string()), "{target}");
+        }
+        inside.app.add("job", crate::harness::open_text(&small_trace())).unwrap();
+    }
+    assert_eq!(stated("/api/session"), None);
+}
+
+#[test]
 fn every_analysis_answers_with_a_report() {
     let inside = Inside::new(&small_trace());
     let others = ["tracks", "health", "schema"];

@@ -52,13 +52,15 @@ fn runs_of_a_log_folder_appear_by_themselves() {
     let is_ready = |session: &Session| session.runs.iter().all(|run| run.state == RunState::Ready);
     let session = wait(&app, |session| session.runs.len() == 1 && is_ready(session));
     assert_eq!(names(&session), ["logs.first"]);
-    assert_eq!(session.runs[0].sources.len(), 1);
+    assert_eq!((session.runs[0].sources.len(), session.runs[0].revision), (1, 1));
 
     write(&logs.join("second/rank0.json"), &small_trace());
     write(&logs.join("first/rank1.json"), &small_trace().replace("1000", "2000"));
     let has_all = |session: &Session| session.runs.len() == 2 && session.runs[0].sources.len() == 2;
     let session = wait(&app, |session| has_all(session) && is_ready(session));
     assert_eq!(names(&session), ["logs.first", "logs.second"]);
+    assert!(session.runs[0].revision > 1, "{session:?}");
+    assert_ne!(session.runs[0].revision, session.runs[1].revision);
 
     write(&logs.join("third/rank0.json"), "{\"traceEvents\": [");
     write(&logs.join("third/broken.json.gz"), "\u{1f}nothing");
