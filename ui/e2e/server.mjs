@@ -4,8 +4,10 @@ import { once } from "node:events";
 
 const READY_POLL_MS = 200;
 
-/** Serves what lies at the paths, and returns when every run can be looked at. It ends with this process. */
-export async function startServer(stepscope, paths) {
+const isNoneReading = (runs) => runs.every((run) => run.state !== "reading");
+
+/** Serves what lies at the paths, and returns when every run can be looked at, or enough of them. It ends with this process. */
+export async function startServer(stepscope, paths, isEnough = isNoneReading) {
   const child = spawn(stepscope, ["open", ...paths, "--no-open", "--quiet"], { stdio: ["ignore", "pipe", "pipe"] });
   const gone = once(child, "exit");
   let errors = "";
@@ -25,7 +27,7 @@ export async function startServer(stepscope, paths) {
   do {
     await new Promise((resume) => setTimeout(resume, READY_POLL_MS));
     ({ runs } = await Promise.race([askJson("api/session"), failed]));
-  } while (runs.length === 0 || runs.some((run) => run.state === "reading"));
+  } while (runs.length === 0 || !isEnough(runs));
   return {
     url: url.href,
     pid: child.pid,

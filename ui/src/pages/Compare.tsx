@@ -1,6 +1,6 @@
 // Two runs side by side: how much differs, what makes the difference, and whether it is more than noise.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { figure, figureText, formatOfHeader, numberOf, show } from "../format/number";
+import { asFigure, figureText, formatOf, formatOfHeader, numberOf, show, symbolOf } from "../format/number";
 import { shortKernelName } from "../format/kernel_name";
 import { Bridge } from "../charts/Bridge";
 import { StepDots } from "../charts/StepDots";
@@ -195,12 +195,15 @@ function Pair(props: { label: string; unit: Unit; a: Cell; b: Cell }): JSX.Eleme
     const share = a === 0 ? "" : `, ${signed((b - a) / a, (by) => figureText("ratio", by))}`;
     return `${signed(b - a, (by) => figureText(props.unit, Math.round(by)))}${share}`;
   };
+  // One unit for both, as only one is written.
+  const format = () => asFigure(formatOf(props.unit, [props.a, props.b]), [props.a, props.b]);
+  const digits = (cell: Cell) => show(format(), cell).replace(/ %$/, "");
   return (
     <div class="stat">
       <div class="l">{props.label}</div>
       <div class="v pair">
-        <span>{figure(props.unit, props.a).digits} →</span> {figure(props.unit, props.b).digits}
-        <u>{figure(props.unit, props.b).symbol}</u>
+        <span>{digits(props.a)} →</span> {digits(props.b)}
+        <u>{props.unit === "ratio" ? "%" : symbolOf(format())}</u>
       </div>
       <div class="s">{change()}</div>
     </div>

@@ -27,19 +27,19 @@ export function EmptyState(props: { title: string; why?: string; code?: string; 
 /** What the address names and is not there, each with a link that takes it away. No figures: they would be others'. */
 export function UnknownState(props: { unknown: Unknown[] }): JSX.Element {
   return (
-    <For each={props.unknown}>
-      {(each) => (
-        <div class="state" role="alert">
-          <h2>{each.text}.</h2>
-          <p>The address of this page names it. It may come from a link to other traces.</p>
-          <div class="buttons">
+    <div class="state unknown" role="alert">
+      <For each={props.unknown}>{(each) => <h2>{each.text}.</h2>}</For>
+      <p>The link to this page may be for other traces.</p>
+      <div class="buttons">
+        <For each={props.unknown}>
+          {(each) => (
             <a class="btn" href={addressWith(Object.fromEntries(each.keys.map((key) => [key, undefined])))}>
               {each.remedy}
             </a>
-          </div>
-        </div>
-      )}
-    </For>
+          )}
+        </For>
+      </div>
+    </div>
   );
 }
 

@@ -83,7 +83,7 @@ function unknownRun(key: "run" | "a" | "b", name: string, runs: Run[]): Unknown 
   const names = inWords(runs.map((run) => run.run));
   const text = `Run ${name} is not open here; ${runs.length === 1 ? "the open run is" : "open runs are"} ${names}`;
   const keys: Key[] = key === "run" ? ["run", "rank", "window", "steps", "from", "to", "sel", "view", "marks"] : [key];
-  return { text, keys, remedy: runs.length === 1 ? "Show the open run" : "Show a run that is open" };
+  return { text, keys, remedy: `Remove run ${name}` };
 }
 
 function unknownRank({ rank }: Choices, run: Run): Unknown | undefined {
@@ -93,7 +93,7 @@ function unknownRank({ rank }: Choices, run: Run): Unknown | undefined {
   return {
     text: `Rank ${rank} is not in this run; it has ${has}`,
     keys: ["rank", "window"],
-    remedy: ranks.length === 1 ? `Show rank ${ranks[0]}` : "Show the run without this rank",
+    remedy: `Remove rank ${rank}`,
   };
 }
 
@@ -105,7 +105,7 @@ function unknownWindow({ rank, window }: Choices, run: Run): Unknown | undefined
   return {
     text: `Window ${window} is not in rank ${ofRank}; it has ${has}, counted from 0`,
     keys: ["window"],
-    remedy: `Show window ${windows[0] ?? 0}`,
+    remedy: `Remove window ${window}`,
   };
 }
 
@@ -122,13 +122,13 @@ function unknownSteps({ steps }: Choices, outline: TimelineOutline): Unknown | u
     asked && asked.last > asked.first
       ? `Steps ${asked.first} to ${asked.last} are not in this trace`
       : `Step ${steps} is not in this trace`;
-  return { text: `${what}; ${has}`, keys: ["steps"], remedy: "Show all steps" };
+  return { text: `${what}; ${has}`, keys: ["steps"], remedy: "Remove the steps" };
 }
 
 function unknownRange(choices: Choices, outline: TimelineOutline): Unknown | undefined {
   if (choices.from === undefined && choices.to === undefined) return undefined;
   const keys: Key[] = ["from", "to"];
-  const remedy = "Show the whole trace";
+  const remedy = "Remove the range";
   const range = rangeOf(choices);
   if (!range) {
     const text = `${choices.from ?? "nothing"} to ${choices.to ?? "nothing"} is not a range of nanoseconds`;

@@ -67,6 +67,14 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
           value={state.arrowKind()}
           choose={(value) => state.setArrowKind(value as ArrowKind)}
         />
+        <Show when={state.isSelectionUnknown()}>
+          <span class="muted" role="alert">
+            Span {choice("sel")} is not in this trace.{" "}
+            <button class="plain-link" onClick={() => choose({ sel: undefined })}>
+              Remove
+            </button>
+          </span>
+        </Show>
         <span class="grow" />
         <span class="hints" aria-hidden="true">
           <kbd>w</kbd> <kbd>s</kbd> zoom <kbd>a</kbd> <kbd>d</kbd> pan <kbd>[</kbd> <kbd>]</kbd> step <kbd>f</kbd> fit{" "}

@@ -1,5 +1,6 @@
 // What is looked at in the timeline: the view, the selection, the search; all of it follows the address.
 import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
+import { ServerError } from "../server/client";
 import { search, span, type SourceKey } from "../server/questions";
 import type { Match, SpanDetails, SpanRow, TimelineOutline } from "../server/types";
 import { createAnswer } from "../state/answer";
@@ -96,6 +97,8 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline)
     details: (): SpanDetails | undefined => details.latest,
     /** What was selected before, while what is selected now is on its way: holds the place of its pane. */
     formerDetails: (): SpanDetails | undefined => details.former,
+    /** Whether the address selects a span that is not there. */
+    isSelectionUnknown: (): boolean => details.error instanceof ServerError && details.error.status === 404,
     matches,
     matchCount: () => found.latest?.count,
     matchStarts,

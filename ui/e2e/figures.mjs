@@ -1,0 +1,223 @@
+// Whether figures on a page are those of the command: both are read independently, and a figure of the page must be
+// the exact value of `stepscope … -f json`, rounded to the digits it shows.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const LARGEST_ANSWER = 1 << 28;
+/** Rows of a table that are compared: what is on a screen, not what is scrolled to. */
+const ROWS = 30;
+
+const UNITS = {
+  "": 1, ns: 1, µs: 1e3, ms: 1e6, s: 1e9,
+  B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4,
+  kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12,
+  "%": 0.01, "GB/s": 1,
+  FLOP: 1, MFLOP: 1e6, GFLOP: 1e9, TFLOP: 1e12, PFLOP: 1e15,
+  "FLOP/s": 1, "MFLOP/s": 1e6, "GFLOP/s": 1e9, "TFLOP/s": 1e12, "PFLOP/s": 1e15,
+};
+const CLASSES = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec", "other"];
+
+/** A command that answers in JSON; each question is asked once. */
+export function createCommand(stepscope) {
+  const known = new Map();
+  const command = (path, analysis, options = {}) => {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined);
+    // A negative time would be taken for an option.
+    const words = [analysis, path, "-q", "-f", "json", ...given.map(([name, value]) => `--${name}=${value}`)];
+    if (options.statement !== undefined) words.splice(2, words.length, options.statement, "-q", "-f", "json");
+    const key = words.join("\n");
+    if (!known.has(key)) known.set(key, ask(words));
+    return known.get(key);
+  };
+  /** For when traces have changed. */
+  command.forget = () => known.clear();
+  return command;
+  async function ask(words) {
+    const { stdout } = await run(stepscope, words, { maxBuffer: LARGEST_ANSWER });
+    return JSON.parse(stdout);
+  }
+}
+
+/** Counts what was compared, so that a check that finds nothing to compare does not pass for one. */
+export class Comparison {
+  compared = 0;
+
+  /** A text of the page shows a value; `unit` is the one that a header names. */
+  same(text, exact, what, unit = "") {
+    this.compared += 1;
+    const words = text.replaceAll("△", "").replace(/^≥/, "").trim();
+    if (exact === null || exact === undefined) return assert.equal(words, "–", `${what}: the command has no value`);
+    const parts = /^(< )?(−)?([\d,]+(?:\.(\d+))?)\s*(\S*)$/.exec(words);
+    assert.ok(parts, `${what}: “${text}” is no number, the command has ${exact}`);
+    const [, below, minus, digits, decimals = "", symbol] = parts;
+    const scale = UNITS[symbol || unit];
+    assert.ok(scale, `${what}: “${symbol || unit}” is no unit`);
+    const value = Number(digits.replaceAll(",", "")) * (minus ? -1 : 1);
+    const half = 0.500001 * 10 ** -decimals.length;
+    const isSame = below ? exact > 0 && exact / scale < value : Math.abs(value - exact / scale) <= half;
+    assert.ok(isSame, `${what}: the page shows ${text} ${unit}, the command has ${exact}`);
+  }
+
+  equal(shown, exact, what) {
+    this.compared += 1;
+    assert.deepEqual(shown, exact, what);
+  }
+}
+
+const texts = (page, selector) => page.locator(selector).allInnerTexts();
+
+/** The strip of figures by label: digits and unit. */
+async function stats(page) {
+  const all = await page.locator(".strip .stat").evaluateAll((stats) =>
+    stats.map((stat) => [stat.querySelector(".l").textContent, stat.querySelector(".v").innerText.replaceAll("\n", " ")]),
+  );
+  return new Map(all);
+}
+
+/** The overview: sentence, figures, classes, first operators and kernels, findings, counts in the rail. */
+export async function compareOverview(page, ask, found) {
+  const [summary, steps, diagnose] = await Promise.all([ask("summary"), ask("steps"), ask("diagnose")]);
+  const times = summary.step_time?.[0] ?? {};
+  const device = summary.devices?.[0];
+  const shown = await stats(page);
+  if (steps.headline) found.equal(await page.locator("h1").innerText(), steps.headline, "the sentence");
+  for (const [label, exact] of [
+    ["Step time, p50", times.p50_ns],
+    ["GPU utilization", device?.gpu_utilization_ratio],
+    ["Est. SM efficiency", device?.est_sm_efficiency_ratio],
+    ["Est. occupancy", device?.est_achieved_occupancy_ratio],
+    ["Tensor cores", device?.tensor_core_lower_bound_ratio],
+    device?.memory_peak_bytes === null
+      ? ["Memory growth, peak", device?.memory_growth_bytes]
+      : ["Memory, peak", device?.memory_peak_bytes],
+  ]) {
+    const text = shown.get(label) ?? shown.get(label.replace("utilization", "utilisation"));
+    assert.ok(text, `there is no figure “${label}”`);
+    found.same(text, exact, label);
+  }
+  const unit = (await page.locator(".legend th >> nth=1").innerText()).split(" ")[0];
+  const means = await texts(page, ".legend tbody td:nth-child(2)");
+  const shares = await texts(page, ".legend tbody td:nth-child(4)");
+  CLASSES.forEach((name, place) => {
+    const row = summary.breakdown.find((row) => row.class === name);
+    found.same(means[place], row.mean_ns, `${name} per step`, unit);
+    found.same(shares[place], row.share_ratio, `share of ${name}`);
+  });
+  found.same(means.at(-1), times.mean_ns, "all classes", unit);
+  const lists = await page.locator(".top-rows").evaluateAll((lists) =>
+    lists.map((list) =>
+      [...list.querySelectorAll("a")].map((link) => [
+        link.querySelector(".ends").title,
+        link.nextElementSibling.innerText,
+      ]),
+    ),
+  );
+  const complete = times.steps ?? 1;
+  [["operators", "device_self_ns"], ["kernels", "total_ns"]].forEach(([name, value], at) =>
+    lists[at].forEach(([shownName, text], place) => {
+      const row = summary[name][place];
+      found.equal(shownName, row.name, `${name}, row ${place}`);
+      found.same(text, Math.round((row[value] ?? row.host_self_ns) / complete), `${name}: ${shownName}`);
+    }),
+  );
+  found.equal(await texts(page, ".finding b"), diagnose.rows.map((row) => row.title), "findings");
+  const stakes = await texts(page, ".finding .cost");
+  diagnose.rows.forEach((row, place) => row.at_stake_ns !== null && found.same(stakes[place], row.at_stake_ns, row.title));
+}
+
+/** A page that is one table: every number of every row on screen. `order` arranges the rows of the command as asked. */
+export async function compareTable(page, report, found, order = (rows) => rows, divide = (value) => value) {
+  const columns = await page.locator(".grid [role=columnheader]").evaluateAll((heads) =>
+    heads.map((head) => ({
+      name: /^Sort by -?(.*)$/.exec(head.querySelector("button")?.title ?? "")?.[1],
+      unit: /, (\S+)$/.exec(head.querySelector("button")?.firstChild?.textContent ?? "")?.[1] ?? "",
+      isNumber: head.classList.contains("num"),
+    })),
+  );
+  const rows = await page.locator(".grid .body .row:not(.sub):not(.detail)").evaluateAll((rows) =>
+    rows.map((row) => ({
+      place: Number(row.ariaRowIndex ?? row.getAttribute("aria-rowindex")) - 2,
+      cells: [...row.querySelectorAll(".cell")].map((cell) => cell.querySelector(".ends")?.title ?? cell.innerText),
+    })),
+  );
+  const exact = order(report.rows);
+  assert.ok(rows.length > 0 || exact.length === 0, `no row on the page, ${exact.length} of the command`);
+  for (const { place, cells } of rows.slice(0, ROWS)) {
+    columns.forEach(({ name, unit, isNumber }, at) => {
+      const value = exact[place]?.[name];
+      if (name === undefined || typeof value === "object" && value !== null) return;
+      const what = `row ${place}, ${name}`;
+      if (isNumber && typeof value !== "string") found.same(cells[at], divide(value, name, exact[place]), what, unit);
+      else if (typeof value === "string" && name === "name") found.equal(cells[at], value, what);
+    });
+  }
+  const counted = /^([\d,]+)/.exec(await page.locator(".statusline span >> nth=0").innerText());
+  found.equal(Number(counted?.[1].replaceAll(",", "")), exact.length, "rows below the table");
+}
+
+/** The page of ranks: every number of every rank. */
+export async function compareDistributed(page, ask, found) {
+  const [comms, steps] = await Promise.all([ask("comms"), ask("steps", { "group-by": "rank" })]);
+  const rows = await page.locator(".side-by-side tbody tr").evaluateAll((rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.innerText)),
+  );
+  found.equal(rows.length, Math.min(64, steps.rows.length), "ranks on the page");
+  for (const [rank, , dur, utilization, communication, wait, last, caused] of rows) {
+    const number = Number(rank.replace("rank ", ""));
+    const [times, waits] = [steps, comms].map(({ rows }) => rows.find((row) => row.rank === number));
+    found.same(dur, times.dur_ns, `${rank}, step`, "ms");
+    found.same(utilization, times.utilization_ratio, `${rank}, utilization`);
+    found.same(communication, waits.communication_ns, `${rank}, communication`, "ms");
+    found.same(wait, waits.wait_ns, `${rank}, waiting`, "ms");
+    found.same(last.split(" ")[0], waits.last_arrivals, `${rank}, last to arrive`);
+    found.same(caused, waits.wait_caused_to_others_ns, `${rank}, waiting caused`, "ms");
+  }
+}
+
+/** Memory: the strip of the device with the highest peak. */
+export async function compareMemory(page, ask, found) {
+  const { devices } = await ask("memory");
+  const device = devices.find((device) => device.device !== "cpu") ?? devices[0];
+  const shown = await stats(page);
+  const of = (label) => [...shown].find(([name]) => name.startsWith(label))?.[1];
+  if (device.peak_allocated_bytes === null) found.same(of("Largest growth"), device.peak_delta_bytes, "growth");
+  else found.same(of("Peak allocated"), device.peak_allocated_bytes, "peak");
+  found.same(of("Peak reserved"), device.peak_reserved_bytes, "peak reserved");
+  found.same(of("Growth over"), device.net_bytes, "net growth");
+  found.same(of("Allocated in all"), device.allocated_bytes, "allocated");
+  found.same(of("Left open"), device.alloc_without_free, "left open");
+}
+
+/** Compare: figures of both sides. */
+export async function compareSides(page, a, b, found) {
+  const shown = await stats(page);
+  for (const [label, name] of [["Step, mean", "mean_ns"], ["Step, p50", "p50_ns"], ["Step, p90", "p90_ns"]]) {
+    const [, ofA, ofB, unit] = /^(\S+) → (\S+)\s*(\S+)$/.exec(shown.get(label)?.replaceAll(/\s+/g, " ") ?? "") ?? [];
+    assert.ok(unit, `there are no two figures “${label}”: ${shown.get(label)}`);
+    found.same(ofA, a.step_time[0][name], `${label}, A`, unit);
+    found.same(ofB, b.step_time[0][name], `${label}, B`, unit);
+  }
+}
+
+/** What ran in a range of the timeline: operators by their own time on the host. */
+export async function compareRange(page, report, found) {
+  const rows = await page.locator(".pane section:nth-child(2) tbody tr").evaluateAll((rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.querySelector(".ends")?.title ?? cell.innerText)),
+  );
+  const exact = report.rows.toSorted((a, b) => b.host_self_ns - a.host_self_ns);
+  assert.ok(rows.length > 0, "no operator in the pane");
+  rows.forEach(([, calls, self], place) => {
+    found.same(self, exact[place].host_self_ns, `operator ${place} of the range`, "ms");
+    const same = exact.filter((row) => row.host_self_ns === exact[place].host_self_ns);
+    if (same.length === 1) found.same(calls, exact[place].calls, `calls of operator ${place}`);
+  });
+}
+
+/** The number of rows that the rail has for a page, once it is there. */
+export async function compareRail(page, name, count, found) {
+  const field = page.locator(`.rail a[href^="#/${name}"] .n`);
+  await field.waitFor();
+  found.equal((await field.innerText()).replaceAll(",", ""), count === 0 ? "–" : String(count), `${name} in the rail`);
+}
