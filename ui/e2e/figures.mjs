@@ -197,7 +197,7 @@ export async function compareMemory(page, ask, found) {
 export async function compareSides(page, a, b, found) {
   const shown = await stats(page);
   for (const [label, name] of [["Step, mean", "mean_ns"], ["Step, p50", "p50_ns"], ["Step, p90", "p90_ns"]]) {
-    const [, ofA, ofB, unit] = /^(\S+) → (\S+)\s*(\S+)$/.exec(shown.get(label)?.replaceAll(/\s+/g, " ") ?? "") ?? [];
+    const [, ofA, ofB, unit] = /^(\S+) → ([\d,.–]+)\s*(\S+)$/.exec(shown.get(label)?.replaceAll(/\s+/g, " ") ?? "") ?? [];
     assert.ok(unit, `there are no two figures “${label}”: ${shown.get(label)}`);
     found.same(ofA, a.step_time[0][name], `${label}, A`, unit);
     found.same(ofB, b.step_time[0][name], `${label}, B`, unit);

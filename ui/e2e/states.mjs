@@ -403,10 +403,13 @@ await server.stop();
 console.log(`${well} of ${chosen.length} states, ${figures} figures compared, ${seconds()} s`);
 process.exit(well === chosen.length ? 0 : 1);
 
-/** What a person reads on the page: its text without the counts of other pages, which come when there is time. */
+/**
+ * What a person reads on the page: its text without the counts of other pages, which come when there is time, and
+ * without the time that a statement took.
+ */
 async function seen(page) {
   const text = await page.evaluate(() => document.querySelector(".topbar").innerText + document.querySelector("main").innerText);
-  return text.replaceAll(/^(all|[\d,]+ (operators|kernels))$/gm, "");
+  return text.replaceAll(/^(all|[\d,]+ (operators|kernels|ms))$/gm, "");
 }
 
 /** Nothing on the page is from another question: no former answer, no tooltip, no run that is not the one of the address. */

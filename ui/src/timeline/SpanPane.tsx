@@ -35,7 +35,7 @@ export function SpanPane(props: {
   const name = () => (kind() === "kernel" ? shortKernelName(String(span().name)) : String(span().name));
   return (
     <div class="pane">
-      <section>
+      <section tabindex="0" aria-label="Selected span">
         <h2 class="mono title">
           <Swatch name={CLASS_OF_KIND[kind()] ?? "other"} />
           <span title={String(span().name)}>{name()}</span>
@@ -51,7 +51,7 @@ export function SpanPane(props: {
           </For>
         </dl>
       </section>
-      <section>
+      <section tabindex="0" aria-label="What it is connected to">
         <Connections details={props.details} outline={props.outline} actions={props.actions} />
       </section>
       <section>
