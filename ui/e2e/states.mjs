@@ -43,7 +43,7 @@ const RUNS = Object.keys(PATHS);
 const pathOf = (run) => PATHS[run];
 mkdirSync(pathOf("resnet"));
 copyFileSync(join(recorded, later), join(pathOf("resnet"), later));
-// The largest run is read while states of the others are looked at.
+// The largest run is read while states of the others are looked at; new traces are noticed after it.
 const isReady = (runs, name) => runs.some((run) => run.run === name && run.state === "ready");
 const server = await startServer(stepscope, Object.values(PATHS), (runs) => isReady(runs, "steps-10000"));
 const command = compare.createCommand(stepscope);
@@ -367,7 +367,7 @@ for (const [name, state] of chosen) {
     }
   };
   await attempt(async () => {
-    while (name.includes("1,024") && !isReady((await server.askJson("api/session")).runs, "ranks-1024"))
+    while (/1,024|window that arrive/.test(name) && !isReady((await server.askJson("api/session")).runs, "ranks-1024"))
       await page.waitForTimeout(500);
     await show(state.hash);
     await state.act?.(page);
