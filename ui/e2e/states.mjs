@@ -173,9 +173,6 @@ const STATES = {
   "steps, then another run": shows("#/overview?run=resnet&steps=17", "steps-96", {}, {
     act: (page) => runSelector(page).selectOption("steps-96"),
   }),
-  "a rank, then another run": shows("#/operators?run=megatron-tp8&rank=5", "steps-1", {}, {
-    act: (page) => runSelector(page).selectOption("steps-1"),
-  }),
   "back and forward": shows("#/kernels?run=megatron-tp8&rank=3", "megatron-tp8", { rank: 3 }, {
     act: async (page) => {
       await runSelector(page).selectOption("resnet");
@@ -210,7 +207,6 @@ const STATES = {
   // Sizes.
   "1 step": shows("#/overview?run=steps-1", "steps-1"),
   "96 steps": shows("#/overview?run=steps-96", "steps-96", {}, { width: 1280 }),
-  "96 steps as a table": shows("#/steps?run=steps-96", "steps-96"),
   "10,000 steps": shows("#/overview?run=steps-10000", "steps-10000"),
   "10,000 steps as a table, 1 chosen": shows("#/steps?run=steps-10000&steps=9999", "steps-10000", { step: 9999 }),
   "8 ranks": shows("#/distributed?run=megatron-tp8", "megatron-tp8", {}, { width: 1920 }),
