@@ -25,7 +25,7 @@ export function rowCount(page: Page): number | undefined {
     case "functions":
       return source()?.rows.functions;
     case "distributed":
-      return ranks().length > 1 ? ranks().length : 0;
+      return ranks().length === 1 ? 0 : ranks().length || undefined;
     default:
       return counts()[page];
   }
