@@ -71,6 +71,10 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
             println!("{}", made.path.display());
             return Ok(ExitCode::SUCCESS);
         }
+        Task::Ranks { ranks, store } => {
+            views::write_ranks(ranks, &store)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Columns { store, table } => {
             print!("{}", size::columns(&store, &table)?);
             return Ok(ExitCode::SUCCESS);

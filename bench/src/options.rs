@@ -92,6 +92,13 @@ pub(crate) enum Task {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+    /// Write a simulated job of many ranks into a store.
+    Ranks {
+        /// How many.
+        ranks: u32,
+        /// A folder that is not there yet.
+        store: PathBuf,
+    },
     /// Bytes of each column of a table.
     Columns {
         /// A store.

@@ -117,6 +117,12 @@ fn ranks(plan: &Plan, scratch: &Scratch, program: &Path) -> Result<(Vec<Row>, Ve
     Ok((rows, series))
 }
 
+/// A short job with one slow rank, written without traces: a thousand of those take minutes to read in a debug build.
+pub(crate) fn write_ranks(ranks: u32, folder: &Path) -> Result<()> {
+    let job = Job { ranks, steps: 12, layers: 4, collectives_per_step: 4, ..Job::scale() };
+    write_store(&job, &Store::create(folder)?, &format!("ranks-{ranks}")).context("cannot simulate the job")
+}
+
 fn commands(
     plan: &Plan,
     program: &Path,

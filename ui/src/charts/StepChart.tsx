@@ -4,22 +4,22 @@ import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } fro
 import { classLabel, CLASSES, stepMark, stepNumber } from "../format/names";
 import { figureText, formatOfHeader, show } from "../format/number";
 import { ticks, tickText } from "./scale";
-
-export type ChartStep = { step: number; name: string; dur: number; shares: number[]; isComplete: boolean };
-
-type Bar = {
-  first: ChartStep;
-  last: ChartStep;
-  dur: number;
-  least: number;
-  most: number;
-  shares: number[];
-  isComplete: boolean;
-};
+import {
+  barNote,
+  chartUnit,
+  stepBars,
+  textWidth,
+  UNIT_NS,
+  widestTotal,
+  type ChartStep,
+  type StepBar,
+} from "./step_bars";
 
 const TOP = 22;
 const BOTTOM = 24;
-const LEFT = 34;
+const LEAST_LEFT = 34;
+/** Between the longest label of the axis and the first bar. */
+const LABEL_GAP = 10;
 const VALUE_FROM_PX = 18;
 const LABELLED_STEPS = 60;
 const SMALLEST_BAR_PX = 3;
@@ -39,27 +39,36 @@ export function StepChart(props: {
     observer.observe(frame);
     onCleanup(() => observer.disconnect());
   });
-  const bars = createMemo(() => grouped(props.steps, Math.max(1, Math.floor((width() - LEFT) / SMALLEST_BAR_PX))));
-  const most = () => Math.max(1, ...bars().map((bar) => bar.most));
+  const longest = createMemo(() => props.steps.reduce((most, step) => Math.max(most, step.dur), 1));
+  const unit = () => chartUnit(longest());
+  const axis = createMemo(() => ticks(0, longest() / UNIT_NS[unit()], 4));
+  const left = createMemo(() =>
+    axis().reduce((most, tick) => Math.max(most, textWidth(tickText(tick), 11) + LABEL_GAP), LEAST_LEFT),
+  );
+  const bars = createMemo(() => stepBars(props.steps, Math.floor((width() - left()) / SMALLEST_BAR_PX)));
+  const most = longest;
   const inner = () => props.height - TOP - BOTTOM;
   const y = (ns: number) => TOP + inner() * (1 - ns / most());
-  const slot = () => (width() - LEFT) / bars().length;
-  const isDense = () => bars().length > LABELLED_STEPS || slot() < 30;
+  const slot = () => (width() - left()) / bars().length;
+  const isDense = createMemo(
+    () => bars().length > LABELLED_STEPS || slot() < Math.max(30, widestTotal(bars(), unit()) + 4),
+  );
   const barWidth = () => (isDense() ? Math.max(1, slot() - (slot() > 5 ? 1 : 0)) : Math.min(64, slot() * 0.62));
-  const x = (place: number) => LEFT + slot() * place + (slot() - barWidth()) / 2;
-  const unit = () => chartUnit(most());
+  const x = (place: number) => left() + slot() * place + (slot() - barWidth()) / 2;
   const total = () => formatOfHeader("ns", unit())!;
   const inBar = () => ({ ...total(), decimals: 1, isFigure: false }) as ReturnType<typeof total>;
-  const unitNs = () => (unit() === "ms" ? 1e6 : 1e3);
+  const unitNs = () => UNIT_NS[unit()];
   /** Values of a class stand in all columns or in none. */
   const isValueShown = createMemo(() =>
-    CLASSES.map(
-      (_, place) => !isDense() && bars().every((bar) => (inner() * (bar.shares[place] ?? 0)) / most() >= VALUE_FROM_PX),
-    ),
+    CLASSES.map((_, place) => {
+      const fits = (share: number) =>
+        (inner() * share) / most() >= VALUE_FROM_PX && textWidth(show(inBar(), Math.round(share)), 11) <= barWidth();
+      return !isDense() && bars().every((bar) => fits(bar.shares[place] ?? 0));
+    }),
   );
   const place = (event: PointerEvent) =>
-    Math.min(bars().length - 1, Math.max(0, Math.floor((event.offsetX - LEFT) / slot())));
-  const isDim = (bar: Bar) =>
+    Math.min(bars().length - 1, Math.max(0, Math.floor((event.offsetX - left()) / slot())));
+  const isDim = (bar: StepBar) =>
     props.chosen !== undefined && (bar.last.step < props.chosen.first || bar.first.step > props.chosen.last);
 
   return (
@@ -78,16 +87,16 @@ export function StepChart(props: {
           props.choose(bars()[from]!.first.step, bars()[to]!.last.step);
         }}
       >
-        <For each={ticks(0, most() / unitNs(), 4)}>
+        <For each={axis()}>
           {(tick) => (
             <g class="axis">
               <line
-                x1={LEFT}
+                x1={left()}
                 x2={width()}
                 y1={Math.round(y(tick * unitNs())) + 0.5}
                 y2={Math.round(y(tick * unitNs())) + 0.5}
               />
-              <text x={LEFT - 10} y={y(tick * unitNs()) + 4} text-anchor="end">
+              <text x={left() - 10} y={y(tick * unitNs()) + 4} text-anchor="end">
                 {tickText(tick)}
               </text>
             </g>
@@ -145,7 +154,7 @@ export function StepChart(props: {
         <Show when={hovered() !== undefined}>
           <rect
             class="hover"
-            x={LEFT + slot() * Math.min(hovered()!, pressed() ?? hovered()!)}
+            x={left() + slot() * Math.min(hovered()!, pressed() ?? hovered()!)}
             width={slot() * (Math.abs(hovered()! - (pressed() ?? hovered()!)) + 1)}
             y={0}
             height={props.height - BOTTOM}
@@ -157,6 +166,7 @@ export function StepChart(props: {
           </pattern>
         </defs>
       </svg>
+      <Show when={barNote(bars())}>{(note) => <p class="chart-note">{note()}</p>}</Show>
       <Show when={isDense() && hovered() !== undefined && bars()[hovered()!]}>
         {(bar) => <div class="reading">{reading(bar())}</div>}
       </Show>
@@ -164,12 +174,7 @@ export function StepChart(props: {
   );
 }
 
-/** Steps are shown in milliseconds unless all are shorter than one. */
-export function chartUnit(longestNs: number): "ms" | "µs" {
-  return longestNs >= 1e6 ? "ms" : "µs";
-}
-
-function reading(bar: Bar): string {
+function reading(bar: StepBar): string {
   const name =
     bar.first === bar.last
       ? stepMark(bar.first.name)
@@ -177,32 +182,14 @@ function reading(bar: Bar): string {
   const largest = bar.shares.indexOf(Math.max(...bar.shares));
   const time = (ns: number) => figureText("ns", Math.round(ns));
   const most = classLabel(CLASSES[largest] ?? "other").toLowerCase();
-  return `${name} · ${time(bar.dur)} · ${most} ${time(bar.shares[largest] ?? 0)}`;
+  const spread =
+    bar.size > 1 ? ` · min ${time(bar.least)}, median ${time(bar.median)}, max ${time(bar.most)}` : "";
+  return `${name} · ${time(bar.dur)}${spread} · ${most} ${time(bar.shares[largest] ?? 0)}`;
 }
 
-function pieces(bar: Bar): { name: string; place: number; from: number; to: number }[] {
+function pieces(bar: StepBar): { name: string; place: number; from: number; to: number }[] {
   let from = 0;
   return bar.shares
     .map((share, place) => ({ name: CLASSES[place] ?? "other", place, from, to: (from += share) }))
     .filter((piece) => piece.to > piece.from);
-}
-
-function grouped(steps: ChartStep[], most: number): Bar[] {
-  const size = Math.ceil(steps.length / most);
-  const bars: Bar[] = [];
-  for (let at = 0; at < steps.length; at += size) {
-    const members = steps.slice(at, at + size);
-    const mean = (value: (step: ChartStep) => number) =>
-      members.reduce((sum, step) => sum + value(step), 0) / members.length;
-    bars.push({
-      first: members[0]!,
-      last: members.at(-1)!,
-      dur: mean((step) => step.dur),
-      least: Math.min(...members.map((step) => step.dur)),
-      most: Math.max(...members.map((step) => step.dur)),
-      shares: CLASSES.map((_, place) => mean((step) => step.shares[place] ?? 0)),
-      isComplete: members.every((step) => step.isComplete),
-    });
-  }
-  return bars;
 }

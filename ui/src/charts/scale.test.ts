@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ticks, tickText } from "./scale";
+import { apart, ticks, tickText } from "./scale";
 
 test("ticks are round and inside", () => {
   expect(ticks(0, 187.9, 4)).toEqual([0, 50, 100, 150]);
@@ -9,4 +9,9 @@ test("ticks are round and inside", () => {
 
 test("ticks are written without noise", () => {
   expect([0, 0.1 + 0.2, 1200, -5].map(tickText)).toEqual(["0", "0.3", "1,200", "−5"]);
+});
+
+test("marks that would run into each other or over the edge go", () => {
+  const marks = [0, 4, 10, 19, 21, 97].map((left) => ({ left }));
+  expect(apart(marks, 10).map((mark) => mark.left)).toEqual([0, 10, 21]);
 });

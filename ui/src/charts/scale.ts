@@ -21,3 +21,12 @@ export function roundStep(rough: number): number {
   const factor = rough / power;
   return power * (factor < 1.5 ? 1 : factor < 3.5 ? 2 : factor < 7.5 ? 5 : 10);
 }
+
+/** Marks from left to right without those that would run into the one before or over the right edge. */
+export function apart<M extends { left: number }>(marks: M[], least: number, right = 100): M[] {
+  const kept: M[] = [];
+  for (const mark of marks)
+    if (mark.left + least <= right && (kept.length === 0 || mark.left - kept.at(-1)!.left >= least))
+      kept.push(mark);
+  return kept;
+}

@@ -11,6 +11,7 @@ import { copyText } from "../shell/Toast";
 import { pageAddress } from "../state/route";
 import { run, scope } from "../state/session";
 import { Severity } from "../report/cells";
+import { Prose } from "../report/Prose";
 import { cellNamed, tables } from "../report/table";
 
 type Finding = {
@@ -77,7 +78,9 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       </span>
       <b>{props.finding.title}</b>
       <span class="cost">{props.finding.stake === null ? "" : figureText("ns", props.finding.stake)}</span>
-      <p>{sentenceCase(props.finding.evidence[0] ?? "")}.</p>
+      <p>
+        <Prose text={`${sentenceCase(props.finding.evidence[0] ?? "")}.`} />
+      </p>
       <span class="go">
         <Show when={TIMELINE_SEARCH[props.finding.rule]}>
           {(text) => (

@@ -1,7 +1,9 @@
 // Where each step goes: a column a step, a legend with values, and the device along the recording.
-import { createMemo, For, Show, type JSX } from "solid-js";
+import { createMemo, createSignal, For, onCleanup, Show, type JSX } from "solid-js";
 import { BusyStrip } from "../charts/BusyStrip";
-import { chartUnit, StepChart, type ChartStep } from "../charts/StepChart";
+import { apart } from "../charts/scale";
+import { StepChart } from "../charts/StepChart";
+import { chartUnit, textWidth, type ChartStep } from "../charts/step_bars";
 import { classLabel, stepMark } from "../format/names";
 import { figureText, formatOfHeader, numberOf, show } from "../format/number";
 import { Bar, Swatch } from "../report/cells";
@@ -33,16 +35,19 @@ export function StepPanel(props: { summary: Report }): JSX.Element {
       </header>
       <div class="step-panel">
         <Answer of={report} retry={retry} waiting={<div class="step-chart" />}>
-          {(report) => (
-            <Show when={chartSteps(report()).length > 0} fallback={<p class="nothing">No steps in this recording.</p>}>
-              <StepChart
-                steps={chartSteps(report())}
-                chosen={chosenSteps()}
-                height={window.innerHeight >= 1000 ? 330 : 264}
-                choose={(first, last) => choose({ steps: stepsAddress(first, last) })}
-              />
-            </Show>
-          )}
+          {(report) => {
+            const steps = createMemo(() => chartSteps(report()));
+            return (
+              <Show when={steps().length > 0} fallback={<p class="nothing">No steps in this recording.</p>}>
+                <StepChart
+                  steps={steps()}
+                  chosen={chosenSteps()}
+                  height={window.innerHeight >= 1000 ? 330 : 264}
+                  choose={(first, last) => choose({ steps: stepsAddress(first, last) })}
+                />
+              </Show>
+            );
+          }}
         </Answer>
         <Legend table={tableNamed(props.summary, "breakdown")} />
       </div>
@@ -90,7 +95,7 @@ function Legend(props: { table: TablePart | undefined }): JSX.Element {
         <thead>
           <tr>
             <th>Class</th>
-            <th class="num">{unit()} a step</th>
+            <th class="num">{unit()} per step</th>
             <th>
               <span class="hidden-text">bar</span>
             </th>
@@ -130,9 +135,18 @@ function Legend(props: { table: TablePart | undefined }): JSX.Element {
   );
 }
 
+const MARKED_STEPS = 24;
+const MARK_GAP_PX = 10;
+
 /** How busy the device is along the recording. */
 function BusyAlong(): JSX.Element {
   const whole = createWhole();
+  const [width, setWidth] = createSignal(0);
+  const follow = (element: HTMLElement) => {
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    onCleanup(() => observer.disconnect());
+  };
   const bounds = () => {
     const outline = timelineOutline();
     if (!outline) return undefined;
@@ -145,11 +159,13 @@ function BusyAlong(): JSX.Element {
   };
   const marks = () => {
     const [outline, range] = [timelineOutline(), bounds()];
-    if (!outline || !range || outline.steps.length > 24) return [];
-    return outline.steps.map((step) => ({
+    if (!outline || !range || outline.steps.length > MARKED_STEPS) return [];
+    const places = outline.steps.map((step) => ({
       step,
       left: (100 * (fromZero(outline, step.start_ns) - range.from)) / (range.to - range.from),
     }));
+    const label = Math.max(...places.map(({ step }) => textWidth(stepMark(step.name), 11))) + MARK_GAP_PX;
+    return apart(places, (100 * label) / Math.max(1, width()));
   };
   const isDevice = () => timelineOutline()?.tracks.some((track) => track.kind === "stream");
   return (
@@ -167,7 +183,7 @@ function BusyAlong(): JSX.Element {
               label="How busy the device is along the recording"
             />
           </a>
-          <div class="marks">
+          <div class="marks" ref={follow}>
             <For each={marks()}>
               {(mark) => (
                 <a style={{ left: `${mark.left}%` }} href={pageAddress("timeline", { steps: String(mark.step.number) })}>

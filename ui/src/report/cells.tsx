@@ -1,10 +1,11 @@
 // One cell of a table, by the look that the server asks for.
-import { For, Match, Show, Switch, type JSX } from "solid-js";
+import { createMemo, For, Match, Show, Switch, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
 import { numberOf } from "../format/number";
 import type { Cell } from "../server/types";
 import { Icon, type IconName } from "../shell/icons";
 import { cellText, type ShownColumn } from "./columns";
+import { sparkBars } from "./sparks";
 
 /** Characters at the end of a name that never go. */
 const TAIL = 14;
@@ -143,16 +144,14 @@ export function Stack(props: { parts: number[]; largest: number }): JSX.Element 
   );
 }
 
-const MOST_SPARKS = 24;
-
 export function Sparks(props: { values: number[] }): JSX.Element {
-  const values = () => props.values.slice(-MOST_SPARKS);
-  const largest = () => Math.max(1, ...values());
-  const least = () => Math.min(...values()) * 0.75;
+  const bars = createMemo(() => sparkBars(props.values));
+  const largest = () => Math.max(1, ...bars().values);
+  const least = () => Math.min(...bars().values) * 0.75;
   const height = (value: number) => 30 + (70 * (value - least())) / Math.max(1, largest() - least());
   return (
-    <span class="sparks" aria-hidden="true">
-      <For each={values()}>{(value) => <i style={{ height: `${height(value)}%` }} />}</For>
+    <span class="sparks" aria-hidden="true" title={bars().note}>
+      <For each={bars().values}>{(value) => <i style={{ height: `${height(value)}%` }} />}</For>
     </span>
   );
 }

@@ -5,15 +5,18 @@ import { figure, numberOf } from "../format/number";
 import type { Cell, Column, MetricPart, Missing, TablePart, Unit } from "../server/types";
 import { CellView, Doubt, Null, Sparks } from "./cells";
 import { isShownAtFirst, shownColumns } from "./columns";
+import { Prose } from "./Prose";
 
 /** The sentence and one line of facts; why they may be off goes first. */
 export function Lede(props: { sentence?: string; facts?: string; doubt?: string }): JSX.Element {
   return (
     <div class="lede">
       <Show when={props.sentence || !props.doubt}>
-        <h1>{props.sentence}</h1>
+        <h1>
+          <Prose text={props.sentence ?? ""} />
+        </h1>
       </Show>
-      <Show when={props.doubt}>{(doubt) => <p class="doubtful">△ {sentenceCase(doubt())}</p>}</Show>
+      <Show when={props.doubt}>{(doubt) => <p class="doubtful">△ <Prose text={sentenceCase(doubt())} /></p>}</Show>
       <Show when={props.facts}>{(facts) => <Facts text={facts()} />}</Show>
     </div>
   );
@@ -28,7 +31,7 @@ function Facts(props: { text: string }): JSX.Element {
             <Show when={place() > 0}>
               <i>·</i>
             </Show>
-            {fact}
+            <Prose text={fact} />
           </>
         )}
       </For>
@@ -50,16 +53,28 @@ export function Stat(props: {
   doubt?: string;
 }): JSX.Element {
   const shown = () => figure(props.unit, props.value);
+  const note = () => props.note ?? (props.value === null ? props.reason : undefined);
   const ratio = () => (props.unit === "ratio" || props.hasMeter ? numberOf(props.value) : null);
   return (
     <div class="stat">
-      <div class="l">{props.label}</div>
+      <div class="l" title={props.label}>
+        {props.label}
+      </div>
       <div class="v">
-        <Show when={props.value !== null} fallback={<Null reason={props.reason ?? "not recorded"} />}>
-          {props.before}
-          {shown().digits}
-          <Show when={shown().symbol}>{(symbol) => <u>{symbol()}</u>}</Show>
-          <Show when={props.doubt}>{(doubt) => <Doubt reason={doubt()} />}</Show>
+        <span class="figure">
+          <Show when={props.value !== null} fallback={<Null reason={props.reason ?? "not recorded"} />}>
+            {props.before}
+            {shown().digits}
+            <Show when={shown().symbol}>{(symbol) => <u>{symbol()}</u>}</Show>
+            <Show when={props.doubt}>{(doubt) => <Doubt reason={doubt()} />}</Show>
+          </Show>
+        </span>
+        <Show when={props.spark}>
+          {(values) => (
+            <span class="spark">
+              <Sparks values={values()} />
+            </span>
+          )}
         </Show>
       </div>
       <Show when={ratio() !== null}>
@@ -67,14 +82,9 @@ export function Stat(props: {
           <i style={{ width: `${100 * Math.min(1, Math.max(0, ratio() ?? 0))}%` }} />
         </div>
       </Show>
-      <Show when={props.spark}>
-        {(values) => (
-          <div class="spark">
-            <Sparks values={values()} />
-          </div>
-        )}
-      </Show>
-      <div class="s">{props.note ?? (props.value === null ? props.reason : undefined)}</div>
+      <div class="s" title={typeof note() === "string" ? (note() as string) : undefined}>
+        {note()}
+      </div>
     </div>
   );
 }

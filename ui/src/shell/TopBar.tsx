@@ -1,7 +1,7 @@
 // From wide to narrow: run, rank, window, steps. Then search, health, theme and help.
-import { createEffect, createSignal, For, onCleanup, Show, type JSX } from "solid-js";
+import { createEffect, createMemo, createSignal, For, Match, onCleanup, Show, Switch, type JSX } from "solid-js";
 import { stepNumber } from "../format/names";
-import { figureText } from "../format/number";
+import { count, figureText } from "../format/number";
 import { openQuestions } from "../server/client";
 import { choice, choose, currentPage, goTo, pageAddress } from "../state/route";
 import {
@@ -20,6 +20,8 @@ import {
 import { theme, toggleTheme } from "../state/theme";
 import { HealthBadge, HealthSheet } from "./HealthSheet";
 import { Brand, Icon } from "./icons";
+import { MANY_OPTIONS } from "./picked";
+import { Picker } from "./Picker";
 
 const HAIRLINE_AFTER_MS = 150;
 
@@ -67,6 +69,17 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
   );
 }
 
+/** The ranks, after all of them together where a page shows that. */
+function rankOptions(): [string, string][] {
+  const all = ranks();
+  const together: [string, string][] = showsAllRanks() && all.length > 1 ? [["all", `all ${count(all.length)}`]] : [];
+  const each = all.map((rank): [string, string] => [
+    String(rank),
+    all.length > 1 ? `${rank} of ${all[0]}–${all.at(-1)}` : String(rank),
+  ]);
+  return [...together, ...each];
+}
+
 function Selectors(): JSX.Element {
   const runs = () => session()?.runs.map((run) => run.run) ?? [];
   const rank = () => {
@@ -90,14 +103,7 @@ function Selectors(): JSX.Element {
         <Selector
           label="Rank"
           value={showsAllRanks() && choice("rank") === undefined ? "all" : rank()}
-          options={[
-            ...(rank() === "" ? [["", "choose one"] as [string, string]] : []),
-            ...(showsAllRanks() && ranks().length > 1 ? [["all", `all ${ranks().length}`] as [string, string]] : []),
-            ...ranks().map((rank): [string, string] => [
-              String(rank),
-              ranks().length > 1 ? `${rank} of ${ranks()[0]}–${ranks().at(-1)}` : String(rank),
-            ]),
-          ]}
+          options={[...(rank() === "" ? [["", "choose one"] as [string, string]] : []), ...rankOptions()]}
           choose={(value) =>
             choose({ rank: value === "all" ? undefined : value, view: undefined })
           }
@@ -176,37 +182,45 @@ function StepSelector(): JSX.Element {
   );
 }
 
+type Choice = { label: string; value: string; options: [string, string][]; choose: (value: string) => void };
+
 /** A choice; one that leaves no choice is a text without an arrow. */
-function Selector(props: {
-  label: string;
-  value: string;
-  options: [string, string][];
-  choose: (value: string) => void;
-}): JSX.Element {
+function Selector(props: Choice): JSX.Element {
+  // Made once for a change: there may be ten thousand.
+  const options = createMemo(() => props.options);
+  const text = () => options()[0]?.[1] ?? props.value;
   return (
-    <Show
-      when={props.options.length > 1}
+    <Switch
       fallback={
-        <span class="sel">
+        <label class="sel">
           <span class="k">{props.label}</span>
-          <b>{props.options[0]?.[1] ?? props.value}</b>
-        </span>
+          <select onChange={(event) => props.choose(event.currentTarget.value)}>
+            <For each={options()}>
+              {([value, text]) => (
+                <option value={value} selected={value === props.value}>
+                  {text}
+                </option>
+              )}
+            </For>
+          </select>
+          <Icon name="down" size={12} />
+        </label>
       }
     >
-      <label class="sel">
-        <span class="k">{props.label}</span>
-        <select onChange={(event) => props.choose(event.currentTarget.value)}>
-          <For each={props.options}>
-            {([value, text]) => (
-              <option value={value} selected={value === props.value}>
-                {text}
-              </option>
-            )}
-          </For>
-        </select>
-        <Icon name="down" size={12} />
-      </label>
-    </Show>
+      <Match when={options().length <= 1}>
+        <span class="sel">
+          <span class="k">{props.label}</span>
+          <b title={text()}>{text()}</b>
+        </span>
+      </Match>
+      <Match when={options().length > MANY_OPTIONS}>
+        <span class="sel">
+          <span class="k">{props.label}</span>
+          <Picker label={props.label} value={props.value} options={options()} choose={props.choose} />
+          <Icon name="down" size={12} />
+        </span>
+      </Match>
+    </Switch>
   );
 }
 
