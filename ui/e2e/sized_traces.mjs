@@ -92,6 +92,7 @@ function ranksRun(count) {
       const start = EPOCH + number * LENGTH;
       correlation = step(list, number, start, LENGTH, 0.9, correlation);
       const begin = 560 + late[rank][number];
+      list.push({ ph: "X", cat: "cpu_op", name: "c10d::allreduce_", pid: 4711, tid: 4711, ts: start + begin - 12, dur: 9, args: {} });
       list.push({ ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernelExC", pid: 4711, tid: 4711, ts: start + begin - 10, dur: 5, args: { correlation } });
       list.push({
         ph: "X", cat: "kernel", name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",

@@ -19,6 +19,9 @@ use crate::source::{Placing, Recording, read};
 
 /// Hears how an ingest goes, and may stop it.
 pub trait Progress: Send + Sync {
+    /// Files that will be read, and their bytes; before the first of them.
+    fn planned(&self, _files: u64, _bytes: u64) {}
+
     /// Bytes of a file that were read so far.
     fn update(&self, file: &str, bytes_done: u64, bytes_total: Option<u64>);
 
@@ -110,7 +113,12 @@ pub fn ingest(
     progress: &dyn Progress,
 ) -> Result<Outcome, IngestError> {
     let mut outcome = Outcome::default();
-    for plan in plan(paths, options)? {
+    let plans = plan(paths, options)?;
+    let files = || plans.iter().flat_map(|plan| &plan.files);
+    // What cannot be looked at has no bytes here; reading it says why.
+    let bytes = files().map(|file| file.path.metadata().map_or(0, |metadata| metadata.len())).sum();
+    progress.planned(files().count() as u64, bytes);
+    for plan in plans {
         let mut folder = FolderJob::new(store, &plan, options, progress)?;
         for file in &plan.files {
             folder.file(file)?;

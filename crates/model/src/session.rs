@@ -52,13 +52,19 @@ pub enum RunState {
 }
 
 /// How far the traces of a run are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunReading {
-    /// Bytes that were read of the file that is being read.
+    /// Bytes that were read of all its files.
     pub done_bytes: u64,
-    /// Its bytes in all; 0 as long as they are not known.
+    /// Their bytes in all; 0 as long as they are not known.
     pub total_bytes: u64,
+    /// Files that are read.
+    pub done_files: u64,
+    /// Files in all; 0 as long as they are not known.
+    pub total_files: u64,
+    /// The name of the file that is being read.
+    pub file: Option<String>,
 }
 
 /// One recording of a run, in short.

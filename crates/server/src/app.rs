@@ -1,14 +1,14 @@
 //! The runs that are open, as answers see them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use axum::http::StatusCode;
 use stepscope_analysis::Workspace;
-use stepscope_model::{RunReading, RunState, RunStatus, Session, SkippedFile, SourceSummary};
+use stepscope_model::{RunState, RunStatus, Session, SkippedFile, SourceSummary};
 
 use crate::failure::Failure;
+use crate::meter::Meter;
 
 /// The runs that are open. The keeper changes them, answers look at them.
 #[derive(Default)]
@@ -24,8 +24,7 @@ pub struct App {
 pub(crate) struct OpenRun {
     name: String,
     now: RwLock<Now>,
-    done_bytes: AtomicU64,
-    total_bytes: AtomicU64,
+    meter: Mutex<Meter>,
 }
 
 /// How far a run is.
@@ -80,12 +79,7 @@ impl App {
         if let Some(run) = runs.iter().find(|run| run.name == name) {
             return Arc::clone(run);
         }
-        let run = Arc::new(OpenRun {
-            name: name.to_owned(),
-            now: RwLock::default(),
-            done_bytes: AtomicU64::new(0),
-            total_bytes: AtomicU64::new(0),
-        });
+        let run = Arc::new(OpenRun { name: name.to_owned(), now: RwLock::default(), meter: Mutex::default() });
         runs.push(Arc::clone(&run));
         run
     }
@@ -116,13 +110,13 @@ impl App {
 impl OpenRun {
     /// Its traces are being read, for the first time or again.
     pub(crate) fn begin(&self) {
-        self.progress(0, 0);
+        self.follow(|meter| *meter = Meter::default());
         self.now.write().unwrap_or_else(PoisonError::into_inner).is_reading = true;
     }
 
-    pub(crate) fn progress(&self, done_bytes: u64, total_bytes: u64) {
-        self.done_bytes.store(done_bytes, Ordering::Relaxed);
-        self.total_bytes.store(total_bytes, Ordering::Relaxed);
+    /// Notes how far the reading is.
+    pub(crate) fn follow(&self, note: impl FnOnce(&mut Meter)) {
+        note(&mut self.meter.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn finish(&self, ready: Ready) {
@@ -147,10 +141,8 @@ impl OpenRun {
             (None, Some(_)) if !now.is_reading => RunState::Failed,
             _ => RunState::Reading,
         };
-        let progress = now.is_reading.then(|| RunReading {
-            done_bytes: self.done_bytes.load(Ordering::Relaxed),
-            total_bytes: self.total_bytes.load(Ordering::Relaxed),
-        });
+        let progress =
+            now.is_reading.then(|| self.meter.lock().unwrap_or_else(PoisonError::into_inner).shown().clone());
         let ready = now.ready.as_ref();
         RunStatus {
             run: self.name.clone(),

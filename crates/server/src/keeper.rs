@@ -9,6 +9,7 @@ use stepscope_analysis::{AnalysisError, CancelFlag, Progress, RunInput, Settings
 
 use crate::app::{App, OpenRun};
 use crate::failure::words;
+use crate::meter::Meter;
 
 /// How often folders are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -114,11 +115,17 @@ struct Reading {
 }
 
 impl Progress for Reading {
-    fn update(&self, _file: &str, bytes_done: u64, bytes_total: Option<u64>) {
-        self.run.progress(bytes_done, bytes_total.unwrap_or(0));
+    fn planned(&self, files: u64, bytes: u64) {
+        self.run.follow(|meter| meter.plan(files, bytes));
     }
 
-    fn finished_file(&self) {}
+    fn update(&self, file: &str, bytes_done: u64, bytes_total: Option<u64>) {
+        self.run.follow(|meter| meter.update(file, bytes_done, bytes_total));
+    }
+
+    fn finished_file(&self) {
+        self.run.follow(Meter::finish_file);
+    }
 
     fn cancelled(&self) -> bool {
         self.stop.is_cancelled()

@@ -12,6 +12,7 @@ mod door;
 mod failure;
 mod hosted;
 mod keeper;
+mod meter;
 mod query;
 mod request;
 mod response;

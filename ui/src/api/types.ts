@@ -60,10 +60,16 @@ export type Report = {
 };
 
 export type RunReading = {
-  /** Bytes that were read of the file that is being read. */
+  /** Bytes that were read of all its files. */
   done_bytes: number,
-  /** Its bytes in all; 0 as long as they are not known. */
+  /** Their bytes in all; 0 as long as they are not known. */
   total_bytes: number,
+  /** Files that are read. */
+  done_files: number,
+  /** Files in all; 0 as long as they are not known. */
+  total_files: number,
+  /** The name of the file that is being read. */
+  file: string | null,
 };
 
 export type RunState = "ready" | "reading" | "failed";

@@ -102,9 +102,12 @@ export function StepChart(props: {
             </g>
           )}
         </For>
+        <text class="axis-unit" x={left() - 10} y={10} text-anchor="end">
+          {unit()}
+        </text>
         <For each={bars()}>
           {(bar, at) => (
-            <g classList={{ dim: isDim(bar), incomplete: !bar.isComplete }}>
+            <g classList={{ dim: isDim(bar), dense: isDense(), incomplete: !bar.isComplete }}>
               <For each={pieces(bar)}>
                 {(piece) => (
                   <>

@@ -1,7 +1,7 @@
 // Every step of two recordings on one axis, with a line at the median: a dot each, or columns where there are many.
 import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { stepMark } from "../format/names";
-import { count, figure, figureText } from "../format/number";
+import { count, figureText } from "../format/number";
 import { densityColumns, MOST_DOTS } from "./density";
 import { ticks, tickText } from "./scale";
 import { textWidth } from "./step_bars";
@@ -55,7 +55,7 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
         <For each={[props.a, props.b]}>
           {(dots, place) => {
             const half = createMemo(() => median(dots));
-            const text = () => figure("ns", half()).digits;
+            const text = () => figureText("ns", half());
             return (
               <g>
                 <text class="total" x={10} y={middle(place()) + 4}>
@@ -84,7 +84,7 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
                   <For each={densityColumns(dots.map((dot) => dot.dur), bounds(), Math.floor(inner() / COLUMN_PX))}>
                     {(column) => (
                       <rect
-                        class={place() === 0 ? "dot a" : "dot b"}
+                        class={place() === 0 ? "column dot a" : "column dot b"}
                         x={x(column.from)}
                         width={COLUMN_PX - 1}
                         y={middle(place()) - (COLUMN_TALL_PX * column.height) / 2}

@@ -1,6 +1,6 @@
 // Two runs side by side: how much differs, what makes the difference, and whether it is more than noise.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { asFigure, figureText, formatOf, formatOfHeader, numberOf, show, symbolOf } from "../format/number";
+import { asFigure, count, figureText, formatOf, formatOfHeader, numberOf, show, symbolOf } from "../format/number";
 import { shortKernelName } from "../format/kernel_name";
 import { Bridge } from "../charts/Bridge";
 import { StepDots } from "../charts/StepDots";
@@ -110,7 +110,7 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
         <h1>{differenceInWords(classMeans(props.a.summary), classMeans(props.b.summary))}</h1>
         <p class="sides">
           <kbd>A</kbd> {props.names[0]} <i>·</i> <kbd class="b">B</kbd> {props.names[1]} <i>·</i>{" "}
-          {times(props.a).length} and {times(props.b).length} complete steps <i>·</i>{" "}
+          {count(times(props.a).length)} and {count(times(props.b).length)} complete steps <i>·</i>{" "}
           <VerdictBadge verdict={verdict()} />
         </p>
       </div>

@@ -1,7 +1,7 @@
 // Ranks side by side: who waits, and for whom.
 import { createMemo, For, Show, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
-import { figureText, formatOfHeader, numberOf, show } from "../format/number";
+import { count, figureText, formatOfHeader, numberOf, show } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Cell, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
@@ -70,11 +70,12 @@ export function Distributed(): JSX.Element {
 function rankRows(comms: Report, steps: Report): RankRow[] {
   const [waits, times] = [tableNamed(comms, "rows"), tableNamed(steps, "rows")];
   const number = (cell: Cell) => numberOf(cell) ?? 0;
+  const places = new Map((waits?.rows ?? []).map((_, at) => [cellNamed(waits, at, "rank"), at]));
   const found = (times?.rows ?? []).map((_, row): RankRow => {
     const shares = cellNamed(times, row, "shares");
     const rank = number(cellNamed(times, row, "rank"));
-    const place = waits?.rows.findIndex((_, at) => cellNamed(waits, at, "rank") === rank) ?? -1;
-    const waited = (name: string) => (place < 0 ? 0 : number(cellNamed(waits, place, name)));
+    const place = places.get(rank);
+    const waited = (name: string) => (place === undefined ? 0 : number(cellNamed(waits, place, name)));
     return {
       rank,
       dur: number(cellNamed(times, row, "dur_ns")),
@@ -91,9 +92,10 @@ function rankRows(comms: Report, steps: Report): RankRow[] {
 
 function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
   const rows = createMemo(() => rankRows(props.comms, props.steps));
+  const caused = createMemo(() => new Map(rows().map((row) => [row.rank, row.caused])));
   const facts = () =>
     [
-      source()?.devices[0] && `${source()?.devices[0]} × ${ranks().length}`,
+      source()?.devices[0] && `${source()?.devices[0]} × ${count(ranks().length)}`,
       texts(props.comms).find((text) => text.tone === "plain")?.text,
     ]
       .filter(Boolean)
@@ -163,7 +165,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
         />
       </div>
       <SideBySide rows={rows()} collectives={collectives()} />
-      <Waiting caused={(rank) => rows().find((row) => row.rank === rank)?.caused ?? 0} />
+      <Waiting caused={(rank) => caused().get(rank) ?? 0} />
     </div>
   );
 }
@@ -250,7 +252,7 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
       </div>
       <Show when={props.rows.length > SHOWN_RANKS}>
         <p class="nothing">
-          The {SHOWN_RANKS} ranks that cause the most waiting of {props.rows.length}.{" "}
+          The {SHOWN_RANKS} ranks that cause the most waiting of {count(props.rows.length)}.{" "}
           <a class="link" href={pageAddress("communication")}>
             All ranks
           </a>

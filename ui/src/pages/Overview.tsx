@@ -116,7 +116,14 @@ function Figures(props: { report: Report }): JSX.Element {
   const devices = () => tableNamed(props.report, "devices");
   const time = (name: string) => cellNamed(times(), 0, name);
   const ofDevice = (name: string) => cellNamed(devices(), 0, name);
-  const short = (name: string) => figure("ns", time(name)).digits;
+  /** The unit stands once if all three have the same. */
+  const spread = () => {
+    const all = ["p90_ns", "p99_ns", "mean_ns"].map((name) => ({ name: name.replace("_ns", ""), of: figure("ns", time(name)) }));
+    const isSame = all.every(({ of }) => of.symbol === all[0]!.of.symbol);
+    return all
+      .map(({ name, of }, place) => `${name} ${of.digits}${isSame && place < 2 ? "" : ` ${of.symbol}`}`)
+      .join(" · ");
+  };
   const each = () => {
     const cell = time("each");
     return Array.isArray(cell) && cell.length > 1 ? cell : undefined;
@@ -135,9 +142,7 @@ function Figures(props: { report: Report }): JSX.Element {
         reason="no complete step"
         spark={each()}
         note={
-          each()
-            ? `p90 ${short("p90_ns")} · p99 ${short("p99_ns")} · mean ${figureText("ns", time("mean_ns"))}`
-            : times() && "the only complete step"
+          each() ? spread() : times() && "the only complete step"
         }
       />
       <Show

@@ -8,6 +8,7 @@ export type {
   Missing,
   Part,
   Report,
+  RunReading,
   RunStatus as Run,
   Search as Matches,
   SearchMatch as Match,

@@ -3,7 +3,9 @@ import { For, Show, type JSX } from "solid-js";
 import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Grade, Report, Unit } from "../server/types";
+import { Prose } from "../report/Prose";
 import { healthFigures, type HealthFigure } from "../state/health";
+import { healthCause } from "../state/health_cause";
 import { skippedTitle } from "../state/skipped";
 import { run, session, sourceKey } from "../state/session";
 import { Answer } from "./Answer";
@@ -19,12 +21,15 @@ const GRADES: Record<Grade, { tone: string; icon: IconName; word: string }> = {
 
 const SKIPPED_SHOWN = 40;
 
-export function HealthBadge(props: { grade: Grade }): JSX.Element {
+export function HealthBadge(props: { grade: Grade; cause?: string }): JSX.Element {
   const grade = () => GRADES[props.grade] ?? GRADES.partial;
   return (
     <span class={`badge ${grade().tone}`}>
       <Icon name={grade().icon} size={14} />
       {grade().word}
+      <Show when={props.cause}>
+        <span class="cause">· {props.cause}</span>
+      </Show>
     </span>
   );
 }
@@ -47,6 +52,13 @@ export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Ele
   const figures = (report: Report) => healthFigures(report, sourceKey()?.rank ?? 0, sourceKey()?.window ?? 0);
   return (
     <Sheet title="Trace health" close={props.close} aside={<HealthBadge grade={props.grade} />}>
+      <Answer of={report} retry={retry}>
+        {(report) => (
+          <p class="cause-sentence">
+            <Prose text={healthCause(figures(report()), props.grade).sentence} />
+          </p>
+        )}
+      </Answer>
       <Show when={run()?.apart_because}>
         {(reason) => <p class="muted wrap">A separate run from the traces beside it: {reason()}.</p>}
       </Show>

@@ -1,4 +1,4 @@
-// Every key on one screen.
+// Every key and every gesture of the mouse on one screen.
 import { For, type JSX } from "solid-js";
 import { RAIL_PAGES } from "./pages";
 import { Sheet } from "./Sheet";
@@ -29,14 +29,42 @@ const TIMELINE: [string[], string][] = [
   [["p"], "pin the track"],
 ];
 
+/** What `timeline/gestures.ts`, the headers, the map and the charts follow, and nothing else. */
+const MOUSE: [string, string][] = [
+  ["Click a span", "select it"],
+  ["Drag on the lanes", "choose a range; edges snap to spans"],
+  ["Alt + drag", "zoom to what the box holds"],
+  ["Shift + drag, middle button", "move sideways"],
+  ["Drag on the ruler or the map", "move sideways"],
+  ["Wheel", "scroll the tracks"],
+  ["Ctrl or ⌘ + wheel", "zoom about the cursor"],
+  ["Wheel over the ruler", "zoom about the cursor"],
+  ["Shift + wheel, swipe sideways", "move sideways"],
+  ["Click a group or a track's arrow", "fold or unfold it"],
+  ["Click or drag step bars", "choose a step or several"],
+  ["Drag on the memory chart", "choose a range; double click clears it"],
+  ["Click a heat cell or a flame", "show its step; zoom into it"],
+];
+
 export function HelpSheet(props: { close: () => void }): JSX.Element {
   const pages = RAIL_PAGES.map((entry): [string[], string] => [["g", entry.key], entry.label]);
   return (
-    <Sheet title="Keys" close={props.close}>
+    <Sheet title="Keys and mouse" close={props.close}>
       <div class="keys">
         <Column title="Everywhere" keys={EVERYWHERE} />
         <Column title="Timeline" keys={TIMELINE} />
         <Column title="Pages" keys={pages} />
+        <section class="mouse">
+          <h3>Mouse and trackpad, in the timeline and on charts</h3>
+          <For each={MOUSE}>
+            {([gesture, what]) => (
+              <div>
+                <span>{gesture}</span>
+                <span>{what}</span>
+              </div>
+            )}
+          </For>
+        </section>
       </div>
     </Sheet>
   );

@@ -17,6 +17,7 @@ import {
   timelineOutline,
   windows,
 } from "../state/session";
+import { knownCause } from "../state/health";
 import { theme, toggleTheme } from "../state/theme";
 import { HealthBadge, HealthSheet } from "./HealthSheet";
 import { Brand, Icon } from "./icons";
@@ -50,15 +51,20 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
       <Search />
       <Show when={source()}>
         {(source) => (
-          <button aria-label={`Trace health: ${source().health}`} onClick={() => setShowsHealth(true)}>
-            <HealthBadge grade={source().health} />
+          <button
+            class="health-button"
+            aria-label={`Trace health: ${source().health}${knownCause() ? `, ${knownCause()!.sentence}` : ""}`}
+            title={knownCause()?.sentence ?? "Trace health"}
+            onClick={() => setShowsHealth(true)}
+          >
+            <HealthBadge grade={source().health} cause={knownCause()?.short} />
           </button>
         )}
       </Show>
       <button class="icon" aria-label="Dark or light" title="Dark or light (t)" onClick={toggleTheme}>
         <Icon name={theme() === "dark" ? "sun" : "moon"} />
       </button>
-      <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => props.openHelp()}>
+      <button class="icon" aria-label="Keys and mouse" title="Keys and mouse (?)" onClick={() => props.openHelp()}>
         <Icon name="help" />
       </button>
       <Hairline />

@@ -1,11 +1,11 @@
 // What a page says when it has no figures: why, and what to do about it.
-import { For, Show, type JSX } from "solid-js";
-import { figureText } from "../format/number";
+import { createEffect, createSignal, Index, Show, type JSX } from "solid-js";
 import { ServerError } from "../server/client";
 import type { Run } from "../server/types";
 import { addressWith } from "../state/route";
 import type { Unknown } from "../state/unknown";
 import { Icon } from "./icons";
+import { rateOf, readingWords, withSample, type Sample } from "./reading";
 import { copyText } from "./Toast";
 
 /** One sentence why, one line of code that would record it. */
@@ -77,48 +77,44 @@ export function ErrorState(props: { error: unknown; retry?: () => void }): JSX.E
   );
 }
 
-/** Runs that are being read, with bytes, rate and time left. */
+/** Runs that are being read: what is done, the rate, the time left, and the file. */
 export function ReadingState(props: { runs: Run[] }): JSX.Element {
-  const started = performance.now();
-  const first = new Map(props.runs.map((run) => [run.run, run.progress?.done_bytes ?? 0]));
-  const rate = (run: Run) => {
-    const seconds = (performance.now() - started) / 1000;
-    const done = (run.progress?.done_bytes ?? 0) - (first.get(run.run) ?? 0);
-    return seconds > 1 && done > 0 ? done / seconds : undefined;
-  };
-  const left = (run: Run) => {
-    const speed = rate(run);
-    const rest = (run.progress?.total_bytes ?? 0) - (run.progress?.done_bytes ?? 0);
-    return speed === undefined
-      ? ""
-      : `${figureText("moved_bytes", Math.round(speed))}/s · ${Math.ceil(rest / speed)} s left`;
-  };
+  const [samples, setSamples] = createSignal(new Map<string, Sample[]>());
+  createEffect(() => {
+    const at = performance.now();
+    const runs = props.runs.map((run) => ({ name: run.run, bytes: run.progress?.done_bytes ?? 0 }));
+    setSamples(
+      (before) => new Map(runs.map(({ name, bytes }) => [name, withSample(before.get(name) ?? [], { at, bytes })])),
+    );
+  });
+  const words = (run: Run) => readingWords(run.progress, rateOf(samples().get(run.run) ?? []));
+  const share = (run: Run) => (run.progress?.done_bytes ?? 0) / Math.max(1, run.progress?.total_bytes ?? 1);
   return (
     <div class="state" role="status">
-      <For each={props.runs}>
+      <Index each={props.runs}>
         {(run) => (
           <div class="progress">
             <div class="line">
-              <span>{run.run}</span>
+              <span class="cut" title={run().run}>
+                {run().run}
+              </span>
               <span class="muted">reading</span>
             </div>
             <div class="track">
-              <i
-                style={{
-                  width: `${(100 * (run.progress?.done_bytes ?? 0)) / Math.max(1, run.progress?.total_bytes ?? 1)}%`,
-                }}
-              />
+              <i style={{ width: `${100 * Math.min(1, share(run()))}%` }} />
             </div>
             <div class="line">
-              <span>
-                {figureText("moved_bytes", run.progress?.done_bytes ?? 0)} of{" "}
-                {figureText("moved_bytes", run.progress?.total_bytes ?? 0)}
+              <span>{words(run()).done}</span>
+              <span>{words(run()).left}</span>
+            </div>
+            <div class="line">
+              <span class="cut mono" title={words(run()).file}>
+                {words(run()).file}
               </span>
-              <span>{left(run)}</span>
             </div>
           </div>
         )}
-      </For>
+      </Index>
     </div>
   );
 }

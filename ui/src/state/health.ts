@@ -2,14 +2,12 @@
 import { createRoot } from "solid-js";
 import { count, figureText, numberOf } from "../format/number";
 import { analysis } from "../server/questions";
-import type { Cell, Report } from "../server/types";
+import type { Report } from "../server/types";
 import { createAnswer } from "./answer";
+import { ENOUGH, explainedShare, healthCause, type HealthFigure } from "./health_cause";
 import { source, sourceKey } from "./session";
 
-/** Below this share of device time, figures by operator are doubtful; the grade of a recording draws the same line. */
-const ENOUGH = 0.95;
-
-export type HealthFigure = { name: string; value: Cell; reason: Cell; meaning: string };
+export type { HealthFigure };
 
 /** The rows of the health report for one recording. */
 export function healthFigures(report: Report, rank: number, window: number): HealthFigure[] {
@@ -42,10 +40,19 @@ const doubtful = createRoot(() => {
   })[0];
 });
 
-function figureNamed(name: string): number | null {
+function knownFigures(): HealthFigure[] | undefined {
   const known = source()?.health === "good" ? undefined : doubtful.latest;
-  const figure = known?.key === sourceKey() ? known?.figures.find((figure) => figure.name === name) : undefined;
-  return numberOf(figure?.value ?? null);
+  return known?.key === sourceKey() ? known?.figures : undefined;
+}
+
+function figureNamed(name: string): number | null {
+  return numberOf(knownFigures()?.find((figure) => figure.name === name)?.value ?? null);
+}
+
+/** Why the health of the chosen recording is not good, as far as it is known. */
+export function knownCause(): { short?: string; sentence: string } | undefined {
+  const [figures, grade] = [knownFigures(), source()?.health];
+  return figures && grade && healthCause(figures, grade);
 }
 
 /** Why every figure may be off: what was lost of the recording. */
@@ -58,9 +65,6 @@ export function lossDoubt(): string | undefined {
 
 /** Why figures by operator may be off: device work whose operator is not known, or what was lost. */
 export function operatorDoubt(): string | undefined {
-  const [all, known, graphs] = ["device_time_ns", "device_time_with_operator_ns", "graph_device_time_ns"].map(
-    (name) => figureNamed(name) ?? 0,
-  );
-  const share = all === 0 ? 1 : (known! + graphs!) / all!;
+  const share = explainedShare((name) => figureNamed(name) ?? 0) ?? 1;
   return share < ENOUGH ? `only ${figureText("ratio", share)} of device time belongs to an operator` : lossDoubt();
 }
