@@ -1,15 +1,19 @@
 // Faults of layout that show in the boxes of a page: texts over each other or under a picture, something outside of its
 // panel, a text that is cut without saying so, a figure on two lines.
 
+import { settled } from "./browser.mjs";
+
 /** One text for each fault on screen; empty if the page is in order. */
 export async function layoutFaults(page) {
   return page.evaluate(() => {
-    const PANELS = ".panel, .strip, .stat, .topbar, .rail, main";
+    const PANELS = ".panel, .strip, .stat, .topbar, .rail, main, dialog";
     const FIGURES = ".num, .stat .v, .cost, .facts dd";
     // What floats above the page covers it on purpose.
-    const FLOATING = "dialog, .popover, .tip, .toast, .reading, .hidden-text, .as-table:not(:focus), option";
+    const FLOATING = ".popover, .tip, .toast, .reading, .hidden-text, .as-table:not(:focus), option";
     const UNITS = "%|ns|µs|ms|s|min|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB|kB/s|MB/s|GB/s|FLOP|[kMGTP]?FLOP/s";
     const QUANTITY = new RegExp(String.raw`[≥<−-]?\s?[\d,.]*\d[\s\u00a0](?:${UNITS})(?![\w/])`, "g");
+    // An open dialog covers the page: what is looked at is the dialog alone.
+    const root = document.querySelector("dialog[open]") ?? document.body;
     const found = new Set();
     const say = (text) => found.add(text);
     const short = (text) => {
@@ -56,14 +60,15 @@ export async function layoutFaults(page) {
       return clip;
     };
     const isSeen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
+    const isTransparent = (element) => style(element).color.endsWith(", 0)");
 
     // Every line of every text.
     const lines = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const parent = node.parentElement;
-      if (!node.data.trim() || !parent || parent.closest(FLOATING) || parent.closest("script, style, title, defs") || !isSeen(parent)) continue;
+      if (!node.data.trim() || !parent || parent.closest(FLOATING) || parent.closest("script, style, title, defs") || !isSeen(parent) || isTransparent(parent)) continue;
       range.selectNodeContents(node);
       const rects = [...range.getClientRects()].filter((rect) => rect.width > 0.5 && rect.height > 0.5);
       const clip = clipOf(parent);
@@ -113,7 +118,7 @@ export async function layoutFaults(page) {
     }
 
     // Pictures over texts that are not theirs.
-    for (const picture of document.querySelectorAll(".spark svg, .spark, .step-chart svg, .busy-strip, .heat, .bar-track, .meter, .memory-chart canvas")) {
+    for (const picture of root.querySelectorAll(".spark svg, .spark, .step-chart svg, .busy-strip, .heat, .bar-track, .meter, .memory-chart canvas")) {
       if (!isSeen(picture)) continue;
       const box = meet(picture.getBoundingClientRect(), clipOf(picture.parentElement).box);
       for (const line of lines)
@@ -122,7 +127,7 @@ export async function layoutFaults(page) {
     }
 
     // Boxes outside of their panel.
-    for (const panel of document.querySelectorAll(PANELS)) {
+    for (const panel of root === document.body ? document.querySelectorAll(PANELS) : [root]) {
       if (!isSeen(panel)) continue;
       const own = panel.getBoundingClientRect();
       for (const element of panel.querySelectorAll("*")) {
@@ -140,3 +145,51 @@ export async function layoutFaults(page) {
     return [...found];
   });
 }
+
+/** Ways through runs of other sizes; each for the run whose name it begins with. */
+export const sizedJourneys = {
+  "steps-10000: a long list is filtered by typing": async (page) => {
+    await page.getByRole("button", { name: /^Steps:/ }).click();
+    await page.keyboard.type("4270");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash.includes("steps=4270"));
+    await page.getByRole("button", { name: /^Steps: 4270/ }).waitFor();
+  },
+  "steps-10000: the chart says what a bar is": async (page) => {
+    const note = await page.locator(".chart-note").first().innerText();
+    if (!/^each bar is the mean of \d+ steps/.test(note)) throw new Error(`the chart says “${note}”`);
+    const bars = await page.locator(".step-chart svg > g").count();
+    if (bars > 1000) throw new Error(`${bars} bars for 10,000 steps`);
+  },
+  "steps-96: sheets fit, and health begins with its cause": async (page) => {
+    for (const open of [() => page.keyboard.press("?"), () => page.locator(".health-button").click()]) {
+      await open();
+      await page.locator("dialog[open]").waitFor();
+      await settled(page);
+      const faults = await layoutFaults(page);
+      if (faults.length > 0) throw new Error(faults.join("; "));
+      await page.keyboard.press("Escape");
+    }
+    await page.locator(".health-button").click();
+    const first = await page.locator("dialog .inside > *").first().innerText();
+    if (!first.startsWith("No event is lost")) throw new Error(`health begins with “${first}”`);
+  },
+  "steps-1: a reading says its rate, its files and the time left": async (page) => {
+    const session = await page.evaluate(async () => (await fetch("api/session")).json());
+    const name = "llama-pretraining-2026-11-14-node-0017-attempt-3";
+    let asked = 0;
+    await page.route("**/api/session", (route) => {
+      asked += 1;
+      const progress = { done_bytes: asked * 7e6, total_bytes: 4e9, done_files: asked, total_files: 2000, file: "rank17.json" };
+      const run = { run: name, state: "reading", progress, error: null, sources: [], apart_because: null };
+      return route.fulfill({ json: { ...session, runs: [run] } });
+    });
+    await page.evaluate((run) => (location.hash = `#/overview?run=${run}`), name);
+    const words = page.locator(".progress");
+    await words.getByText(/^\d+ of 2,000 files · .* of 4.00 GB$/).waitFor();
+    await words.getByText(/MB\/s · about \d+ (s|min) left$/).waitFor();
+    await words.getByText("rank17.json").waitFor();
+    const faults = await layoutFaults(page);
+    if (faults.length > 0) throw new Error(faults.join("; "));
+  },
+};

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { accessibilityFindings, openPage, settled, startBrowser } from "./browser.mjs";
 import { expectedComplaints, journeys } from "./journeys.mjs";
+import { layoutFaults, sizedJourneys } from "./layout.mjs";
 
 const route = readFileSync(new URL("../src/state/route.ts", import.meta.url), "utf8");
 const [, list] = /PAGES = (\[[^\]]*\])/.exec(route);
@@ -47,6 +48,7 @@ for (const width of values.widths.split(",").map(Number)) {
       const found = await accessibilityFindings(page);
       failures.push(...found.map((finding) => `${name}, ${theme}, ${width}: ${finding}`));
       failures.push(...complaints.splice(0).map((complaint) => `${name}, ${theme}, ${width}: ${complaint}`));
+      failures.push(...(await layoutFaults(page)).map((fault) => `${name}, ${theme}, ${width}: ${fault}`));
       // Texts of a hostile trace try to set this.
       if (await page.evaluate(() => "executed" in globalThis))
         failures.push(`${name}, ${theme}, ${width}: a text of the trace was executed`);
@@ -59,7 +61,8 @@ for (const width of values.widths.split(",").map(Number)) {
   }
 }
 
-for (const [name, journey] of Object.entries(values.only || values["pages-only"] ? {} : journeys)) {
+const ofSize = Object.entries(sizedJourneys).filter(([name]) => name.startsWith(`${values.run}:`));
+for (const [name, journey] of values.only || values["pages-only"] ? ofSize : Object.entries(journeys)) {
   const { page, context, complaints, show } = await openPage(browser, address, { pages: values.pages });
   await settled(page);
   try {

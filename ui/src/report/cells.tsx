@@ -77,7 +77,13 @@ export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; c
 
 function Plain(props: { shown: ShownColumn; cell: Cell }): JSX.Element {
   const isZero = () => props.shown.isNumber && numberOf(props.cell) === 0;
-  return <span classList={{ zero: isZero() }}>{cellText(props.shown, props.cell)}</span>;
+  const text = () => cellText(props.shown, props.cell);
+  // A column of words may be too narrow for them.
+  return (
+    <span classList={{ zero: isZero() }} title={props.shown.isNumber ? undefined : text()}>
+      {text()}
+    </span>
+  );
 }
 
 /** What is not known, with the reason. */

@@ -32,18 +32,19 @@ const TIMELINE: [string[], string][] = [
 /** What `timeline/gestures.ts`, the headers, the map and the charts follow, and nothing else. */
 const MOUSE: [string, string][] = [
   ["Click a span", "select it"],
-  ["Drag on the lanes", "choose a range; edges snap to spans"],
-  ["Alt + drag", "zoom to what the box holds"],
-  ["Shift + drag, middle button", "move sideways"],
-  ["Drag on the ruler or the map", "move sideways"],
   ["Wheel", "scroll the tracks"],
+  ["Drag on the lanes", "choose a range; edges snap to spans"],
   ["Ctrl or ⌘ + wheel", "zoom about the cursor"],
+  ["Alt + drag", "zoom to what was drawn"],
   ["Wheel over the ruler", "zoom about the cursor"],
-  ["Shift + wheel, swipe sideways", "move sideways"],
-  ["Click a group or a track's arrow", "fold or unfold it"],
-  ["Click or drag step bars", "choose a step or several"],
-  ["Drag on the memory chart", "choose a range; double click clears it"],
-  ["Click a heat cell or a flame", "show its step; zoom into it"],
+  ["Shift or middle button + drag", "move sideways"],
+  ["Shift + wheel, or swipe", "move sideways"],
+  ["Drag the ruler or the map", "move sideways"],
+  ["Click a track's name", "fold or unfold it"],
+  ["Click or drag on step bars", "choose a step, or several"],
+  ["Click a flame", "zoom into it"],
+  ["Drag on the memory chart", "choose a range"],
+  ["Double click on it", "clear the range"],
 ];
 
 export function HelpSheet(props: { close: () => void }): JSX.Element {

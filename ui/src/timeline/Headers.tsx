@@ -23,7 +23,9 @@ export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Ele
                 <span class="pin" />
                 <span class="words">
                   <span title={row.title}>{row.title}</span>
-                  <span class="faint">{row.note}</span>
+                  <span class="faint" title={row.note}>
+                    {row.note}
+                  </span>
                 </span>
                 <Show when={row.kind !== "note"}>
                   <span class="axis">
@@ -45,7 +47,9 @@ function GroupHead(props: { row: Extract<Row, { kind: "group" }>; actions: Heade
     <button class="fold" aria-expanded={!props.row.isFolded} onClick={() => props.actions.toggleFold(props.row.key)}>
       <Icon name={props.row.isFolded ? "right" : "down"} size={12} />
       <b title={props.row.title}>{props.row.title}</b>
-      <span class="faint">{props.row.note}</span>
+      <span class="faint" title={props.row.note}>
+        {props.row.note}
+      </span>
     </button>
   );
 }

@@ -1,6 +1,8 @@
 // The whole recording in one strip, with the view as a frame.
 import { createEffect, createSignal, For, onCleanup, onMount, type JSX } from "solid-js";
 import { drawBusy } from "../charts/BusyStrip";
+import { apart } from "../charts/scale";
+import { textWidth } from "../charts/step_bars";
 import { stepMark } from "../format/names";
 import { exactTime, figureText } from "../format/number";
 import { theme } from "../state/theme";
@@ -9,6 +11,7 @@ import { lengthOf, type Range } from "./view";
 import { createWhole } from "./whole";
 
 const MOST_STEP_NUMBERS = 30;
+const STEP_NUMBER_GAP_PX = 12;
 
 export function Minimap(props: {
   bounds: Range;
@@ -44,8 +47,12 @@ export function Minimap(props: {
     return exactTime(Math.round(time / step) * step);
   };
   const percent = (time: number) => (100 * (time - props.bounds.from)) / lengthOf(props.bounds);
-  const numbered = () =>
-    props.steps.filter((_, place) => place % Math.ceil(props.steps.length / MOST_STEP_NUMBERS) === 0);
+  const numbered = () => {
+    const some = props.steps.filter((_, place) => place % Math.ceil(props.steps.length / MOST_STEP_NUMBERS) === 0);
+    const widest = some.reduce((most, step) => Math.max(most, textWidth(stepMark(step.name), 11)), 0) + STEP_NUMBER_GAP_PX;
+    const marks = some.map((step) => ({ step, left: percent(step.from) }));
+    return apart(marks, (100 * widest) / Math.max(1, width())).map((mark) => mark.step);
+  };
   const moveTo = (event: PointerEvent) => {
     const middle =
       props.bounds.from +
