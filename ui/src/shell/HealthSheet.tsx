@@ -21,6 +21,9 @@ const GRADES: Record<Grade, { tone: string; icon: IconName; word: string }> = {
 
 const SKIPPED_SHOWN = 40;
 
+/** The word of a grade; a recording that has none is not whole. */
+export const gradeWord = (grade: Grade): string => (GRADES[grade] ?? GRADES.partial).word;
+
 export function HealthBadge(props: { grade: Grade; cause?: string }): JSX.Element {
   const grade = () => GRADES[props.grade] ?? GRADES.partial;
   return (
@@ -28,7 +31,7 @@ export function HealthBadge(props: { grade: Grade; cause?: string }): JSX.Elemen
       <Icon name={grade().icon} size={14} />
       {grade().word}
       <Show when={props.cause}>
-        <span class="cause">· {props.cause}</span>
+        <span class="cause"> · {props.cause}</span>
       </Show>
     </span>
   );

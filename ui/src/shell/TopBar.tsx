@@ -19,7 +19,7 @@ import {
 } from "../state/session";
 import { knownCause } from "../state/health";
 import { theme, toggleTheme } from "../state/theme";
-import { HealthBadge, HealthSheet } from "./HealthSheet";
+import { gradeWord, HealthBadge, HealthSheet } from "./HealthSheet";
 import { Brand, Icon } from "./icons";
 import { MANY_OPTIONS } from "./picked";
 import { Picker } from "./Picker";
@@ -53,7 +53,7 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
         {(source) => (
           <button
             class="health-button"
-            aria-label={`Trace health: ${source().health}${knownCause() ? `, ${knownCause()!.sentence}` : ""}`}
+            aria-label={`Trace health: ${gradeWord(source().health)}${knownCause()?.short ? ` · ${knownCause()?.short}` : ""}`}
             title={knownCause()?.sentence ?? "Trace health"}
             onClick={() => setShowsHealth(true)}
           >
