@@ -81,7 +81,7 @@ function RunOrReason(): JSX.Element {
       <Match when={run()?.state === "failed"}>
         <ErrorState error={run()?.error ?? "the trace could not be read"} />
       </Match>
-      <Match when={run()?.sources.every((source) => source.events === 0)}>
+      <Match when={run()?.sources.every((source) => source.events === 0 && source.complete_steps === 0)}>
         <EmptyState
           title="This recording is empty"
           why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file."
