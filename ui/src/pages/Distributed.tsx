@@ -236,7 +236,7 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
                   <td class="num">{show(ms, row.communication)}</td>
                   <td class="num">{show(ms, row.wait)}</td>
                   <td class="num" classList={{ zero: row.last === 0 }}>
-                    {row.last} of {props.collectives}
+                    {count(row.last)} of {count(props.collectives)}
                   </td>
                   <td class="num grid-cell" classList={{ zero: row.caused === 0 }}>
                     {show(ms, row.caused)}

@@ -1,5 +1,5 @@
 // What a page says when it has no figures: why, and what to do about it.
-import { createEffect, createSignal, Index, Show, type JSX } from "solid-js";
+import { For, createEffect, createSignal, Index, Show, type JSX } from "solid-js";
 import { ServerError } from "../server/client";
 import type { Run } from "../server/types";
 import { addressWith } from "../state/route";
