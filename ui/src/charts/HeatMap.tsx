@@ -10,7 +10,7 @@ const AXIS_PX = 22;
 export function HeatMap(props: {
   heat: Heat;
   caused: (rank: number) => number;
-  choose: (column: number) => void;
+  choose: (cell: HeatCell) => void;
 }): JSX.Element {
   let canvas!: HTMLCanvasElement;
   const [width, setWidth] = createSignal(0);
@@ -98,7 +98,7 @@ export function HeatMap(props: {
         onPointerLeave={() => setTip(undefined)}
         onClick={(event) => {
           const found = at(event);
-          if (found) props.choose(found.column);
+          if (found?.cell) props.choose(found.cell);
         }}
       />
       <Show when={tip()}>

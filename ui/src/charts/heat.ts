@@ -1,7 +1,9 @@
 // Rows and colours of a heat map of ranks. Up to 64 ranks have a row each; above, rows of a few pixels show the worst of
 // the ranks they stand for, sorted by the waiting they cause, and the ten worst stand on top by name.
 
-export type HeatCell = { rank: number; column: number; wait: number; isLast: boolean };
+/** What a cell of one rank is about: a step by its place, or a collective and when it ran there. */
+export type HeatPlace = { step: number } | { spanId: number; start: number | null; dur: number };
+export type HeatCell = { rank: number; column: number; wait: number; isLast: boolean; at?: HeatPlace };
 export type Heat = { columns: string[]; cells: HeatCell[]; ranks: number[] };
 export type HeatRow = { label: string; ranks: number[]; height: number };
 

@@ -35,7 +35,8 @@ const UNIT_SUFFIX = /_(ns|bytes|ratio|gb_per_s|flops_per_s)$/;
 
 /** The header of a column without its unit. */
 export function columnLabel(column: Column): string {
-  const label = column.label ?? column.name.replace(UNIT_SUFFIX, "").replaceAll("_", " ");
+  const base = column.name.replace(UNIT_SUFFIX, "");
+  const label = column.label ?? CLASS_LABELS[base] ?? base.replaceAll("_", " ");
   // A share belongs to the column before it, so it stays small.
   return column.unit === "ratio" && label === "share" ? label : sentenceCase(label);
 }

@@ -47,7 +47,7 @@ export function Distributed(): JSX.Element {
       fallback={
         <EmptyState
           title="One rank in this run"
-          why="Ranks are compared when the traces of several are opened together, such as a folder with one file a rank."
+          why="Ranks are compared when the traces of several are opened together, such as a folder with one file per rank."
           code="stepscope open runs/job-17/"
         />
       }
@@ -127,7 +127,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
           label="Communication, mean"
           unit="ns"
           value={Math.round(communication())}
-          note={`${figureText("plain", collectives())} collectives a rank`}
+          note={`${figureText("plain", collectives())} collectives per rank`}
         />
         <Stat
           label="of which waiting"
@@ -144,11 +144,11 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
           value={hasWaits() ? Math.round(transfer()) : null}
           reason="ranks could not be matched"
           note={
-            hasWaits() ? `${figureText("moved_bytes", numberOf(cellNamed(kinds(), 0, "bytes")))} a rank` : undefined
+            hasWaits() ? `${figureText("moved_bytes", numberOf(cellNamed(kinds(), 0, "bytes")))} per rank` : undefined
           }
         />
         <Stat
-          label="GPU utilisation, lowest"
+          label="GPU utilization, lowest"
           unit="ratio"
           value={rows().reduce(
             (least: number | null, row) =>

@@ -1,7 +1,7 @@
 // The answer on one screen: the sentence, the figures that prove it, and a way to the evidence.
 import { createMemo, For, Show, type JSX } from "solid-js";
 import { figure, figureText, numberOf } from "../format/number";
-import { shortKernelName } from "../format/kernel_name";
+import { kernelLabels } from "../format/kernel_labels";
 import { analysis } from "../server/questions";
 import type { Cell, Missing, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
@@ -248,6 +248,7 @@ function TopRows(props: {
       name: String(cellNamed(props.table, row, "name")),
       ns: numberOf(cellNamed(props.table, row, column()?.name ?? "")) ?? 0,
     }));
+  const names = () => (props.page === "kernels" ? kernelLabels(rows().map((row) => row.name)) : new Map());
   const aStep = (ns: number) => (steps() > 0 ? ns / steps() : ns);
   const largest = () => Math.max(1, ...rows().map((row) => row.ns));
   return (
@@ -269,7 +270,7 @@ function TopRows(props: {
             {(row) => (
               <>
                 <a href={pageAddress(props.page, { sel: row.name, q: undefined })}>
-                  <Ends text={props.page === "kernels" ? shortKernelName(row.name) : row.name} whole={row.name} />
+                  <Ends text={names().get(row.name) ?? row.name} whole={row.name} />
                 </a>
                 <TwoPart unit="ns" value={Math.round(aStep(row.ns))} />
                 <Bar

@@ -13,18 +13,17 @@ import { run } from "../state/session";
 import { DataGrid } from "../report/DataGrid";
 import { tables } from "../report/table";
 import { arrange, asCsv, asTsv, parseSort, writeSort } from "../report/rows";
+import { SQL_EXAMPLES } from "./sql_examples";
 import { complete, propose, type Proposal, type Schema } from "./completion";
 
 const LIMIT = 10_000;
+const VIEWS = "SELECT table_name FROM information_schema.tables WHERE table_type = 'VIEW'";
 /** Measures of the editor, as `.editor textarea` has them. */
 const PADDING_PX = 15;
 const LINE_PX = 20;
 const LETTER_PX = 7.4;
-const FIRST =
-  "SELECT kind, count(*) AS events, sum(dur_ns) AS total_ns\nFROM spans\nGROUP BY kind\nORDER BY total_ns DESC";
-
 export function Sql(): JSX.Element {
-  const [text, setText] = createSignal(choice("q") ?? FIRST);
+  const [text, setText] = createSignal(choice("q") ?? SQL_EXAMPLES[0]!.statement);
   const [report, setReport] = createSignal<Report>();
   const [error, setError] = createSignal<unknown>();
   const [isRunning, setIsRunning] = createSignal(false);
@@ -32,9 +31,12 @@ export function Sql(): JSX.Element {
   let stop = new AbortController();
   const [schemaReport] = createAnswer(
     () => run()?.run,
-    (name) => analysis(name, "schema", {}),
+    async (name, signal) => {
+      const [columns, views] = await Promise.all([analysis(name, "schema", {}), sql(name, VIEWS, LIMIT, signal)]);
+      return readSchema(columns, new Set(tables(views)[0]?.rows.map((row) => String(row[0]))));
+    },
   );
-  const schema = createMemo(() => readSchema(schemaReport.error ? undefined : schemaReport.latest));
+  const schema = createMemo((): Schema => (schemaReport.error ? undefined : schemaReport.latest) ?? new Map());
 
   const ask = async () => {
     const name = run()?.run;
@@ -76,86 +78,115 @@ export function Sql(): JSX.Element {
   );
 
   const table = () => report() && tables(report()!)[0];
+  const runStatement = (statement: string) => {
+    setText(statement);
+    void ask();
+  };
   return (
-    <div class="flush sql">
-      <div class="sql-top">
+    <div class="sql">
+      <div class="flush">
         <Editor text={text()} change={setText} run={() => void ask()} schema={schema()} />
-        <SchemaTree schema={schema()} insert={(word) => setText(`${text().trimEnd()} ${word}`)} />
-      </div>
-      <div class="toolbar">
-        <button class="btn main" onClick={() => void ask()}>
-          Run
-        </button>
-        <kbd>Ctrl Enter</kbd>
-        <Show when={isRunning()}>
-          <button class="btn" onClick={() => (stop.abort(), setIsRunning(false))}>
-            Stop
+        <div class="toolbar">
+          <button class="btn main" onClick={() => void ask()}>
+            Run
           </button>
-        </Show>
-        <span class="grow" />
-        <Show when={table()}>
-          {(table) => (
-            <>
-              <button
-                class="btn"
-                onClick={() =>
-                  void copyText(
-                    asTsv(
-                      table(),
-                      arrange(table(), "", parseSort(choice("sort"))),
-                      table().columns.map((_, place) => place),
-                    ),
-                    "Rows",
-                  )
-                }
-              >
-                Copy
-              </button>
-              <button class="btn" onClick={() => save(table())}>
-                Export CSV
-              </button>
-            </>
-          )}
+          <kbd>Ctrl Enter</kbd>
+          <Show when={isRunning()}>
+            <button class="btn" onClick={() => (stop.abort(), setIsRunning(false))}>
+              Stop
+            </button>
+          </Show>
+          <span class="grow" />
+          <Show when={table()}>
+            {(table) => (
+              <>
+                <button
+                  class="btn"
+                  onClick={() =>
+                    void copyText(
+                      asTsv(
+                        table(),
+                        arrange(table(), "", parseSort(choice("sort"))),
+                        table().columns.map((_, place) => place),
+                      ),
+                      "Rows",
+                    )
+                  }
+                >
+                  Copy
+                </button>
+                <button class="btn" onClick={() => save(table())}>
+                  Export CSV
+                </button>
+              </>
+            )}
+          </Show>
+        </div>
+        <Show when={!error()} fallback={<ErrorState error={error()} retry={() => void ask()} />}>
+          <Show
+            when={table()}
+            fallback={
+              <p class="sql-hint">
+                SQL only reads. Run the statement, or choose an example at the right. Words complete while you type.
+              </p>
+            }
+          >
+            {(table) => (
+              <>
+                <DataGrid
+                  table={table()}
+                  missing={report()?.missing ?? []}
+                  label="Result"
+                  filter=""
+                  sort={parseSort(choice("sort"))}
+                  changeSort={(sort) => choose({ sort: writeSort(sort) })}
+                  isShown={() => true}
+                  spelling="raw"
+                />
+                <div class="statusline">
+                  <span>
+                    {count(table().rows.length)} rows
+                    <Show when={table().left_out !== 0}>
+                      {table().left_out === null ? ", and more" : `, ${count(table().left_out ?? 0)} more`}
+                    </Show>
+                  </span>
+                  <span>{Math.round(tookMs())} ms</span>
+                </div>
+              </>
+            )}
+          </Show>
         </Show>
       </div>
-      <Show when={!error()} fallback={<ErrorState error={error()} retry={() => void ask()} />}>
-        <Show
-          when={table()}
-          fallback={
-            <p class="sql-hint">SQL only reads. Tables and columns are at the right; words complete while you type.</p>
-          }
-        >
-          {(table) => (
-            <>
-              <DataGrid
-                table={table()}
-                missing={report()?.missing ?? []}
-                label="Result"
-                filter=""
-                sort={parseSort(choice("sort"))}
-                changeSort={(sort) => choose({ sort: writeSort(sort) })}
-                isShown={() => true}
-              />
-              <div class="statusline">
-                <span>
-                  {count(table().rows.length)} rows
-                  <Show when={table().left_out !== 0}>
-                    {table().left_out === null ? ", and more" : `, ${count(table().left_out ?? 0)} more`}
-                  </Show>
-                </span>
-                <span>{Math.round(tookMs())} ms</span>
-              </div>
-            </>
+      <aside class="schema" role="region" aria-label="Examples and tables" tabindex="0">
+        <h2>Examples</h2>
+        <For each={SQL_EXAMPLES}>
+          {(example) => (
+            <button class="schema-table" title={example.statement} onClick={() => runStatement(example.statement)}>
+              <Icon name="sql" size={12} />
+              {example.title}
+            </button>
           )}
-        </Show>
-      </Show>
+        </For>
+        <SchemaTree
+          title="Tables"
+          schema={schema()}
+          kind="table"
+          insert={(word) => setText(`${text().trimEnd()} ${word}`)}
+        />
+        <SchemaTree
+          title="Views"
+          schema={schema()}
+          kind="view"
+          insert={(word) => setText(`${text().trimEnd()} ${word}`)}
+        />
+      </aside>
     </div>
   );
 }
 
-function readSchema(report: Report | undefined): Schema {
+function readSchema(report: Report, views: Set<string>): Schema {
   const schema: Schema = new Map();
-  const table = report && tables(report)[0];
+  const table = tables(report)[0];
   if (!table) return schema;
   const place = (name: string) => table.columns.findIndex((column) => column.name === name);
   const [ofTable, column, type, meaning] = ["table", "column", "type", "meaning"].map(place) as [
@@ -168,7 +199,7 @@ function readSchema(report: Report | undefined): Schema {
     const name = String(row[ofTable]);
     schema.set(name, [
       ...(schema.get(name) ?? []),
-      { column: String(row[column]), type: String(row[type]), meaning: String(row[meaning] ?? "") },
+      { column: String(row[column]), type: String(row[type]), meaning: String(row[meaning] ?? ""), kind: views.has(name) ? "view" : "table" },
     ]);
   }
   return schema;
@@ -260,26 +291,40 @@ function Editor(props: { text: string; change: (text: string) => void; run: () =
   );
 }
 
-function SchemaTree(props: { schema: Schema; insert: (word: string) => void }): JSX.Element {
-  const [open, setOpen] = createSignal<string>();
+/** The tables or the views, each with its columns and their types when opened. */
+function SchemaTree(props: {
+  title: string;
+  schema: Schema;
+  kind: "table" | "view";
+  insert: (word: string) => void;
+}): JSX.Element {
+  const [open, setOpen] = createSignal<ReadonlySet<string>>(new Set());
+  const toggle = (table: string) =>
+    setOpen((before) => {
+      const after = new Set(before);
+      if (!after.delete(table)) after.add(table);
+      return after;
+    });
+  const members = () => [...props.schema].filter(([, columns]) => columns[0]?.kind === props.kind);
   return (
-    <div class="schema" role="region" aria-label="Tables" tabindex="0">
-      <For each={[...props.schema]}>
+    <Show when={members().length > 0}>
+      <h2>{props.title}</h2>
+      <For each={members()}>
         {([table, columns]) => (
           <>
-            <button
-              class="schema-table"
-              aria-expanded={open() === table}
-              onClick={() => setOpen(open() === table ? undefined : table)}
-            >
-              <Icon name={open() === table ? "down" : "right"} size={12} />
+            <button class="schema-table" aria-expanded={open().has(table)} onClick={() => toggle(table)}>
+              <Icon name={open().has(table) ? "down" : "right"} size={12} />
               <span class="mono">{table}</span>
               <span class="faint">{columns.length}</span>
             </button>
-            <Show when={open() === table}>
+            <Show when={open().has(table)}>
               <For each={columns}>
                 {(column) => (
-                  <button class="schema-column" title={column.meaning} onClick={() => props.insert(column.column)}>
+                  <button
+                    class="schema-column"
+                    title={`${column.column} ${column.type}\n${column.meaning}`}
+                    onClick={() => props.insert(column.column)}
+                  >
                     <span class="mono">{column.column}</span>
                     <span class="faint">{column.type}</span>
                   </button>
@@ -289,6 +334,6 @@ function SchemaTree(props: { schema: Schema; insert: (word: string) => void }): 
           </>
         )}
       </For>
-    </div>
+    </Show>
   );
 }

@@ -29,6 +29,11 @@ export function StepPanel(props: { summary: Report }): JSX.Element {
       <header>
         <h2>Where each step goes</h2>
         <span class="what">each instant counted once</span>
+        <Show when={chosenSteps()}>
+          <a class="plain-link" href={pageAddress("timeline", { view: undefined })}>
+            Show in timeline
+          </a>
+        </Show>
         <a class="more plain-link" href={pageAddress("steps")}>
           Steps table
         </a>

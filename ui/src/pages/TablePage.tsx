@@ -1,8 +1,8 @@
 // A page that is one analysis: its sentence, its small tables, and its main table.
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
-import { columnLabel, sentenceCase, shapeLabel } from "../format/names";
-import { count, figureText } from "../format/number";
-import { analysis, type Parameters } from "../server/questions";
+import { sentenceCase, shapeLabel, stepMark } from "../format/names";
+import { count, figureText, numberOf } from "../format/number";
+import { analysis, sql, type Parameters } from "../server/questions";
 import type { Cell, Column, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
@@ -10,21 +10,37 @@ import { Icon } from "../shell/icons";
 import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
 import { lossDoubt, operatorDoubt } from "../state/health";
-import { choice, choose, goTo, pageAddress } from "../state/route";
-import { chosenSteps, run, scope, source, timelineOutline } from "../state/session";
+import { choice, choose, goTo, pageAddress, type Choices } from "../state/route";
+import { chosenRange, chosenSteps, ranks, run, scope, source, stepsAddress, timelineOutline } from "../state/session";
 import { parseColumns, writeColumns } from "../report/chosen_columns";
-import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
+import {
+  choosableColumns,
+  distinctLabels,
+  isShownAtFirst,
+  perStepOrCall,
+  shownColumns,
+  type Values,
+} from "../report/columns";
 import { DataGrid } from "../report/DataGrid";
 import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
 import { sentence, tableNamed, tables, texts } from "../report/table";
+import { rowKeys, withKeysShown } from "../report/row_keys";
 import { Segments } from "../report/Segments";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
+import { collectivesReport, collectivesStatement, MOST_COLLECTIVES, spanPlace } from "./collectives";
+import { parentsOf, parentsStatement, withParents } from "./module_parents";
 import { Stacks } from "./Stacks";
-import type { TablePageEntry } from "./table_pages";
+import { FLAT, SINGLE, type TablePageEntry } from "./table_pages";
 
 const ROW_LIMIT = 5000;
 /** Analyses that give device time to operators. */
 const BY_OPERATOR = ["ops", "modules", "regions"];
+
+/** What the analysis groups by. */
+const grouping = () => (choice("group") === FLAT ? undefined : choice("group"));
+
+/** What the rows are called. */
+const nounOf = (page: TablePageEntry) => (choice("group") === SINGLE ? "collectives" : page.noun);
 
 type Question = { run: string; name: string; parameters: Parameters };
 
@@ -32,13 +48,18 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
   const question = createMemo((): Question | undefined => {
     const [name, parameters] = [run()?.run, scope()];
     if (name === undefined || parameters === undefined) return undefined;
+    // Steps are asked for by their places, which the outline knows.
+    if (choice("group") === SINGLE && timelineOutline() === undefined) return undefined;
     return {
       run: name,
       name: props.page.analysis,
-      parameters: { ...parameters, group: choice("group"), limit: ROW_LIMIT },
+      parameters: { ...parameters, group: grouping(), limit: ROW_LIMIT },
     };
   });
-  const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, asked.name, asked.parameters));
+  const [report, retry] = createAnswer(question, (asked, signal) => {
+    if (asked.parameters.group === SINGLE) return askCollectives(asked.run, signal);
+    return asked.name === "modules" ? askModules(asked, signal) : analysis(asked.run, asked.name, asked.parameters);
+  });
   return (
     <Answer of={report} retry={retry}>
       {(report) => (
@@ -53,6 +74,33 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
       )}
     </Answer>
   );
+}
+
+/** Modules with the one around each, for their tree. */
+async function askModules({ run, name, parameters }: Question, signal: AbortSignal): Promise<Report> {
+  const report = await analysis(run, name, parameters);
+  if (parameters.group !== undefined || !hasRows(report)) return report;
+  const { rank, window } = parameters;
+  const statement = parentsStatement(rank as number | undefined, window as number | undefined);
+  return withParents(report, parentsOf(await sql(run, statement, 20_000, signal)));
+}
+
+/** Single collectives of what the selectors choose. */
+async function askCollectives(name: string, signal: AbortSignal): Promise<Report> {
+  const isAll = choice("rank") === undefined;
+  const statement = collectivesStatement(
+    {
+      rank: isAll ? undefined : source()?.rank,
+      window: isAll ? undefined : source()?.window,
+      steps: chosenSteps(),
+      range: chosenRange(),
+    },
+    MOST_COLLECTIVES,
+  );
+  const steps = timelineOutline()?.steps ?? [];
+  const answer = await sql(name, statement, MOST_COLLECTIVES, signal);
+  const report = collectivesReport(answer, (place) => stepMark(steps[place]?.name ?? `#${place}`), ranks().length > 1);
+  return { ...report, name: "comms" };
 }
 
 function hasRows(report: Report): boolean {
@@ -82,8 +130,8 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
     const chosen = chosenSteps();
     return chosen ? chosen.last - chosen.first + 1 : (source()?.complete_steps ?? 0);
   };
-  const table = createMemo(() => perStepOrCall(main(), values(), steps()));
-  const isShown = (column: Column) => columnsChosen()[column.name] ?? isShownAtFirst(column, width());
+  const table = createMemo(() => withKeysShown(perStepOrCall(main(), values(), steps())));
+  const isShown = (column: Column) => columnsChosen()[column.name] ?? (props.page.shown?.includes(column.name) || isShownAtFirst(column, width()));
   const sort = () => parseSort(choice("sort") ?? table().sorted_by);
   const filter = () => choice("q") ?? "";
   const subRows = createSubRows(
@@ -91,7 +139,11 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
     () => props.question,
     table,
   );
-  const showInTimeline = (row: Cell[]) => goTo("timeline", { q: String(row[0] ?? "") });
+  // Rows that are grouped further already have no others below them.
+  const hasSubRows = () => props.page.expandBy !== undefined && choice("group") === undefined;
+  const showInTimeline = (row: Cell[]) => goTo("timeline", placeOf(table(), row));
+  const statement = () =>
+    choice("group") === SINGLE ? collectivesStatement({}, MOST_COLLECTIVES).trim() : props.page.statement;
   const copy = () => {
     const shown = shownColumns(table(), [], isShown).map((column) => column.place);
     void copyText(asTsv(table(), arrange(table(), filter(), sort()), shown), "Rows");
@@ -100,7 +152,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
     <div class="flush" ref={frame}>
       <Above report={props.report} others={others()} />
       <div class="toolbar">
-        <FilterField noun={props.page.noun} />
+        <FilterField noun={nounOf(props.page)} />
         <Groups page={props.page} />
         <Show when={props.page.hasValues}>
           <span class="caption">Values</span>
@@ -108,8 +160,8 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
             label="Values"
             options={[
               ["", "sum"],
-              ["step", "a step"],
-              ["call", "a call"],
+              ["step", "per step"],
+              ["call", "per call"],
             ]}
             value={choice("values") ?? ""}
             choose={(value) => choose({ values: value || undefined })}
@@ -133,14 +185,14 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
         <button class="btn" onClick={copy} title="Copy the rows below as TSV">
           Copy
         </button>
-        <a class="btn" href={pageAddress("sql", { q: props.page.statement })}>
+        <a class="btn" href={pageAddress("sql", { q: statement() })}>
           SQL
         </a>
       </div>
       <DataGrid
         table={table()}
         missing={props.report.missing}
-        label={sentenceCase(props.page.noun)}
+        label={sentenceCase(nounOf(props.page))}
         filter={filter()}
         sort={sort()}
         changeSort={(sort: Sort) =>
@@ -148,11 +200,12 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Qu
         }
         isShown={isShown}
         chosen={choice("sel")}
-        choose={(row) => choose({ sel: String(row[0] ?? "") }, "replace")}
+        choose={(key) => choose({ sel: key }, "replace")}
         open={showInTimeline}
-        canExpand={props.page.expandBy !== undefined && choice("group") === undefined}
-        subRows={subRows.of}
-        onExpand={subRows.ask}
+        canExpand={hasSubRows()}
+        isTree={props.page.isTree && choice("group") === undefined}
+        subRows={(row) => (hasSubRows() ? subRows.of(row) : undefined)}
+        onExpand={() => hasSubRows() && subRows.ask()}
       />
       <StatusLine table={table()} filter={filter()} values={values()} page={props.page} />
       <Show when={choice("view") === "stacks" && props.page.frames}>{(frames) => <Stacks frames={frames()} />}</Show>
@@ -213,14 +266,14 @@ function FilterField(props: { noun: string }): JSX.Element {
 
 function Groups(props: { page: TablePageEntry }): JSX.Element {
   const options = (): [string, string][] => [
-    ["", props.page.analysis === "comms" ? "rank" : "name"],
+    ["", props.page.isTree ? "tree" : props.page.analysis === "comms" ? "rank" : "name"],
     ...props.page.groups,
   ];
   return (
     <Show when={props.page.groups.length > 0}>
-      <span class="caption">Group by</span>
+      <span class="caption">{props.page.isTree ? "Rows" : "Group by"}</span>
       <Segments
-        label="Group by"
+        label={props.page.isTree ? "Rows" : "Group by"}
         options={options()}
         value={choice("group") ?? ""}
         choose={(value) => choose({ group: value || undefined, sel: undefined })}
@@ -235,6 +288,8 @@ function ColumnMenu(props: {
   change: (name: string, shown: boolean) => void;
 }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
+  const columns = createMemo(() => choosableColumns(props.table));
+  const labels = createMemo(() => distinctLabels(columns()));
   let anchor!: HTMLSpanElement;
   createEffect(() => {
     if (!isOpen()) return;
@@ -253,15 +308,15 @@ function ColumnMenu(props: {
       </button>
       <Show when={isOpen()}>
         <div class="popover">
-          <For each={props.table.columns}>
-            {(column) => (
+          <For each={columns()}>
+            {(column, place) => (
               <label>
                 <input
                   type="checkbox"
                   checked={props.isShown(column)}
                   onChange={(event) => props.change(column.name, event.currentTarget.checked)}
                 />
-                {columnLabel(column) || column.name}
+                {labels()[place()]}
               </label>
             )}
           </For>
@@ -290,6 +345,10 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
       )
       .join(" · ");
   };
+  const chosenRow = () => {
+    const place = choice("sel") === undefined ? -1 : rowKeys(props.table).indexOf(choice("sel")!);
+    return props.table.rows[place];
+  };
   const note = () =>
     props.values === "sum"
       ? props.table.notes.join(" · ")
@@ -300,14 +359,14 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
     <div class="statusline">
       <span>
         {shown() === all()
-          ? `${count(all())} ${props.page.noun}`
-          : `${count(shown())} of ${count(all())} ${props.page.noun}`}
+          ? `${count(all())} ${nounOf(props.page)}`
+          : `${count(shown())} of ${count(all())} ${nounOf(props.page)}`}
         <Show when={props.table.left_out === null}>, and more</Show>
       </span>
       <span>{totals()}</span>
-      <Show when={choice("sel")}>
-        {(name) => (
-          <a class="link" href={pageAddress("timeline", { q: name() })}>
+      <Show when={chosenRow()}>
+        {(row) => (
+          <a class="link" href={pageAddress("timeline", placeOf(props.table, row()))}>
             Show in timeline <kbd>Enter</kbd>
           </a>
         )}
@@ -315,6 +374,21 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
       <span>{(timelineOutline()?.steps.length ?? 0) > 0 ? note() : ""}</span>
     </div>
   );
+}
+
+/** Where a row is in the timeline: the step, the span, or all spans of its name. */
+function placeOf(table: TablePart, row: Cell[]): Choices {
+  const cell = (name: string) => row[table.columns.findIndex((column) => column.name === name)] ?? null;
+  const [spanId, rank] = [numberOf(cell("span_id")), numberOf(cell("shown_rank"))];
+  if (spanId !== null && rank !== null)
+    return spanPlace(rank, spanId, numberOf(cell("start_ns")), numberOf(cell("shown_ns")) ?? 0);
+  const step = cell("is_complete") === null ? null : numberOf(cell("step"));
+  if (step !== null) return { steps: stepsAddress(step, step), rank: rankOf(cell("rank")), view: undefined };
+  return { q: String(row[0] ?? "") };
+}
+
+function rankOf(cell: Cell): string | undefined {
+  return numberOf(cell) === null ? choice("rank") : String(cell);
 }
 
 /** Rows below a row, from the same analysis grouped further; asked when the first row is expanded. */

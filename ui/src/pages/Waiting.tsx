@@ -1,6 +1,6 @@
 // How long each rank waits for the others, in each collective, or in each step if there are several.
 import { createMemo, Show, type JSX } from "solid-js";
-import { heatCap, type Heat } from "../charts/heat";
+import { heatCap, type Heat, type HeatCell } from "../charts/heat";
 import { HeatMap } from "../charts/HeatMap";
 import { stepMark } from "../format/names";
 import { figureText, numberOf } from "../format/number";
@@ -9,30 +9,30 @@ import { sql } from "../server/questions";
 import type { Cell, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
-import { choose } from "../state/route";
+import { goTo, type Choices } from "../state/route";
+import { FIRST_STEPS, matchedCollectives, spanPlace } from "./collectives";
 import { chosenSteps, ranks, run, stepsAddress, timelineOutline } from "../state/session";
 
 const COLLECTIVES = 400;
 
-/** Waiting of each rank in each collective; who does not wait arrived last. */
-const WAITS = `
-  SELECT rank, step, group_id, ordinal,
-    dur_ns - min(dur_ns) OVER (PARTITION BY group_id, ordinal) AS wait_ns,
-    min(start_ns) OVER (PARTITION BY group_id, ordinal) AS first_ns
-  FROM collectives WHERE ordinal IS NOT NULL`;
-const LAST = "CASE WHEN wait_ns = 0 THEN 1 ELSE 0 END";
+const isLast = (rank: string) => `CASE WHEN last_rank = ${rank} THEN 1 ELSE 0 END`;
 
 function bySteps(): string {
-  return `SELECT rank, step AS place, sum(wait_ns) AS wait_ns, sum(${LAST}) AS last
-FROM (${WAITS})
+  return `SELECT rank, step AS place, sum(wait_ns) AS wait_ns, sum(${isLast("rank")}) AS last
+FROM (${matchedCollectives()}) WHERE wait_ns IS NOT NULL
 GROUP BY rank, step ORDER BY place, rank`;
 }
 
 function byCollectives(steps: { first: number; last: number } | undefined, limit: number): string {
   const only = steps ? ` AND step BETWEEN ${steps.first} AND ${steps.last}` : "";
-  return `SELECT rank, wait_ns, ${LAST} AS last,
-  CAST(dense_rank() OVER (ORDER BY first_ns, group_id, ordinal) AS BIGINT) - 1 AS place
-FROM (${WAITS}${only})
+  return `SELECT all_waits.rank AS rank, wait_ns, ${isLast("all_waits.rank")} AS last, span_id, dur_ns,
+  start_ns - zero_ns AS at_ns,
+  CAST(dense_rank() OVER (ORDER BY first_ns, group_id, all_waits."window", number, turn) AS BIGINT) - 1 AS place
+FROM (
+  SELECT *, min(start_ns) OVER (PARTITION BY group_id, "window", number, turn) AS first_ns
+  FROM (${matchedCollectives()}) WHERE wait_ns IS NOT NULL${only}
+) AS all_waits
+LEFT JOIN (${FIRST_STEPS}) AS zero ON zero.rank = all_waits.rank AND zero."window" = all_waits."window"
 ORDER BY place, rank LIMIT ${limit}`;
 }
 
@@ -55,6 +55,7 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
       number,
       number,
     ];
+    const [span, start, dur] = ["span_id", "at_ns", "dur_ns"].map(column) as [number, number, number];
     const number = (cell: Cell | undefined) => numberOf(cell ?? null) ?? 0;
     const places = [
       ...new Set((table?.rows ?? []).filter((row) => row[place] !== null).map((row) => number(row[place]))),
@@ -70,9 +71,17 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
           column: columnOf.get(number(row[place]))!,
           wait: number(row[wait]),
           isLast: !isBySteps() && number(row[last]) === 1,
+          at: isBySteps()
+            ? { step: number(row[place]) }
+            : { spanId: number(row[span]), start: numberOf(row[start] ?? null), dur: number(row[dur]) },
         })),
     };
   };
+  /** The rank of a cell, and the step or the collective. */
+  const placeOf = ({ rank, at }: HeatCell): Choices =>
+    at === undefined || "step" in at
+      ? { rank: String(rank), window: undefined, steps: at && stepsAddress(at.step, at.step) }
+      : spanPlace(rank, at.spanId, at.start, at.dur);
   return (
     <section class="panel">
       <Answer of={report} retry={retry}>
@@ -87,8 +96,8 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
                 <h2>Waiting, ranks × {isBySteps() ? "steps" : "collectives"}</h2>
                 <span class="what">
                   {isBySteps()
-                    ? "one column a step"
-                    : "one column a collective in order of launch; with many steps one column a step"}
+                    ? "one column per step; click a cell to see it in the timeline"
+                    : "one column per collective in order of launch; click a cell to see it in the timeline"}
                 </span>
                 <span class="more heat-key">
                   0 <i /> {figureText("ns", Math.round(heatCap(known())))} and more
@@ -101,7 +110,7 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
                 <HeatMap
                   heat={known()}
                   caused={props.caused}
-                  choose={(column) => isBySteps() && choose({ steps: stepsAddress(column, column) })}
+                  choose={(cell) => goTo("timeline", placeOf(cell))}
                 />
               </div>
             </Show>

@@ -1,6 +1,7 @@
 // What can be completed in a statement: tables, the columns of the tables it names, and words of SQL.
 
-export type Schema = Map<string, { column: string; type: string; meaning: string }[]>;
+export type SchemaColumn = { column: string; type: string; meaning: string; kind?: "table" | "view" };
+export type Schema = Map<string, SchemaColumn[]>;
 export type Proposal = { text: string; kind: "table" | "column" | "word"; note: string };
 
 const WORDS = [

@@ -1,6 +1,12 @@
 // The pages that are a table: which analysis they show, and what can be done with its rows.
 import type { Page } from "../state/route";
 
+/** What the address has for the rows of a tree without their nesting; the analysis knows nothing of it. */
+export const FLAT = "flat";
+
+/** What the address has for one row a collective, which the page asks for itself. */
+export const SINGLE = "collective";
+
 export type TablePageEntry = {
   analysis: string;
   /** What rows are called. */
@@ -9,9 +15,13 @@ export type TablePageEntry = {
   groups: [string, string][];
   /** The grouping whose rows appear below an expanded row. */
   expandBy?: string;
+  /** Whether rows stand below one another unless a flat table is asked for. */
+  isTree?: boolean;
+  /** Columns that are shown though a terminal of this width has no room for them. */
+  shown?: string[];
   /** Which frames its flame graph is made of. */
   frames?: "calls" | "modules";
-  /** Whether sums can be shown a step and a call. */
+  /** Whether sums can be shown per step and per call. */
   hasValues: boolean;
   /** What to record if there are no rows. */
   empty: { title: string; why: string; code?: string };
@@ -45,6 +55,7 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
       ["stream", "+ stream"],
     ],
     expandBy: "operator",
+    shown: ["uses_tensor_cores"],
     hasValues: true,
     empty: {
       title: "No kernels in this recording",
@@ -56,7 +67,11 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
   modules: {
     analysis: "modules",
     noun: "modules",
-    groups: [["class", "by class"]],
+    groups: [
+      [FLAT, "flat"],
+      ["class", "by class"],
+    ],
+    isTree: true,
     frames: "modules",
     hasValues: true,
     empty: {
@@ -84,7 +99,10 @@ export const TABLE_PAGES: Partial<Record<Page, TablePageEntry>> = {
   communication: {
     analysis: "comms",
     noun: "ranks",
-    groups: [["process_group", "+ group"]],
+    groups: [
+      ["process_group", "+ group"],
+      [SINGLE, "single collectives"],
+    ],
     hasValues: false,
     empty: {
       title: "No collectives in this recording",

@@ -1,21 +1,28 @@
 // A table of any length: sorts, filters, expands, draws shares in its cells. It knows nothing of what the rows mean.
-import { createMemo, createSignal, For, Index, Show, type JSX } from "solid-js";
+import { createComputed, createEffect, createMemo, createSignal, For, Index, on, Show, type JSX } from "solid-js";
 import type { Cell, Missing, TablePart } from "../server/types";
 import { Icon } from "../shell/icons";
 import { CellView } from "./cells";
-import { gridTemplate, shownColumns, type ShownColumn } from "./columns";
+import { gridTemplate, shownColumns, type ShownColumn, type Spelling } from "./columns";
+import { detailLines, rowKeys } from "./row_keys";
 import { arrange, writeSort, type Sort } from "./rows";
+import { openAtFirst, parentPlaces, treeRows } from "./tree";
 import { createVirtualRows } from "./virtual";
 
 const ROW_PX = 28;
 const DETAIL_LINE_PX = 18;
 const DETAIL_PADDING_PX = 12;
+const DETAIL_INDENT_PX = 60;
+const LETTER_PX = 7.4;
+/** How far a row stands in from the row that holds it. */
+const INDENT_PX = 16;
 
 /** Rows below a row: the same columns, the first cell says what sets them apart. */
 export type SubRows = (row: Cell[]) => Cell[][] | undefined;
 
 type Item =
-  { kind: "row"; place: number } | { kind: "sub"; row: Cell[]; parent: number } | { kind: "detail"; text: string };
+  | { kind: "row"; place: number; depth: number; hasChildren: boolean; isOpen: boolean }
+  | { kind: "sub"; row: Cell[]; parent: number } | { kind: "detail"; text: string };
 
 export type DataGridProps = {
   table: TablePart;
@@ -25,11 +32,16 @@ export type DataGridProps = {
   sort: Sort | undefined;
   isShown: (column: TablePart["columns"][number]) => boolean;
   changeSort: (sort: Sort) => void;
+  /** Rows of a query keep the names of its columns. */
+  spelling?: Spelling;
+  /** The key of the chosen row. */
   chosen?: string;
-  choose?: (row: Cell[]) => void;
+  choose?: (key: string) => void;
   open?: (row: Cell[]) => void;
   /** Whether rows can be opened up, and what is then below them. */
   canExpand?: boolean;
+  /** Whether rows stand below the rows that their column `parent` names. */
+  isTree?: boolean;
   subRows?: SubRows;
   onExpand?: () => void;
 };
@@ -37,24 +49,35 @@ export type DataGridProps = {
 export function DataGrid(props: DataGridProps): JSX.Element {
   let scroller!: HTMLDivElement;
   const [expanded, setExpanded] = createSignal<ReadonlySet<number>>(new Set());
-  const columns = createMemo(() => shownColumns(props.table, props.missing, props.isShown));
+  const columns = createMemo(() => shownColumns(props.table, props.missing, props.isShown, props.spelling));
   const template = createMemo(() => gridTemplate(columns()));
   const order = createMemo(() => arrange(props.table, props.filter, props.sort));
   const details = createMemo(() =>
     props.table.columns.flatMap((column, place) => (column.look === "detail" ? [place] : [])),
   );
   const classPlace = createMemo(() => props.table.columns.findIndex((column) => column.look === "class"));
-  const canExpand = () => props.canExpand === true || details().length > 0;
-  const items = createMemo((): Item[] =>
-    order().flatMap((place) => [{ kind: "row" as const, place }, ...below(place)]),
-  );
+  const canExpand = () => props.isTree === true || props.canExpand === true || details().length > 0;
+  const parents = createMemo(() => (props.isTree ? parentPlaces(props.table) : undefined));
+  // Rows of another table are other rows.
+  createComputed(on(parents, (parents) => parents && setExpanded(openAtFirst(parents))));
+  const items = createMemo((): Item[] => {
+    const tree = parents();
+    if (tree)
+      return treeRows(order(), tree, (place) => expanded().has(place)).map((row) => ({ kind: "row", ...row }));
+    return order().flatMap((place): Item[] => [
+      { kind: "row", place, depth: 0, hasChildren: canExpand(), isOpen: expanded().has(place) },
+      ...below(place),
+    ]);
+  });
 
   function below(place: number): Item[] {
     if (!expanded().has(place)) return [];
     const row = props.table.rows[place] ?? [];
     const text = details()
-      .map((at) => row[at])
-      .filter((cell) => typeof cell === "string" && cell !== "")
+      .flatMap((at) => {
+        const cell = row[at];
+        return typeof cell === "string" && cell !== "" ? detailLines(props.table.columns[at]!, cell) : [];
+      })
       .join("\n");
     const subRows = props.subRows?.(row) ?? [];
     return [
@@ -65,7 +88,11 @@ export function DataGrid(props: DataGridProps): JSX.Element {
 
   const sizeOf = (index: number) => {
     const item = items()[index];
-    return item?.kind === "detail" ? item.text.split("\n").length * DETAIL_LINE_PX + DETAIL_PADDING_PX : ROW_PX;
+    if (item?.kind !== "detail") return ROW_PX;
+    // A line that is longer than the table is wide is broken.
+    const letters = Math.max(40, Math.floor((scroller.clientWidth - DETAIL_INDENT_PX) / LETTER_PX));
+    const lines = item.text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / letters)), 0);
+    return lines * DETAIL_LINE_PX + DETAIL_PADDING_PX;
   };
   const rows = createVirtualRows(
     () => scroller,
@@ -81,9 +108,22 @@ export function DataGrid(props: DataGridProps): JSX.Element {
       return after;
     });
   };
-  const key = (row: Cell[]) => String(row[0] ?? "");
+  const keys = createMemo(() => rowKeys(props.table));
   const isChosen = (item: Item) =>
-    item.kind === "row" && props.chosen !== undefined && key(props.table.rows[item.place] ?? []) === props.chosen;
+    item.kind === "row" && props.chosen !== undefined && keys()[item.place] === props.chosen;
+
+  // A link to a row shows it, in a tree too.
+  createEffect(
+    on([() => props.chosen, keys], ([chosen]) => {
+      const place = chosen === undefined ? -1 : keys().indexOf(chosen);
+      if (place < 0) return;
+      const around: number[] = [];
+      for (let at = parents()?.[place] ?? -1; at >= 0; at = parents()![at]!) around.push(at);
+      if (around.length > 0) setExpanded((before) => new Set([...before, ...around]));
+      const index = items().findIndex(isChosen);
+      if (index >= 0) rows.show(index);
+    }),
+  );
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== scroller) return;
@@ -95,13 +135,13 @@ export function DataGrid(props: DataGridProps): JSX.Element {
       while (items()[next] && items()[next]!.kind !== "row");
       const found = items()[now < 0 ? 0 : next];
       if (found?.kind !== "row") return;
-      props.choose?.(props.table.rows[found.place] ?? []);
+      props.choose?.(keys()[found.place] ?? "");
       rows.show(now < 0 ? 0 : next);
     };
     if (event.key === "ArrowDown") move(1);
     else if (event.key === "ArrowUp") move(-1);
     else if (event.key === "Enter" && item?.kind === "row") props.open?.(props.table.rows[item.place] ?? []);
-    else if (event.key === "e" && item?.kind === "row" && canExpand()) toggle(item.place);
+    else if (event.key === "e" && item?.kind === "row" && item.hasChildren) toggle(item.place);
     else return;
     event.preventDefault();
   };
@@ -147,7 +187,7 @@ export function DataGrid(props: DataGridProps): JSX.Element {
                       }}
                       onClick={() => {
                         const clicked = item();
-                        if (clicked.kind === "row") props.choose?.(props.table.rows[clicked.place] ?? []);
+                        if (clicked.kind === "row") props.choose?.(keys()[clicked.place] ?? "");
                       }}
                       onDblClick={() => {
                         const clicked = item();
@@ -176,6 +216,7 @@ export function DataGrid(props: DataGridProps): JSX.Element {
         : inner.item.kind === "sub"
           ? inner.item.row
           : [];
+    const depth = () => (inner.item.kind === "row" ? inner.item.depth : 0);
     return (
       <Show
         when={inner.item.kind !== "detail"}
@@ -187,14 +228,19 @@ export function DataGrid(props: DataGridProps): JSX.Element {
       >
         <For each={columns()}>
           {(column, place) => (
-            <div class="cell" role="cell" classList={{ num: column.isNumber, name: place() === 0 }}>
+            <div
+              class="cell"
+              role="cell"
+              classList={{ num: column.isNumber, name: place() === 0 }}
+              style={{ "padding-left": place() === 0 && depth() > 0 ? `${8 + depth() * INDENT_PX}px` : undefined }}
+            >
               <Show when={place() === 0 && canExpand()}>
-                <Show when={inner.item.kind === "row"} fallback={<span class="twisty" />}>
+                <Show when={inner.item.kind === "row" && inner.item.hasChildren} fallback={<span class="twisty" />}>
                   <button
                     class="twisty"
                     tabindex="-1"
                     aria-label="Expand"
-                    aria-expanded={inner.item.kind === "row" && expanded().has(inner.item.place)}
+                    aria-expanded={inner.item.kind === "row" && inner.item.isOpen}
                     onClick={(event) => {
                       event.stopPropagation();
                       if (inner.item.kind === "row") toggle(inner.item.place);
@@ -204,7 +250,13 @@ export function DataGrid(props: DataGridProps): JSX.Element {
                   </button>
                 </Show>
               </Show>
-              <CellView shown={column} cell={row()[column.place] ?? null} row={row()} classPlace={classPlace()} />
+              <CellView
+                shown={column}
+                cell={row()[column.place] ?? null}
+                row={row()}
+                classPlace={classPlace()}
+                open={props.open && inner.item.kind === "row" ? () => props.open?.(row()) : undefined}
+              />
             </div>
           )}
         </For>

@@ -2,6 +2,7 @@
 import { createMemo, For, Match, Show, Switch, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
 import { numberOf } from "../format/number";
+import { BETWEEN_FRAMES, framesOf } from "../format/stack_labels";
 import type { Cell } from "../server/types";
 import { Icon, type IconName } from "../shell/icons";
 import { cellText, type ShownColumn } from "./columns";
@@ -9,10 +10,12 @@ import { sparkBars } from "./sparks";
 
 /** Characters at the end of a name that never go. */
 const TAIL = 14;
+const LONGEST_TAIL = 48;
 
-/** A name that loses its middle when there is no room. */
-export function Ends(props: { text: string; whole?: string }): JSX.Element {
-  const cut = () => (props.text.length > 2 * TAIL ? props.text.length - TAIL : props.text.length);
+/** A name that loses its middle when there is no room; `tail` is how many characters at its end stay. */
+export function Ends(props: { text: string; whole?: string; tail?: number }): JSX.Element {
+  const tail = () => Math.min(LONGEST_TAIL, props.tail ?? TAIL);
+  const cut = () => (props.text.length > tail() + TAIL ? props.text.length - tail() : props.text.length);
   return (
     <span class="ends" title={props.whole ?? props.text}>
       <span>{props.text.slice(0, cut())}</span>
@@ -30,16 +33,31 @@ export function Doubt(props: { reason: string }): JSX.Element {
   );
 }
 
-export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; classPlace: number }): JSX.Element {
+export function CellView(props: {
+  shown: ShownColumn;
+  cell: Cell;
+  row: Cell[];
+  classPlace: number;
+  /** What a click on a picture of the row does. */
+  open?: () => void;
+}): JSX.Element {
   const look = () => props.shown.column.look;
   const value = () => numberOf(props.cell);
+  const whole = () => framesOf(String(props.row[props.shown.whole ?? -1] ?? props.cell)).join("\n");
   return (
     <Switch fallback={<Plain shown={props.shown} cell={props.cell} />}>
       <Match when={props.cell === null || props.cell === undefined}>
         <Null reason={props.shown.reason} />
       </Match>
+      <Match when={props.shown.whole !== undefined && typeof props.cell === "string"}>
+        <Ends text={String(props.cell)} whole={whole()} tail={lastPart(String(props.cell))} />
+      </Match>
       <Match when={(look() === "operator" || look() === "kernel") && typeof props.cell === "string"}>
-        <Ends text={cellText(props.shown, props.cell)} whole={String(props.cell)} />
+        <Ends
+          text={cellText(props.shown, props.cell)}
+          whole={String(props.cell)}
+          tail={differenceLength(cellText(props.shown, props.cell))}
+        />
       </Match>
       <Match when={look() === "class"}>
         <ClassName name={String(props.cell)} />
@@ -63,7 +81,24 @@ export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; c
         />
       </Match>
       <Match when={look() === "stack" && Array.isArray(props.cell)}>
-        <Stack parts={props.cell as number[]} largest={props.shown.largest} />
+        <Show
+          when={props.open}
+          fallback={<Stack parts={props.cell as number[]} largest={props.shown.largest} />}
+        >
+          {(open) => (
+            <button
+              class="picture"
+              tabindex="-1"
+              title="Show in timeline"
+              onClick={(event) => {
+                event.stopPropagation();
+                open()();
+              }}
+            >
+              <Stack parts={props.cell as number[]} largest={props.shown.largest} />
+            </button>
+          )}
+        </Show>
       </Match>
       <Match when={look() === "spark" && Array.isArray(props.cell)}>
         <Sparks values={props.cell as number[]} />
@@ -73,6 +108,18 @@ export function CellView(props: { shown: ShownColumn; cell: Cell; row: Cell[]; c
       </Match>
     </Switch>
   );
+}
+
+/** The length of what tells a kernel apart from others of its short name. */
+function differenceLength(text: string): number | undefined {
+  const difference = /.{0,4} \[[^\]]*\]$/.exec(text)?.[0].length;
+  return difference === undefined ? undefined : Math.max(TAIL, difference);
+}
+
+/** The length of what tells a stack apart, which stays in sight. */
+function lastPart(text: string): number | undefined {
+  const place = text.indexOf(BETWEEN_FRAMES);
+  return place < 0 ? undefined : text.length - place;
 }
 
 function Plain(props: { shown: ShownColumn; cell: Cell }): JSX.Element {

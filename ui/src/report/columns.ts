@@ -1,8 +1,9 @@
 // Which columns of a table are shown, and how: formats, units, widths, the scale of bars.
-import { columnLabel } from "../format/names";
+import { columnLabel, sentenceCase } from "../format/names";
 import { asFigure, formatOf, formatOfHeader, numberOf, show, symbolOf, type Format } from "../format/number";
-import { shortKernelName } from "../format/kernel_name";
+import { kernelLabels } from "../format/kernel_labels";
 import type { Cell, Column, Missing, TablePart } from "../server/types";
+import { CALLED_FROM, MADE_FROM } from "./row_keys";
 
 export type ShownColumn = {
   column: Column;
@@ -18,6 +19,10 @@ export type ShownColumn = {
   /** Why values may be missing. */
   reason: string;
   width: string;
+  /** What kernels are called in this table, by their full names. */
+  kernels?: Map<string, string>;
+  /** Place of the column that holds in full what this one shortens. */
+  whole?: number;
 };
 
 /** How rows are counted: as they are, divided by steps, or divided by the calls of each row. */
@@ -29,26 +34,65 @@ const WIDEST_TEXT_PX = 320;
 /** Rows whose texts are measured for the width of a column. */
 const MEASURED_ROWS = 200;
 
+/** Why a column that the page makes has no value. */
+const WITHOUT: Record<string, string> = { [CALLED_FROM]: "no Python frame around it was recorded" };
+
 /** Whether a column is shown when nobody has chosen columns. */
 export function isShownAtFirst(column: Column, width: number): boolean {
   // The terminal gives up columns below so many characters; with its air a character is about this wide here.
   return column.look !== "hidden" && column.look !== "detail" && column.from_width * LETTER_PX <= width;
 }
 
+/**
+ * The headers of columns, each different: where two read the same, as the shares of device and host time do, they name
+ * what they belong to.
+ */
+export function distinctLabels(columns: Column[]): string[] {
+  const labels = columns.map((column) => columnLabel(column) || sentenceCase(column.name.replaceAll("_", " ")));
+  const isRepeated = (label: string) =>
+    labels.filter((other) => other.toLowerCase() === label.toLowerCase()).length > 1;
+  return labels.map((label, place) => {
+    if (!isRepeated(label)) return label;
+    const column = columns[place]!;
+    const own = columnLabel({ ...column, label: null });
+    return column.unit === "ratio" ? `${own} ${label.toLowerCase()}` : own;
+  });
+}
+
+/** The columns that can be chosen: those with values, and those that are shown without being asked for. */
+export function choosableColumns(table: TablePart): Column[] {
+  const hasValues = (place: number) => table.rows.some((row) => (row[place] ?? null) !== null);
+  return table.columns.filter(
+    (column, place) => column.look !== "detail" && (column.look !== "hidden" || hasValues(place)),
+  );
+}
+
+/** A query's columns keep their names and its values all digits, so that they can be used in the next query. */
+export type Spelling = "raw" | "designed";
+
 export function shownColumns(
   table: TablePart,
   missing: Missing[],
   isShown: (column: Column) => boolean,
+  spelling: Spelling = "designed",
 ): ShownColumn[] {
   const shown = table.columns
     .map((column, place) => ({ column, place }))
     .filter(({ column }) => isShown(column))
-    .map(({ column, place }) => describe(table, column, place, missing));
+    .map(({ column, place }) => describe(table, column, place, missing, spelling));
+  if (spelling === "designed") {
+    const labels = distinctLabels(shown.map((each) => each.column));
+    shown.forEach((each, at) => each.label !== "" && (each.label = labels[at]!));
+  }
   const wide =
     shown.find((each) => each.column.look === "operator" || each.column.look === "kernel") ??
     shown.find((each) => !each.isNumber && each.column.unit !== "id") ??
     shown[0];
-  if (wide) wide.width = "minmax(240px, 1fr)";
+  const made = shown.find((each) => each.whole !== undefined);
+  // Names from a trace need room; a step is as short as its number.
+  const isName = wide?.column.look === "operator" || wide?.column.look === "kernel";
+  if (wide) wide.width = made ? "minmax(190px, 1fr)" : isName ? "minmax(240px, 1fr)" : "minmax(140px, 1fr)";
+  if (made) made.width = "minmax(240px, 1.6fr)";
   // A picture of the row stands beside its name, where it is seen first.
   const pictures = shown.filter((each) => each.column.look === "stack");
   const rest = shown.filter((each) => each.column.look !== "stack");
@@ -65,25 +109,38 @@ export function gridTemplate(columns: ShownColumn[]): string {
 
 /** The text of one cell, as it is shown. */
 export function cellText(shown: ShownColumn, cell: Cell): string {
-  if (shown.column.look === "kernel" && typeof cell === "string") return shortKernelName(cell);
+  if (shown.kernels && typeof cell === "string") return shown.kernels.get(cell) ?? cell;
   return show(shown.format, cell);
 }
 
-function describe(table: TablePart, column: Column, place: number, missing: Missing[]): ShownColumn {
+function describe(
+  table: TablePart,
+  column: Column,
+  place: number,
+  missing: Missing[],
+  spelling: Spelling,
+): ShownColumn {
   const cells = table.rows.map((row) => row[place] ?? null);
-  const label = columnLabel(column);
-  const byUnit = formatOfHeader(column.unit, column.label ?? "") ?? formatOf(column.unit, cells);
+  const isRaw = spelling === "raw";
+  const label = isRaw ? column.name : columnLabel(column);
+  const byUnit = isRaw
+    ? ({ kind: "raw" } as const)
+    : (formatOfHeader(column.unit, column.label ?? "") ?? formatOf(column.unit, cells));
   const format = column.look === "figure" ? asFigure(byUnit, cells) : byUnit;
   const hasNumbers =
     cells.some((cell) => typeof cell === "number" || typeof cell === "bigint") || column.look === "figure";
   const isNumber = column.unit === "plain" ? hasNumbers : column.unit !== "id";
   const largest = cells.reduce((most: number, cell) => Math.max(most, Math.abs(extent(cell))), 0);
   const reason =
+    (isRaw ? "NULL in the result" : WITHOUT[column.name]) ??
     missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`))?.reason ??
     "not recorded";
   // Nothing needs no unit.
   const symbol = largest === 0 ? "" : symbolOf(format);
-  const shown = { column, place, label, symbol, format, isNumber, largest, reason, width: "" };
+  const source = isRaw ? undefined : MADE_FROM[column.name];
+  const whole = source === undefined ? undefined : table.columns.findIndex((other) => other.name === source);
+  const kernels = column.look === "kernel" ? kernelLabels(cells.filter((cell) => typeof cell === "string")) : undefined;
+  const shown = { column, place, label, symbol, format, isNumber, largest, reason, width: "", kernels, whole };
   const longest = cells
     .slice(0, MEASURED_ROWS)
     .reduce((most: number, cell) => Math.max(most, pictureLook(column) ? 0 : cellText(shown, cell).length), 0);
@@ -91,8 +148,8 @@ function describe(table: TablePart, column: Column, place: number, missing: Miss
   const px = pictureLook(column)
     ? 260
     : isNumber
-      ? Math.max(SMALLEST_NUMBER_PX, header * 6.9 + 34, longest * 7.7 + 20)
-      : Math.min(WIDEST_TEXT_PX, Math.max(64, header * 6.9 + 34, longest * 7.6 + 20));
+      ? Math.max(SMALLEST_NUMBER_PX, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.7) + 20)
+      : Math.min(WIDEST_TEXT_PX, Math.max(64, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.6) + 20));
   return { ...shown, width: `${Math.round(px)}px` };
 }
 

@@ -11,6 +11,8 @@ const COUNTED: [Page, string][] = [
   ["kernels", "kernels"],
   ["modules", "modules"],
   ["transfers", "transfers"],
+  ["launches", "launches"],
+  ["regions", "regions"],
 ];
 
 const [counts, setCounts] = createSignal<Partial<Record<Page, number>>>({});
@@ -24,6 +26,10 @@ export function rowCount(page: Page): number | undefined {
       return source()?.rows.memory_events;
     case "functions":
       return source()?.rows.functions;
+    case "steps":
+      return source()?.rows.steps;
+    case "launches":
+      return source()?.rows.launches === 0 ? 0 : counts()[page];
     case "distributed":
       return ranks().length === 1 ? 0 : ranks().length || undefined;
     default:

@@ -7,7 +7,7 @@ export type PageGroup = { caption: string; pages: PageEntry[] };
 
 export const RAIL: PageGroup[] = [
   {
-    caption: "Look",
+    caption: "Explore",
     pages: [
       { page: "overview", label: "Overview", icon: "overview", key: "o" },
       { page: "timeline", label: "Timeline", icon: "timeline", key: "t" },
@@ -22,17 +22,20 @@ export const RAIL: PageGroup[] = [
       { page: "transfers", label: "Transfers", icon: "transfers", key: "x" },
       { page: "communication", label: "Communication", icon: "communication", key: "c" },
       { page: "memory", label: "Memory", icon: "memory", key: "y" },
+      { page: "steps", label: "Steps", icon: "steps", key: "e" },
+      { page: "launches", label: "Launches", icon: "launches", key: "l" },
+      { page: "regions", label: "Regions", icon: "regions", key: "r" },
       { page: "functions", label: "Functions", icon: "functions", key: "f" },
     ],
   },
   {
-    caption: "Across",
+    caption: "Compare",
     pages: [
       { page: "distributed", label: "Distributed", icon: "distributed", key: "d" },
       { page: "compare", label: "Compare", icon: "compare", key: "=" },
     ],
   },
-  { caption: "Ask", pages: [{ page: "sql", label: "SQL", icon: "sql", key: "s" }] },
+  { caption: "Query", pages: [{ page: "sql", label: "SQL", icon: "sql", key: "s" }] },
 ];
 
 export const RAIL_PAGES: PageEntry[] = RAIL.flatMap((group) => group.pages);
