@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { accessibilityFindings, openPage, settled, startBrowser } from "./browser.mjs";
 import { expectedComplaints, journeys } from "./journeys.mjs";
 import { layoutFaults, sizedJourneys } from "./layout.mjs";
+import { tableJourneys } from "./tables.mjs";
 
 const route = readFileSync(new URL("../src/state/route.ts", import.meta.url), "utf8");
 const [, list] = /PAGES = (\[[^\]]*\])/.exec(route);
@@ -62,7 +63,8 @@ for (const width of values.widths.split(",").map(Number)) {
 }
 
 const ofSize = Object.entries(sizedJourneys).filter(([name]) => name.startsWith(`${values.run}:`));
-for (const [name, journey] of values.only || values["pages-only"] ? ofSize : Object.entries(journeys)) {
+const ofAll = Object.entries({ ...journeys, ...tableJourneys });
+for (const [name, journey] of values.only || values["pages-only"] ? ofSize : ofAll) {
   const { page, context, complaints, show } = await openPage(browser, address, { pages: values.pages });
   await settled(page);
   try {

@@ -1,7 +1,7 @@
 // Two runs side by side: how much differs, what makes the difference, and whether it is more than noise.
 import { createMemo, For, Show, type JSX } from "solid-js";
 import { asFigure, count, figureText, formatOf, formatOfHeader, numberOf, show, symbolOf } from "../format/number";
-import { shortKernelName } from "../format/kernel_name";
+import { kernelLabels } from "../format/kernel_labels";
 import { Bridge } from "../charts/Bridge";
 import { StepDots } from "../charts/StepDots";
 import { analysis } from "../server/questions";
@@ -10,6 +10,7 @@ import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { Icon } from "../shell/icons";
 import { EmptyState } from "../shell/states";
+import { pageAddress } from "../state/route";
 import { comparedRuns } from "../state/session";
 import { Ends } from "../report/cells";
 import { Lede } from "../report/parts";
@@ -107,7 +108,7 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
   return (
     <div class="page">
       <div class="lede">
-        <h1>{differenceInWords(classMeans(props.a.summary), classMeans(props.b.summary))}</h1>
+        <h1>{differenceInWords(classMeans(props.a.summary), classMeans(props.b.summary), verdict().word)}</h1>
         <p class="sides">
           <kbd>A</kbd> {props.names[0]} <i>·</i> <kbd class="b">B</kbd> {props.names[1]} <i>·</i>{" "}
           {count(times(props.a).length)} and {count(times(props.b).length)} complete steps <i>·</i>{" "}
@@ -119,7 +120,7 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
         <Pair label="Step, p50" unit="ns" a={time(props.a, "p50_ns")} b={time(props.b, "p50_ns")} />
         <Pair label="Step, p90" unit="ns" a={time(props.a, "p90_ns")} b={time(props.b, "p90_ns")} />
         <Pair
-          label="GPU utilisation"
+          label="GPU utilization"
           unit="ratio"
           a={device(props.a, "gpu_utilization_ratio")}
           b={device(props.b, "gpu_utilization_ratio")}
@@ -141,7 +142,7 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
         <section class="panel">
           <header>
             <h2>From A to B, by class</h2>
-            <span class="what">ms a step, mean; the bars add up</span>
+            <span class="what">ms per step, mean; the bars add up</span>
           </header>
           <div class="chart">
             <Bridge a={classMeans(props.a.summary)} b={classMeans(props.b.summary)} height={236} />
@@ -165,13 +166,41 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
       <div class="cols halves">
         <ChangeTable
           title="Operators"
-          what="host self, ms a step, largest change first"
+          what="host self, ms per step, largest change first"
           rows={operators()}
+          names={props.names}
           isKernel={false}
         />
-        <ChangeTable title="Kernels" what="total, ms a step" rows={kernels()} isKernel />
+        <ChangeTable title="Kernels" what="total, ms per step" rows={kernels()} names={props.names} isKernel />
       </div>
     </div>
+  );
+}
+
+/** A time that leads to the operator or kernel in its run. */
+function InRun(props: {
+  run: string | undefined;
+  row: Changed;
+  count: number;
+  isKernel: boolean;
+  children: JSX.Element;
+}): JSX.Element {
+  const address = () =>
+    pageAddress(props.isKernel ? "kernels" : "operators", {
+      run: props.run,
+      rank: undefined,
+      window: undefined,
+      steps: undefined,
+      from: undefined,
+      to: undefined,
+      sel: props.row.name,
+    });
+  return (
+    <Show when={props.count > 0} fallback={props.children}>
+      <a class="plain-link" href={address()} title={`Show in ${props.run}`}>
+        {props.children}
+      </a>
+    </Show>
   );
 }
 
@@ -215,9 +244,17 @@ function signed(by: number, write: (size: number) => string): string {
   return by === 0 ? "no change" : size.startsWith("<") ? size : `${by < 0 ? "−" : "+"}${size}`;
 }
 
-function ChangeTable(props: { title: string; what: string; rows: Changed[]; isKernel: boolean }): JSX.Element {
+function ChangeTable(props: {
+  title: string;
+  what: string;
+  rows: Changed[];
+  /** The two runs. */
+  names: string[];
+  isKernel: boolean;
+}): JSX.Element {
   const ms = { ...formatOfHeader("ns", "ms")!, isFigure: false } as const;
   const largest = () => Math.max(1, ...props.rows.map((row) => Math.abs(row.b - row.a)));
+  const names = createMemo(() => (props.isKernel ? kernelLabels(props.rows.map((row) => row.name)) : new Map()));
   return (
     <section class="panel">
       <header>
@@ -247,15 +284,23 @@ function ChangeTable(props: { title: string; what: string; rows: Changed[]; isKe
               {(row) => (
                 <tr>
                   <td class="grid-cell wide">
-                    <Ends text={props.isKernel ? shortKernelName(row.name) : row.name} whole={row.name} />
+                    <Ends text={names().get(row.name) ?? row.name} whole={row.name} />
                   </td>
                   <td class="num" classList={{ zero: row.countA === row.countB }}>
                     {row.countA === row.countB
                       ? figureText("plain", row.countA)
                       : `${figureText("plain", row.countA)} → ${figureText("plain", row.countB)}`}
                   </td>
-                  <td class="num">{show(ms, Math.round(row.a))}</td>
-                  <td class="num">{show(ms, Math.round(row.b))}</td>
+                  <td class="num">
+                    <InRun run={props.names[0]} row={row} count={row.countA} isKernel={props.isKernel}>
+                      {show(ms, Math.round(row.a))}
+                    </InRun>
+                  </td>
+                  <td class="num">
+                    <InRun run={props.names[1]} row={row} count={row.countB} isKernel={props.isKernel}>
+                      {show(ms, Math.round(row.b))}
+                    </InRun>
+                  </td>
                   <td>
                     <span class="both-ways">
                       <i

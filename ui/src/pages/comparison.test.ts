@@ -39,8 +39,16 @@ test("few steps never say more than inconclusive", () => {
 test("a difference is a sentence", () => {
   const a = [98.6e6, 1.9e6, 0, 0, 2.9e6, 59.3e6, 13.7e6, 1.2e6];
   const b = [99.2e6, 3.1e6, 0, 0, 10.6e6, 1.2e6, 22.7e6, 4.3e6];
-  expect(differenceInWords(a, b)).toBe(
-    "B is 36.50 ms a step faster (−20.6 %): DataLoader falls by 58.10 ms, CPU execution grows by 9.00 ms.",
+  expect(differenceInWords(a, b, "beyond noise")).toBe(
+    "B is 36.50 ms per step faster (−20.6 %): DataLoader falls by 58.10 ms, CPU execution grows by 9.00 ms.",
   );
-  expect(differenceInWords(a, a)).toBe("A and B take the same time a step.");
+  expect(differenceInWords(a, a, "within noise")).toBe("A and B take the same time per step.");
+});
+
+test("what may be noise is neither faster nor slower", () => {
+  const [a, b] = [[100e6], [110e6]];
+  expect(differenceInWords(a, b, "within noise")).toBe("A and B differ by 10.00 ms per step (+10.0 %), which is within noise.");
+  expect(differenceInWords(a, b, "inconclusive")).toBe(
+    "A and B differ by 10.00 ms per step (+10.0 %); too few steps to tell it from noise.",
+  );
 });

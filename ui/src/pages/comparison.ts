@@ -98,8 +98,11 @@ export function classMeans(summary: Report): number[] {
   });
 }
 
-/** The difference in one sentence: how much, and the two classes that change most. */
-export function differenceInWords(a: number[], b: number[]): string {
+/**
+ * The difference in one sentence: how much, and the two classes that change most. Only a difference beyond noise makes
+ * one of them faster.
+ */
+export function differenceInWords(a: number[], b: number[], verdict: Verdict["word"]): string {
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   const [before, after] = [sum(a), sum(b)];
   if (before === 0 || after === 0) return "One of the two has no complete step to compare.";
@@ -111,9 +114,12 @@ export function differenceInWords(a: number[], b: number[]): string {
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .slice(0, 2)
     .map((each) => `${classLabel(each.name)} ${each.by < 0 ? "falls" : "grows"} by ${size(each.by)}`);
-  if (Math.abs(change) < before * 0.001) return "A and B take the same time a step.";
+  if (Math.abs(change) < before * 0.001) return "A and B take the same time per step.";
   const [word, sign] = change < 0 ? ["faster", "−"] : ["slower", "+"];
-  const head = `B is ${size(change)} a step ${word} (${sign}${percent})`;
+  const by = `${size(change)} per step (${sign}${percent})`;
+  if (verdict === "within noise") return `A and B differ by ${by}, which is within noise.`;
+  if (verdict === "inconclusive") return `A and B differ by ${by}; too few steps to tell it from noise.`;
+  const head = `B is ${size(change)} per step ${word} (${sign}${percent})`;
   return largest.length === 0 ? `${head}.` : `${head}: ${largest.join(", ")}.`;
 }
 

@@ -5,6 +5,7 @@ import { outline, type Parameters, type SourceKey } from "../server/questions";
 import { onOutdated, showRevisions } from "../server/revisions";
 import type { Run, Session, Source, TimelineOutline } from "../server/types";
 import { createAnswer } from "./answer";
+import { inTime, likeliestPartner } from "./partner";
 import { renewal, type Renewal } from "./renewed";
 import { choice, choices, choose, currentPage } from "./route";
 import { addressOf, placesOf } from "./steps";
@@ -93,13 +94,18 @@ function withoutProgress(run: Run | undefined): Partial<Run> {
 /** The chosen run, else the first that can be looked at. */
 export const run = chosen.run;
 
-/** The two runs to compare: those of the address, else the chosen run and the next one. */
+/** The two runs to compare: those of the address, else the chosen run and its likeliest partner, the earlier first. */
 export const comparedRuns = (): [Run | undefined, Run | undefined] => {
   const ready = session()?.runs.filter((run) => run.state === "ready" && run.sources.length > 0) ?? [];
   const named = (name: string | undefined) => ready.find((run) => run.run === name);
-  const side = (name: string | undefined, usual: () => Run | undefined) => (name === undefined ? usual() : named(name));
-  const a = side(choice("a"), () => named(run()?.run) ?? ready[0]);
-  return [a, side(choice("b"), () => ready.find((run) => run !== a))];
+  const [a, b] = [choice("a"), choice("b")];
+  const partnerOf = (run: Run | undefined) => run && likeliestPartner(run, ready);
+  // A side that is named but not there stays empty: the page says so.
+  if (a !== undefined) return [named(a), b === undefined ? partnerOf(named(a)) : named(b)];
+  if (b !== undefined) return [partnerOf(named(b)), named(b)];
+  const chosen = named(run()?.run) ?? ready[0];
+  const partner = partnerOf(chosen);
+  return chosen && partner ? inTime(chosen, partner) : [chosen, undefined];
 };
 
 export const ranks = chosen.ranks;
