@@ -8,6 +8,7 @@ mod batch;
 pub mod csv;
 pub mod html;
 pub mod json;
+pub mod kernel_label;
 pub mod kernel_name;
 pub mod markdown;
 mod number;

@@ -3,6 +3,7 @@
 //! Numbers look as they do in text, with the unit behind each value. Nothing is shortened but the names of kernels,
 //! and there are no pictures.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Series, Text, Tone};
@@ -10,7 +11,7 @@ use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Se
 use crate::number::{Format, NULL, grouped};
 use crate::stream::TableStream;
 use crate::text::{self, TextOptions};
-use crate::{kernel_name, safe_text};
+use crate::{kernel_label, safe_text};
 
 /// The whole report.
 #[must_use]
@@ -168,7 +169,8 @@ struct Column {
     place: usize,
     header: String,
     format: Format,
-    is_kernel: bool,
+    /// What kernels are called, by their full names.
+    kernels: HashMap<String, String>,
     is_right: bool,
 }
 
@@ -189,14 +191,14 @@ impl Column {
         let format = text::format_of(column, &header, &cells, total, false);
         let has_numbers = cells.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
         let is_right = has_numbers || matches!(column.look, Look::Figure | Look::Bar(_));
-        Some(Self { place, header: escaped(&header), format, is_kernel: column.look == Look::Kernel, is_right })
+        let cells = cells.into_iter().filter(|_| column.look == Look::Kernel);
+        let kernels = kernel_label::of_cells(cells).into_iter().map(|(name, label)| (name.to_owned(), label)).collect();
+        Some(Self { place, header: escaped(&header), format, kernels, is_right })
     }
 
     fn write(&self, cell: &Cell) -> String {
-        match cell {
-            Cell::Text(name) if self.is_kernel => escaped(&kernel_name::short(name)),
-            cell => escaped(&self.format.show(cell)),
-        }
+        let label = if let Cell::Text(name) = cell { self.kernels.get(name) } else { None };
+        label.map_or_else(|| escaped(&self.format.show(cell)), |label| escaped(label))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Kernels by name, or by name, operator and launch properties (metrics, section 11).
 
-use stepscope_model::null_reason::argument_not_recorded;
-use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn};
+use stepscope_model::null_reason::{NOT_ON_THIS_VENDOR, argument_not_recorded};
+use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn};
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, categories};
@@ -55,10 +55,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     );
     let mut table = asking.table(&statement, columns(asking))?;
     let tensor_cores = TensorCoreNames::new()?;
-    table.columns.push(ReportColumn::named("uses_tensor_cores").label("tensor cores").from_width(140));
+    let column = ReportColumn::named("uses_tensor_cores").holds(Holds::Flags).label("tensor cores").from_width(140);
+    table.columns.push(column.null(NOT_ON_THIS_VENDOR));
+    let has_none = has_no_tensor_cores(asking);
     for row in &mut table.rows {
         let uses = matches!(&row[0], Cell::Text(name) if tensor_cores.are_used(name));
-        row.push(Cell::Bool(uses));
+        row.push(if has_none { Cell::Null } else { Cell::Bool(uses) });
     }
     let (count, total) = (sum_of(&table, "count"), sum_of(&table, "total_ns"));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
@@ -79,6 +81,12 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let mut report = Report::new("kernels", vec![Part::Table(table)]);
     report.missing.extend(blocks.into_iter().chain(occupancy));
     Ok(report)
+}
+
+/// Whether all devices are known to be older than tensor cores.
+fn has_no_tensor_cores(asking: &Asking<'_>) -> bool {
+    let mut devices = asking.sources.iter().flat_map(|source| source.devices.iter().flatten()).peekable();
+    devices.peek().is_some() && devices.all(|device| device.compute_major.is_some_and(|major| major < 7))
 }
 
 /// Kernels, copies and fills by what they do.

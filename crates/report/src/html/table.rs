@@ -1,5 +1,6 @@
 //! Tables: looks become bars, swatches and small pictures; what is missing says why; long ones fold.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use stepscope_model::{Cell, LeftOut, Look, Missing, ReportColumn, ReportTable, Unit};
@@ -7,7 +8,7 @@ use stepscope_model::{Cell, LeftOut, Look, Missing, ReportColumn, ReportTable, U
 use super::chart::{meter, percent, sparks, stack};
 use super::escape::{escaped, shortened};
 use super::words::{class_label, class_of, sentence_case, split_unit};
-use crate::kernel_name;
+use crate::kernel_label;
 use crate::number::{Format, NULL, grouped, number};
 use crate::text::{self, TextOptions};
 
@@ -109,6 +110,8 @@ struct Column<'a> {
     largest: f64,
     /// Why values are missing.
     reason: &'a str,
+    /// What kernels are called, by their full names.
+    kernels: HashMap<&'a str, String>,
 }
 
 impl<'a> Column<'a> {
@@ -157,7 +160,8 @@ impl<'a> Column<'a> {
         let told = missing.iter().find(|missing| missing.path == column.name || missing.path.ends_with(&path));
         let reason = told.map_or("not recorded", |missing| missing.reason.as_str());
         let header = format!("{}{}", escaped(&sentence_case(&header)), sorted_arrow(table, column));
-        Self { of: column, place, header, format, kind, is_right, is_mono, width, largest, reason }
+        let kernels = kernel_label::of_cells(cells.iter().copied().filter(|_| column.look == Look::Kernel));
+        Self { of: column, place, header, format, kind, is_right, is_mono, width, largest, reason, kernels }
     }
 
     /// Whether it takes the room that is left.
@@ -178,7 +182,7 @@ impl<'a> Column<'a> {
     fn cell(&self, cell: &Cell, row: &[Cell], table: &ReportTable) -> String {
         match (self.of.look, cell) {
             (_, Cell::Null) => null(self.reason),
-            (Look::Kernel, Cell::Text(name)) => named(&kernel_name::short(name), name),
+            (Look::Kernel, Cell::Text(name)) => named(self.kernels.get(name.as_str()).unwrap_or(name), name),
             (Look::Operator, Cell::Text(name)) => named(name, name),
             (Look::Class, Cell::Text(class)) => swatch(class),
             (Look::Spark, Cell::Numbers(values)) => sparks(values),

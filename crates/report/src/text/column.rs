@@ -1,6 +1,7 @@
 //! A column on its way to the screen: header, written values, and the picture beside them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable, Unit};
 use unicode_width::UnicodeWidthStr;
@@ -10,7 +11,7 @@ use super::line::{Line, Style};
 use super::name::{Cut, shorten};
 use super::picture::{self, Picture};
 use crate::number::{Format, NULL, number};
-use crate::{kernel_name, safe_text};
+use crate::{kernel_label, safe_text};
 
 /// Columns of sentences: broken into lines instead of shortened.
 const PROSE_COLUMNS: [&str; 3] = ["doc", "meaning", "reason"];
@@ -176,11 +177,12 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
     let has_numbers = values.iter().any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
     let is_text = !has_numbers && (values.iter().any(|cell| !matches!(cell, Cell::Null)) || column.unit == Unit::Plain);
     let is_prose = PROSE_COLUMNS.contains(&column.name.as_str()) && index + 1 == table.columns.len();
+    let kernels = if look == Look::Kernel { kernel_label::of_cells(values.iter().copied()) } else { HashMap::new() };
     (shown.kind, shown.is_right) = match look {
         Look::Value if !is_text => (Kind::Fixed, index > 0 || column.unit != Unit::Id || options.raw),
         Look::Value if is_prose => (Kind::Prose, false),
         Look::Value | Look::Operator => (Kind::Name(Cut::Middle), false),
-        Look::Kernel => (Kind::Name(Cut::End), false),
+        Look::Kernel => (Kind::Name(kernel_cut(&kernels)), false),
         Look::Figure | Look::Bar(_) => (Kind::Fixed, true),
         Look::Length | Look::Stack => (Kind::Picture, false),
         Look::Detail => (Kind::Detail, false),
@@ -197,7 +199,7 @@ fn shown(table: &ReportTable, index: usize, column: &ReportColumn, options: Text
         Look::Length | Look::Stack => vec![Line::default(); values.len()],
         Look::Spark => values.iter().map(|cell| Line::plain(spark_of(cell, options))).collect(),
         Look::Severity => values.iter().map(|cell| severity_mark(cell)).collect(),
-        Look::Kernel => values.iter().map(|cell| name_line(&write(&kernel_of(cell)), options)).collect(),
+        Look::Kernel => values.iter().map(|cell| name_line(&write(&kernel_of(cell, &kernels)), options)).collect(),
         _ if shown.kind == Kind::Fixed && shown.is_right => {
             let severe = severe_rows(table);
             let lines = values.iter().enumerate().map(|(row, cell)| {
@@ -308,9 +310,16 @@ fn severe_rows(table: &ReportTable) -> Vec<usize> {
     (0..table.rows.len()).filter(|row| is_severe(&table.rows[*row])).collect()
 }
 
-fn kernel_of(cell: &Cell) -> Cow<'_, Cell> {
+/// What tells kernels of one short name apart stands at the end, and must not be cut.
+fn kernel_cut(kernels: &HashMap<&str, String>) -> Cut {
+    if kernels.values().any(|label| label.ends_with(']')) { Cut::Middle } else { Cut::End }
+}
+
+fn kernel_of<'a>(cell: &'a Cell, kernels: &HashMap<&str, String>) -> Cow<'a, Cell> {
     match cell {
-        Cell::Text(name) => Cow::Owned(Cell::Text(kernel_name::short(name).into_owned())),
+        Cell::Text(name) => {
+            kernels.get(name.as_str()).map_or(Cow::Borrowed(cell), |label| Cow::Owned(Cell::Text(label.clone())))
+        }
         other => Cow::Borrowed(other),
     }
 }
