@@ -1,4 +1,5 @@
 // Names for people: of columns, classes and events.
+import { count } from "./number";
 import type { Column } from "../server/types";
 
 /** The classes of time in stacking order, always. */
@@ -44,6 +45,11 @@ export function columnLabel(column: Column): string {
 /** With a capital, unless it begins with a name such as `num_workers` or `p50`. */
 export function sentenceCase(text: string): string {
   return /^\w+[_=(:.]\w|^p\d/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `1 step`, `2 steps`, `1 copy`: the noun is given in the plural. */
+export function counted(number: number, nouns: string): string {
+  return `${count(number)} ${number === 1 ? nouns.replace(/ies$/, "y").replace(/s$/, "") : nouns}`;
 }
 
 /** What a label on a span says: `aten::` tells nothing. */

@@ -1,5 +1,6 @@
 // Ask with SQL: an editor that knows the tables, and the rows that come back.
 import { batch, createEffect, createMemo, createSignal, For, on, Show, type JSX } from "solid-js";
+import { counted } from "../format/names";
 import { count } from "../format/number";
 import { isAborted } from "../server/client";
 import { analysis, sql } from "../server/questions";
@@ -145,7 +146,7 @@ export function Sql(): JSX.Element {
                 />
                 <div class="statusline">
                   <span>
-                    {count(table().rows.length)} rows
+                    {counted(table().rows.length, "rows")}
                     <Show when={table().left_out !== 0}>
                       {table().left_out === null ? ", and more" : `, ${count(table().left_out ?? 0)} more`}
                     </Show>

@@ -1,8 +1,8 @@
 // A page that is one analysis: its sentence, its small tables, and its main table.
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
-import { sentenceCase, shapeLabel, stepMark } from "../format/names";
+import { counted, sentenceCase, shapeLabel } from "../format/names";
 import { count, figureText, numberOf } from "../format/number";
-import { analysis, sql, type Parameters } from "../server/questions";
+import { analysis } from "../server/questions";
 import type { Cell, Column, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
@@ -11,41 +11,30 @@ import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
 import { lossDoubt, operatorDoubt } from "../state/health";
 import { choice, choose, goTo, pageAddress, type Choices } from "../state/route";
-import { chosenRange, chosenSteps, ranks, run, scope, source, stepsAddress, timelineOutline } from "../state/session";
+import { chosenSteps, run, scope, source, stepsAddress, timelineOutline } from "../state/session";
 import { parseColumns, writeColumns } from "../report/chosen_columns";
-import {
-  choosableColumns,
-  distinctLabels,
-  isShownAtFirst,
-  perStepOrCall,
-  shownColumns,
-  type Values,
-} from "../report/columns";
+import { ColumnMenu } from "../report/ColumnMenu";
+import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
 import { DataGrid } from "../report/DataGrid";
 import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
 import { sentence, tableNamed, tables, texts } from "../report/table";
 import { rowKeys, withKeysShown } from "../report/row_keys";
 import { Segments } from "../report/Segments";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
-import { collectivesReport, collectivesStatement, MOST_COLLECTIVES, spanPlace } from "./collectives";
-import { parentsOf, parentsStatement, withParents } from "./module_parents";
+import { askTable, grouping, hasRows, type TableQuestion } from "./ask_table";
+import { collectivesStatement, MOST_COLLECTIVES, spanPlace } from "./collectives";
 import { Stacks } from "./Stacks";
-import { FLAT, SINGLE, type TablePageEntry } from "./table_pages";
+import { SINGLE, type TablePageEntry } from "./table_pages";
 
 const ROW_LIMIT = 5000;
 /** Analyses that give device time to operators. */
 const BY_OPERATOR = ["ops", "modules", "regions"];
 
-/** What the analysis groups by. */
-const grouping = () => (choice("group") === FLAT ? undefined : choice("group"));
-
 /** What the rows are called. */
 const nounOf = (page: TablePageEntry) => (choice("group") === SINGLE ? "collectives" : page.noun);
 
-type Question = { run: string; name: string; parameters: Parameters };
-
 export function TablePage(props: { page: TablePageEntry }): JSX.Element {
-  const question = createMemo((): Question | undefined => {
+  const question = createMemo((): TableQuestion | undefined => {
     const [name, parameters] = [run()?.run, scope()];
     if (name === undefined || parameters === undefined) return undefined;
     // Steps are asked for by their places, which the outline knows.
@@ -56,10 +45,7 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
       parameters: { ...parameters, group: grouping(), limit: ROW_LIMIT },
     };
   });
-  const [report, retry] = createAnswer(question, (asked, signal) => {
-    if (asked.parameters.group === SINGLE) return askCollectives(asked.run, signal);
-    return asked.name === "modules" ? askModules(asked, signal) : analysis(asked.run, asked.name, asked.parameters);
-  });
+  const [report, retry] = createAnswer(question, askTable);
   return (
     <Answer of={report} retry={retry}>
       {(report) => (
@@ -76,38 +62,7 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
   );
 }
 
-/** Modules with the one around each, for their tree. */
-async function askModules({ run, name, parameters }: Question, signal: AbortSignal): Promise<Report> {
-  const report = await analysis(run, name, parameters);
-  if (parameters.group !== undefined || !hasRows(report)) return report;
-  const { rank, window } = parameters;
-  const statement = parentsStatement(rank as number | undefined, window as number | undefined);
-  return withParents(report, parentsOf(await sql(run, statement, 20_000, signal)));
-}
-
-/** Single collectives of what the selectors choose. */
-async function askCollectives(name: string, signal: AbortSignal): Promise<Report> {
-  const isAll = choice("rank") === undefined;
-  const statement = collectivesStatement(
-    {
-      rank: isAll ? undefined : source()?.rank,
-      window: isAll ? undefined : source()?.window,
-      steps: chosenSteps(),
-      range: chosenRange(),
-    },
-    MOST_COLLECTIVES,
-  );
-  const steps = timelineOutline()?.steps ?? [];
-  const answer = await sql(name, statement, MOST_COLLECTIVES, signal);
-  const report = collectivesReport(answer, (place) => stepMark(steps[place]?.name ?? `#${place}`), ranks().length > 1);
-  return { ...report, name: "comms" };
-}
-
-function hasRows(report: Report): boolean {
-  return tables(report).some((table) => table.rows.length > 0);
-}
-
-function ReportTable(props: { page: TablePageEntry; report: Report; question: Question }): JSX.Element {
+function ReportTable(props: { page: TablePageEntry; report: Report; question: TableQuestion }): JSX.Element {
   const columnsChosen = createMemo(() => parseColumns(choice("columns")));
   const [width, setWidth] = createSignal(1248);
   let frame!: HTMLDivElement;
@@ -282,50 +237,6 @@ function Groups(props: { page: TablePageEntry }): JSX.Element {
   );
 }
 
-function ColumnMenu(props: {
-  table: TablePart;
-  isShown: (column: Column) => boolean;
-  change: (name: string, shown: boolean) => void;
-}): JSX.Element {
-  const [isOpen, setIsOpen] = createSignal(false);
-  const columns = createMemo(() => choosableColumns(props.table));
-  const labels = createMemo(() => distinctLabels(columns()));
-  let anchor!: HTMLSpanElement;
-  createEffect(() => {
-    if (!isOpen()) return;
-    const close = (event: Event) => {
-      if (!anchor.contains(event.target as Node) || (event instanceof KeyboardEvent && event.key === "Escape"))
-        setIsOpen(false);
-    };
-    addEventListener("pointerdown", close);
-    addEventListener("keydown", close, true);
-    onCleanup(() => (removeEventListener("pointerdown", close), removeEventListener("keydown", close, true)));
-  });
-  return (
-    <span class="anchor" ref={anchor}>
-      <button class="btn" aria-expanded={isOpen()} onClick={() => setIsOpen(!isOpen())}>
-        Columns
-      </button>
-      <Show when={isOpen()}>
-        <div class="popover">
-          <For each={columns()}>
-            {(column, place) => (
-              <label>
-                <input
-                  type="checkbox"
-                  checked={props.isShown(column)}
-                  onChange={(event) => props.change(column.name, event.currentTarget.checked)}
-                />
-                {labels()[place()]}
-              </label>
-            )}
-          </For>
-        </div>
-      </Show>
-    </span>
-  );
-}
-
 function StatusLine(props: { table: TablePart; filter: string; values: Values; page: TablePageEntry }): JSX.Element {
   const shown = () => arrange(props.table, props.filter, undefined).length;
   const all = () => props.table.rows.length + (props.table.left_out ?? 0);
@@ -359,8 +270,8 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
     <div class="statusline">
       <span>
         {shown() === all()
-          ? `${count(all())} ${nounOf(props.page)}`
-          : `${count(shown())} of ${count(all())} ${nounOf(props.page)}`}
+          ? counted(all(), nounOf(props.page))
+          : `${count(shown())} of ${counted(all(), nounOf(props.page))}`}
         <Show when={props.table.left_out === null}>, and more</Show>
       </span>
       <span>{totals()}</span>
@@ -392,8 +303,8 @@ function rankOf(cell: Cell): string | undefined {
 }
 
 /** Rows below a row, from the same analysis grouped further; asked when the first row is expanded. */
-function createSubRows(page: () => TablePageEntry, question: () => Question, table: () => TablePart) {
-  const [asked, setAsked] = createSignal<Question>();
+function createSubRows(page: () => TablePageEntry, question: () => TableQuestion, table: () => TablePart) {
+  const [asked, setAsked] = createSignal<TableQuestion>();
   const [finer] = createAnswer(asked, (asked) => analysis(asked.run, asked.name, asked.parameters));
   createEffect(on(question, () => setAsked(undefined), { defer: true }));
   const ask = () => {

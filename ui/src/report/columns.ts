@@ -91,7 +91,7 @@ export function shownColumns(
   const made = shown.find((each) => each.whole !== undefined);
   // Names from a trace need room; a step is as short as its number.
   const isName = wide?.column.look === "operator" || wide?.column.look === "kernel";
-  if (wide) wide.width = made ? "minmax(190px, 1fr)" : isName ? "minmax(240px, 1fr)" : "minmax(140px, 1fr)";
+  if (wide) wide.width = made ? "minmax(190px, 1fr)" : isName ? "minmax(240px, 1fr)" : "minmax(120px, 1fr)";
   if (made) made.width = "minmax(240px, 1.6fr)";
   // A picture of the row stands beside its name, where it is seen first.
   const pictures = shown.filter((each) => each.column.look === "stack");
@@ -146,7 +146,7 @@ function describe(
     .reduce((most: number, cell) => Math.max(most, pictureLook(column) ? 0 : cellText(shown, cell).length), 0);
   const header = label.length + (symbol === "" ? 0 : symbol.length + 2);
   const px = pictureLook(column)
-    ? 260
+    ? 220
     : isNumber
       ? Math.max(SMALLEST_NUMBER_PX, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.7) + 20)
       : Math.min(WIDEST_TEXT_PX, Math.max(64, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.6) + 20));
