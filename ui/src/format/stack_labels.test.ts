@@ -49,7 +49,7 @@ test("one differing frame may not be enough", () => {
     ),
   );
   expect(new Set(labels).size).toBe(3);
-  expect(labels[0]).toBe(`${script} › resnet.py(1) › resnet.py(124): forward`);
+  expect(labels[0]).toBe(`${script} › resnet.py(1) › (124): forward`);
 });
 
 test("rows of other names may have equal labels", () => {

@@ -41,7 +41,7 @@ export function stackLabels(rows: Stacked[]): (string | null)[] {
     [...chosen[row]!]
       .sort((a, b) => b - a)
       .map((at) => naming[row]!(stacks[row]![at]!))
-      .map((name, at, all) => (at > 0 && at < all.length - 1 ? name.replace(/: .*$/, "") : name))
+      .map(shortened)
       .join(BETWEEN_FRAMES);
   const same = (members: number[]) => {
     const groups = new Map<string, number[]>();
@@ -61,6 +61,14 @@ export function stackLabels(rows: Stacked[]): (string | null)[] {
     }
   }
   return stacks.map((frames, row) => (frames.length > 0 ? label(row) : null));
+}
+
+/** Frames between the first and the last lose their functions; one in the file of the frame before it loses the file. */
+function shortened(name: string, at: number, all: string[]): string {
+  const fileOf = (frame: string | undefined) => /^[^(]*(?=\(\d+\))/.exec(frame ?? "")?.[0];
+  const file = fileOf(name);
+  const place = at > 1 && file !== undefined && file === fileOf(all[at - 1]) ? name.slice(file.length) : name;
+  return at > 0 && at < all.length - 1 ? place.replace(/: .*$/, "") : place;
 }
 
 /** Adds the innermost frame that not all of the group have to each; false if there is none. */

@@ -91,7 +91,7 @@ export function shownColumns(
   const made = shown.find((each) => each.whole !== undefined);
   // Names from a trace need room; a step is as short as its number.
   const isName = wide?.column.look === "operator" || wide?.column.look === "kernel";
-  if (wide) wide.width = made ? "minmax(190px, 1fr)" : isName ? "minmax(240px, 1fr)" : "minmax(120px, 1fr)";
+  if (wide) wide.width = made ? "minmax(170px, 0.8fr)" : isName ? "minmax(240px, 1fr)" : "minmax(120px, 1fr)";
   if (made) made.width = "minmax(240px, 1.6fr)";
   // A picture of the row stands beside its name, where it is seen first.
   const pictures = shown.filter((each) => each.column.look === "stack");
