@@ -26,7 +26,7 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 13] = sql_files![
+const FILES: [(&str, &str); 14] = sql_files![
     "timeline_spans",
     "breakdown_spans",
     "device_events",
@@ -35,6 +35,7 @@ const FILES: [(&str, &str); 13] = sql_files![
     "runtime_calls",
     "memory_curve",
     "thread_spans",
+    "thread_roles",
     "kernels_by_name",
     "ops_by_name",
     "ops_with_flops",

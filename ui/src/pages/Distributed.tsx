@@ -199,7 +199,11 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
             )}
           </For>
         </span>
-        <span class="more">sorted by waiting caused</span>
+        <span class="more">
+          <a class="link" href={pageAddress("timeline", { rank: String(props.rows[0]?.rank ?? 0), ranks: "all" })}>
+            Show these ranks in the timeline
+          </a>
+        </span>
       </header>
       <div class="side-by-side" role="region" tabindex="0" aria-label="Ranks side by side">
         <table>

@@ -79,11 +79,13 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
 function rankOptions(): [string, string][] {
   const all = ranks();
   const together: [string, string][] = showsAllRanks() && all.length > 1 ? [["all", `all ${count(all.length)}`]] : [];
+  const several: [string, string][] =
+    currentPage() === "timeline" && all.length > 1 ? [["several", "several ranks"]] : [];
   const each = all.map((rank): [string, string] => [
     String(rank),
     all.length > 1 ? `${rank} of ${all[0]}–${all.at(-1)}` : String(rank),
   ]);
-  return [...together, ...each];
+  return [...together, ...several, ...each];
 }
 
 function Selectors(): JSX.Element {
@@ -92,6 +94,7 @@ function Selectors(): JSX.Element {
     const named = choice("rank") ?? String(ranks()[0]);
     return ranks().some((rank) => String(rank) === named) ? named : "";
   };
+  const isSeveral = () => currentPage() === "timeline" && choice("ranks") !== undefined && ranks().length > 1;
   return (
     <div class="selectors">
       <Show when={runs().length > 0}>
@@ -108,10 +111,12 @@ function Selectors(): JSX.Element {
       <Show when={ranks().length > 0}>
         <Selector
           label="Rank"
-          value={showsAllRanks() && choice("rank") === undefined ? "all" : rank()}
+          value={isSeveral() ? "several" : showsAllRanks() && choice("rank") === undefined ? "all" : rank()}
           options={[...(rank() === "" ? [["", "choose one"] as [string, string]] : []), ...rankOptions()]}
           choose={(value) =>
-            choose({ rank: value === "all" ? undefined : value, view: undefined })
+            value === "several"
+              ? choose({ ranks: "all", sel: undefined })
+              : choose({ rank: value === "all" ? undefined : value, ranks: undefined, view: undefined })
           }
         />
         <Show when={windows().length > 1}>

@@ -26,6 +26,7 @@ export type Page = (typeof PAGES)[number];
 export const KEYS = [
   "run",
   "rank",
+  "ranks",
   "window",
   "steps",
   "from",
@@ -57,7 +58,7 @@ const CARRIED: Key[] = ["run", "rank", "window", "steps", "from", "to", "a", "b"
 const OF_RECORDING: Key[] = ["sel", "view", "marks", "pin", "fold"];
 /** What is left behind with a run, a rank or a window, as it would mean something else in the next one. */
 const LEFT_WITH: Partial<Record<Key, Key[]>> = {
-  run: ["rank", "window", "steps", "from", "to", ...OF_RECORDING],
+  run: ["rank", "ranks", "window", "steps", "from", "to", ...OF_RECORDING],
   // Steps and times from the first of them are the same in all ranks of a job.
   rank: ["window", "sel", "marks", "pin", "fold"],
   window: ["steps", "from", "to", ...OF_RECORDING],

@@ -15,7 +15,7 @@ export function AsTable(props: {
   state: TimelineState;
   rows: Row[];
   store: LaneStore;
-  select: (spanId: number) => void;
+  select: (spanId: number, track: number) => void;
 }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
   const spans = () => {
@@ -29,6 +29,7 @@ export function AsTable(props: {
         )
         .map((i) => ({
           track: row.title,
+          number: row.track.track,
           name: nameOnSpan(nameAt(lanes, i), classAt(lanes, i)),
           className: classAt(lanes, i),
           start: lanes.start[i]!,
@@ -60,7 +61,7 @@ export function AsTable(props: {
                 {(span) => (
                   <tr>
                     <td>
-                      <button class="link" onClick={() => (setIsOpen(false), props.select(span.id))}>
+                      <button class="link" onClick={() => (setIsOpen(false), props.select(span.id, span.number))}>
                         {span.name}
                       </button>
                     </td>

@@ -5,33 +5,36 @@ import type { SourceKey } from "../server/questions";
 import type { SpanRow, TimelineOutline } from "../server/types";
 import { isTyping } from "../shell/keys";
 import { tell } from "../shell/Toast";
-import { choice, choose } from "../state/route";
-import { source as recording } from "../state/session";
+import { choose } from "../state/route";
 import { theme } from "../state/theme";
 import { createCurves } from "./ask_curves";
+import type { SeveralRanks } from "./ask_ranks";
 import { AsTable } from "./AsTable";
+import { createRows } from "./create_rows";
 import { followHand, type Surface } from "./gestures";
 import { layGround } from "./ground";
 import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
+import { createLaneShapes } from "./lane_shapes";
 import { LaneStore } from "./lane_store";
-import { entryAt, pythonLanes, type Lanes } from "./lanes";
+import { entryAt, type Lanes } from "./lanes";
 import { drawOverlay, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
 import { Painter, Rectangles } from "./painter";
 import { readPalette, rgba, type Palette } from "./palette";
 import { RangePane } from "./RangePane";
-import { laneAt, layOut, rowAt } from "./rows";
+import { rankSpans } from "./rank_spans";
+import { laneAt, rowAt } from "./rows";
 import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
 import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
 import { SpanPane } from "./SpanPane";
 import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
 import { tipOf, TipView, type Tip } from "./Tip";
+import { createTrackFacts } from "./track_facts";
 import { fitted, lengthOf, writeView, type Range } from "./view";
 import { createWalk } from "./walk";
 
 const HIT_PX = 3;
 const SNAP_PX = 6;
-const TALL_SCREEN_PX = 1000;
 /** What has become finer is drawn at most so often; what has moved is drawn in every frame. */
 const REBUILD_MS = 60;
 
@@ -41,13 +44,18 @@ export function Board(props: {
   state: TimelineState;
   colorBy: ColorBy;
   range: Range | undefined;
+  /** Other ranks beside the chosen one. */
+  several: SeveralRanks | undefined;
 }): JSX.Element {
   let body!: HTMLDivElement;
   let spans!: HTMLCanvasElement;
   let above!: HTMLCanvasElement;
   let head!: HTMLCanvasElement;
-  const { state, outline, source } = props;
+  const { state, outline, source, several } = props;
   const [size, setSize] = createSignal({ width: 1, height: 1 });
+  /** Pixels for rows: a pane below that opens takes some away, but must not move them. */
+  const [room, setRoom] = createSignal(0);
+  let windowHeight = 0;
   const [scroll, setScroll] = createSignal(0);
   const [drawing, setDrawing] = createSignal<Range>();
   const [hovered, setHovered] = createSignal<Spot>();
@@ -56,36 +64,23 @@ export function Board(props: {
   let cursor: number | undefined;
   let cursorTrack: number | undefined;
 
-  const [python, setPython] = createSignal<ReadonlyMap<number, number>>(new Map());
+  const ranks = rankSpans(source, outline, several);
+  const shapes = createLaneShapes();
   const store = new LaneStore(
-    source,
-    outline.zero_ns,
-    state.bounds,
+    ranks.homeOf,
     (track) => {
       isSceneStale = true;
-      const { whole } = store.lanes(track);
-      const lanes = whole ? pythonLanes(whole) : 0;
-      if ((python().get(track) ?? 0) !== lanes) setPython(new Map(python()).set(track, lanes));
+      shapes.note(track, store.lanes(track));
       setLoaded((times) => times + 1);
     },
     (error) => tell(error instanceof Error ? error.message : String(error)),
   );
   onCleanup(() => store.close());
 
-  const curves = createCurves(source, outline, state.bounds, state.shownView, () => loaded() > 0);
-  const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
-  const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
-  const layout = createMemo(() =>
-    layOut(outline, {
-      toggled: toggled(),
-      pinned: pinned(),
-      pythonLanes: (track) => python().get(track) ?? 0,
-      curves: curves.all(),
-      countersLeftOut: curves.countersLeftOut(),
-      deviceName: (device) => recording()?.devices[device] ?? "",
-      laneHeight: window.innerHeight >= TALL_SCREEN_PX ? 23 : 17,
-    }),
-  );
+  const curves = createCurves(source, outline, state.bounds, state.shownView, () => !several && loaded() > 0);
+  const facts = createTrackFacts(source, () => loaded() > 0);
+  const rowSource = { outline, ranks: several?.ranks, room, curves, roleOf: facts.roleOf, ...shapes };
+  const { layout, togglePin, toggleFold } = createRows(rowSource);
   const range = () => drawing() ?? props.range;
   const selected = createMemo((): Spot | undefined => {
     loaded();
@@ -96,6 +91,9 @@ export function Board(props: {
     loaded();
     return arrowsOf(state.details(), state.arrowKind(), outline, store);
   });
+
+  /** The same collective on all ranks as the one under the cursor, else as the selected one. */
+  const matched = createMemo(() => (loaded(), ranks.sameAs([hovered(), selected()], store)));
 
   let painter: Painter | undefined;
   let palette: Palette;
@@ -121,6 +119,8 @@ export function Board(props: {
     matches: state.matches(),
     matchStarts: state.matchStarts(),
     arrows: arrows(),
+    matched: matched(),
+    waitOf: ranks.waitOf,
   });
 
   function draw(): void {
@@ -130,7 +130,7 @@ export function Board(props: {
     // The answers of several tracks come one by one, and all of them are drawn at once.
     const isTooEarly = performance.now() - builtAt < REBUILD_MS;
     if (!scene || !isUsable || (isSceneStale && !isTooEarly)) {
-      scene = buildScene(shown.rows, store, curves, palette, props.colorBy, shown, scene);
+      scene = buildScene(shown.rows, store, curves, palette, props.colorBy, shown, ranks.waitOf, scene);
       painter?.spans.load(scene.rectangles);
       isSceneStale = false;
       builtAt = performance.now();
@@ -153,9 +153,11 @@ export function Board(props: {
   onMount(() => {
     painter = Painter.on(spans);
     palette = readPalette(body);
-    const observer = new ResizeObserver(() =>
-      setSize({ width: Math.max(1, spans.clientWidth), height: Math.max(1, body.clientHeight) }),
-    );
+    const observer = new ResizeObserver(() => {
+      setSize({ width: Math.max(1, spans.clientWidth), height: Math.max(1, body.clientHeight) });
+      setRoom(windowHeight === innerHeight ? Math.max(room(), body.clientHeight) : body.clientHeight);
+      windowHeight = innerHeight;
+    });
     observer.observe(body);
     const stop = new AbortController();
     followHand(above, false, surface, stop.signal);
@@ -258,20 +260,23 @@ export function Board(props: {
       const found = hit(x, y);
       if (!found) choose({ sel: undefined, from: undefined, to: undefined });
       else if (found.lanes.count[found.entry]! > 1) zoomInto(spotAt(found));
-      else choose({ sel: String(found.lanes.spanId[found.entry]), from: undefined, to: undefined });
+      else selectOn(found.track, found.lanes.spanId[found.entry]!);
     },
     hover: (x, y) => {
       cursor = timeAt(x);
       const found = hit(x, y);
       setHovered(found && spotAt(found));
       const box = above.getBoundingClientRect();
-      setTip(found && tipOf(found.lanes, found.entry, box.left + x, box.top + y));
+      const words = found && tipOf(found.lanes, found.entry, box.left + x, box.top + y);
+      setTip(words && found && { ...words, lines: [...words.lines, ...ranks.linesOf(found.track, found.lanes.spanId[found.entry]!)] });
     },
     leave: () => (setHovered(undefined), setTip(undefined)),
     drawing: (range) => (setTip(undefined), setDrawing(range)),
     chose: (chosen) =>
       choose({ from: String(Math.round(chosen.from)), to: String(Math.round(chosen.to)), sel: undefined }),
   };
+
+  const selectOn = (track: number, spanId: number) => choose(ranks.selecting(track, spanId, state.view()));
 
   /** A bucket opens up into its events. */
   function zoomInto(spot: Spot): void {
@@ -299,16 +304,6 @@ export function Board(props: {
 
   const { goToMatch, sameName } = createWalk(source, outline, state);
 
-  const togglePin = (track: number) => {
-    const next = pinned().includes(track) ? pinned().filter((other) => other !== track) : [...pinned(), track];
-    choose({ pin: next.join(",") || undefined });
-  };
-  const toggleFold = (key: string) => {
-    const next = new Set(toggled());
-    if (!next.delete(key)) next.add(key);
-    choose({ fold: [...next].join(",") || undefined });
-  };
-
   function onKey(event: KeyboardEvent): void {
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const isHandled = timelineKey(event, {
@@ -318,7 +313,7 @@ export function Board(props: {
       store,
       fit,
       mark,
-      pin: () => cursorTrack !== undefined && togglePin(cursorTrack),
+      pin: () => cursorTrack !== undefined && !several && togglePin(cursorTrack),
       sameName: (by) => void sameName(by),
       match: goToMatch,
       select: (id) => choose({ sel: String(id), from: undefined, to: undefined }),
@@ -345,7 +340,7 @@ export function Board(props: {
         aria-label="Tracks"
       >
         <div class="board-inner" style={{ height: `${layout().height}px` }}>
-          <Headers rows={layout().rows} actions={{ togglePin, toggleFold }} />
+          <Headers rows={layout().rows} overlapsOf={facts.overlapsOf} actions={{ togglePin: several ? undefined : togglePin, toggleFold }} />
           <div class="board-canvas" style={{ height: `${size().height}px` }}>
             <canvas ref={spans} aria-hidden="true" />
             <canvas
@@ -360,7 +355,7 @@ export function Board(props: {
         state={state}
         rows={layout().rows}
         store={store}
-        select={(id) => choose({ sel: String(id), from: undefined, to: undefined })}
+        select={(id, track) => selectOn(track, id)}
       />
       <Show when={range()}>
         {(range) => (

@@ -2,11 +2,15 @@
 import { For, Match, Show, Switch, type JSX } from "solid-js";
 import { count } from "../format/number";
 import { Icon } from "../shell/icons";
-import type { Row } from "./rows";
+import type { Row, TrackRow } from "./rows";
 
-export type HeaderActions = { toggleFold: (key: string) => void; togglePin: (track: number) => void };
+/** Tracks of several ranks stay where they are: they cannot be pinned. */
+export type HeaderActions = { toggleFold: (key: string) => void; togglePin?: (track: number) => void };
 
-export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Element {
+/** How many spans of a track start before another has ended, where that is known. */
+type OverlapsOf = (track: number) => number | undefined;
+
+export function Headers(props: { rows: Row[]; overlapsOf: OverlapsOf; actions: HeaderActions }): JSX.Element {
   return (
     <div class="track-heads">
       <For each={props.rows}>
@@ -17,7 +21,13 @@ export function Headers(props: { rows: Row[]; actions: HeaderActions }): JSX.Ele
                 {(group) => <GroupHead row={group() as Extract<Row, { kind: "group" }>} actions={props.actions} />}
               </Match>
               <Match when={row.kind === "track" && row}>
-                {(track) => <TrackHead row={track() as Extract<Row, { kind: "track" }>} actions={props.actions} />}
+                {(track) => (
+                  <TrackHead
+                    row={track() as TrackRow}
+                    overlaps={props.overlapsOf((track() as TrackRow).track.track)}
+                    actions={props.actions}
+                  />
+                )}
               </Match>
               <Match when={row.kind === "busy" || row.kind === "curve" || row.kind === "note"}>
                 <span class="pin" />
@@ -54,33 +64,50 @@ function GroupHead(props: { row: Extract<Row, { kind: "group" }>; actions: Heade
   );
 }
 
-function TrackHead(props: { row: Extract<Row, { kind: "track" }>; actions: HeaderActions }): JSX.Element {
+/** Below this height a header has one line. */
+const TWO_LINES_PX = 38;
+
+function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions: HeaderActions }): JSX.Element {
   const number = () => props.row.track.track;
+  const overlapping = () =>
+    props.overlaps === undefined
+      ? "Spans overlap here without nesting; each overlap has a lane of its own."
+      : `${count(props.overlaps)} ${props.overlaps === 1 ? "span starts" : "spans start"} before another of this stream has ended.`;
   return (
     <>
-      <button
-        class="pin"
-        classList={{ on: props.row.isPinned }}
-        aria-pressed={props.row.isPinned}
-        aria-label={`Pin ${props.row.title}`}
-        title="Pin to the top (p)"
-        onClick={() => props.actions.togglePin(number())}
-      >
-        <Icon name="pin" size={12} />
-      </button>
+      <Show when={props.actions.togglePin} fallback={<span class="pin" />}>
+        {(togglePin) => (
+          <button
+            class="pin"
+            classList={{ on: props.row.isPinned }}
+            aria-pressed={props.row.isPinned}
+            aria-label={`Pin ${props.row.title}`}
+            title="Pin to the top (p)"
+            onClick={() => togglePin()(number())}
+          >
+            <Icon name="pin" size={12} />
+          </button>
+        )}
+      </Show>
       <button
         class="words"
-        title={`${props.row.track.name}: ${count(props.row.track.spans)} events. Click folds.`}
+        title={`${props.row.track.name}: ${count(props.row.track.spans)} events. ${props.row.hint && `${props.row.hint}. `}Click folds.`}
         aria-expanded={!props.row.isFolded}
         onClick={() => props.actions.toggleFold(String(number()))}
       >
         <span>{props.row.title}</span>
-        <Show when={!props.row.isFolded}>
+        <Show when={!props.row.isFolded && props.row.height >= TWO_LINES_PX}>
           <span class="faint">
             {props.row.note || `${count(props.row.track.spans)} ${props.row.track.spans === 1 ? "event" : "events"}`}
           </span>
         </Show>
       </button>
+      <Show when={props.row.isOverlapping || props.overlaps !== undefined}>
+        <span class="overlaps" title={overlapping()}>
+          △{props.overlaps === undefined ? "" : ` ${count(props.overlaps)}`}
+          <span class="hidden-text"> {overlapping()}</span>
+        </span>
+      </Show>
       <Show when={!props.row.isFolded && (props.row.hidden > 0 || props.row.isWhole)}>
         <button
           class="deeper"

@@ -6,6 +6,7 @@ import { textWidth } from "../charts/step_bars";
 import { stepMark } from "../format/names";
 import { exactTime, figureText } from "../format/number";
 import { theme } from "../state/theme";
+import type { SeveralRanks } from "./ask_ranks";
 import type { RulerStep } from "./ruler";
 import { lengthOf, type Range } from "./view";
 import { createWhole } from "./whole";
@@ -18,11 +19,12 @@ export function Minimap(props: {
   view: Range;
   steps: RulerStep[];
   matchStarts: Float64Array;
+  several: SeveralRanks | undefined;
   look: (view: Range) => void;
 }): JSX.Element {
   let canvas!: HTMLCanvasElement;
   let map!: HTMLDivElement;
-  const whole = createWhole();
+  const whole = createWhole(props.several);
   const [width, setWidth] = createSignal(0);
   onMount(() => {
     const observer = new ResizeObserver(() => setWidth(canvas.clientWidth));

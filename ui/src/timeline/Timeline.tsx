@@ -7,7 +7,10 @@ import { Icon } from "../shell/icons";
 import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
 import { choice, choose } from "../state/route";
-import { chosenRange, sourceKey, timelineOutline } from "../state/session";
+import { createAnswer } from "../state/answer";
+import { chosenRange, ranks, run, source as recording, sourceKey, timelineOutline } from "../state/session";
+import { askRanks, type RanksQuestion, type SeveralRanks } from "./ask_ranks";
+import { RanksBar } from "./RanksBar";
 import { Segments } from "../report/Segments";
 import "../look/timeline.css";
 import { Board } from "./Board";
@@ -16,9 +19,17 @@ import type { ColorBy } from "./scene";
 import { createTimelineState, type ArrowKind, type TimelineState } from "./state";
 
 export default function Timeline(): JSX.Element {
+  const question = createMemo((): RanksQuestion | undefined => {
+    const [job, own, outline, asked] = [run(), recording(), timelineOutline(), choice("ranks")];
+    return job && own && outline && asked && ranks().length > 1 ? { run: job, own, outline, asked } : undefined;
+  });
+  const [several] = createAnswer(question, async (asked, signal) => ({ asked, found: await askRanks(asked, signal) }));
   const known = createMemo(() => {
-    const [source, outline] = [sourceKey(), timelineOutline()];
-    return source && outline ? { source, outline } : undefined;
+    const [source, outline, asked] = [sourceKey(), timelineOutline(), question()];
+    if (!source || !outline) return undefined;
+    if (!asked || several.error) return { source, outline, several: undefined };
+    const answer = several.latest?.asked === asked ? several.latest : undefined;
+    return answer && { source, outline, several: answer.found };
   });
   return (
     <Show when={known()} keyed>
@@ -33,15 +44,19 @@ export default function Timeline(): JSX.Element {
             />
           }
         >
-          <TimelineOf source={known.source} outline={known.outline} />
+          <TimelineOf source={known.source} outline={known.outline} several={known.several} />
         </Show>
       )}
     </Show>
   );
 }
 
-function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX.Element {
-  const state = createTimelineState(props.source, props.outline);
+function TimelineOf(props: {
+  source: SourceKey;
+  outline: TimelineOutline;
+  several: SeveralRanks | undefined;
+}): JSX.Element {
+  const state = createTimelineState(props.source, props.outline, props.several?.bounds);
   return (
     <div class="flush timeline">
       <div class="toolbar">
@@ -75,8 +90,9 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
             </button>
           </span>
         </Show>
+        <RanksBar several={props.several} />
         <span class="grow" />
-        <span class="hints" aria-hidden="true">
+        <span class="hints" aria-hidden="true" hidden={props.several !== undefined}>
           <kbd>w</kbd> <kbd>s</kbd> zoom <kbd>a</kbd> <kbd>d</kbd> pan <kbd>[</kbd> <kbd>]</kbd> step <kbd>f</kbd> fit{" "}
           <kbd>m</kbd> mark
         </span>
@@ -89,9 +105,17 @@ function TimelineOf(props: { source: SourceKey; outline: TimelineOutline }): JSX
         view={state.shownView()}
         steps={state.steps}
         matchStarts={state.matchStarts()}
+        several={props.several}
         look={(view) => state.look(view)}
       />
-      <Board source={props.source} outline={props.outline} state={state} colorBy={state.colorBy()} range={chosenRange()} />
+      <Board
+        source={props.source}
+        outline={props.outline}
+        state={state}
+        colorBy={state.colorBy()}
+        range={chosenRange()}
+        several={props.several}
+      />
     </div>
   );
 }

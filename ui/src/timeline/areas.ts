@@ -1,6 +1,6 @@
 // Curves as rectangles: a faint area, and a line along its top.
 import { lowest } from "./lanes";
-import { BUCKET, rgba, type Palette, type Rgba } from "./palette";
+import { BUCKET, mixed, rgba, type Palette, type Rgba } from "./palette";
 import type { Rectangles } from "./painter";
 import type { Range } from "./view";
 
@@ -61,9 +61,4 @@ export class Areas {
   private rectangle(from: number, to: number, top: number, bottom: number, color: Rgba): void {
     this.rectangles.add(from - this.origin, to - this.origin, top, bottom - top, color, 1, BUCKET);
   }
-}
-
-/** A colour with a share of another. */
-function mixed(color: Rgba, other: Rgba, share: number): Rgba {
-  return color.map((value, part) => Math.round(value + (other[part]! - value) * share)) as Rgba;
 }

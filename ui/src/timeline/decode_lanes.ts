@@ -1,6 +1,7 @@
 // From the bytes of an answer to lanes.
 import { tableFromIPC, type Column } from "@uwdata/flechette";
 import { LANE_CLASSES, type Lanes } from "./lanes";
+import { subLanes } from "./sub_lanes";
 
 const PLACES = new Map(LANE_CLASSES.map((name, place) => [name, place]));
 const OTHER = PLACES.get("other")!;
@@ -17,7 +18,7 @@ export function decodeLanes(bytes: Uint8Array, zero: number, from: number, to: n
     width,
     size: table.numRows,
     isExact: count.every((many) => many === 1),
-    depth: table.getChild("depth").toArray() as Int32Array,
+    depth: Float64Array.from(table.getChild("depth").toArray() as Int32Array),
     start: numbers("start_ns", zero),
     dur: numbers("dur_ns"),
     busy: numbers("busy_ns"),
@@ -27,7 +28,9 @@ export function decodeLanes(bytes: Uint8Array, zero: number, from: number, to: n
     nameOf: names.codes,
     names: names.words,
   };
-  return isSorted(lanes) ? lanes : sorted(lanes);
+  const inOrder = isSorted(lanes) ? lanes : sorted(lanes);
+  const split = subLanes(inOrder);
+  return split ? sorted({ ...inOrder, depth: split.depth, subLanes: split.counts }) : inOrder;
 }
 
 /** Integers below 2^53, read as halves: a big integer for each would take most of the time of an answer. */
@@ -65,7 +68,7 @@ function sorted(lanes: Lanes): Lanes {
   const pick = (values: Float64Array) => Float64Array.from(order, (i) => values[i]!);
   return {
     ...lanes,
-    depth: Int32Array.from(order, (i) => depth[i]!),
+    depth: pick(depth),
     start: pick(start),
     dur: pick(lanes.dur),
     busy: pick(lanes.busy),

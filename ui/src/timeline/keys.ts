@@ -86,7 +86,7 @@ function neighbour(key: string, { selected, store, select }: TimelineActions): b
   const isSideways = key === "ArrowLeft" || key === "ArrowRight";
   const next = isSideways
     ? place + (key === "ArrowLeft" ? -1 : 1)
-    : entryAt(lanes, spot.depth + (key === "ArrowUp" ? -1 : 1), spot.start + spot.dur / 2, spot.dur / 2);
+    : entryAt(lanes, Math.floor(spot.depth) + (key === "ArrowUp" ? -1 : 1), spot.start + spot.dur / 2, spot.dur / 2);
   if (next < 0 || next >= lanes.size || (isSideways && lanes.depth[next] !== spot.depth)) return true;
   select(lanes.spanId[next]!);
   return true;

@@ -16,6 +16,9 @@ const FINEST = 0.2;
 const REST_MS = 60;
 const MOVING_MS = 240;
 
+/** Where the events of a track come from: times on the axis are those of the server less `zero`. */
+export type Home = { source: SourceKey; track: number; zero: number; bounds: Range };
+
 type Known = { whole?: Lanes; current?: Lanes; asked?: { range: Range; width: number; stop: AbortController } };
 
 export class LaneStore {
@@ -26,9 +29,7 @@ export class LaneStore {
   private wanted: { tracks: number[]; view: Range; width: number } | undefined;
 
   constructor(
-    private readonly source: SourceKey,
-    private readonly zero: number,
-    private readonly bounds: Range,
+    private readonly homeOf: (track: number) => Home,
     private readonly onChange: (track: number) => void,
     private readonly onError: (error: unknown) => void,
   ) {}
@@ -60,14 +61,15 @@ export class LaneStore {
     for (const track of wanted.tracks) {
       const known = this.known.get(track) ?? {};
       this.known.set(track, known);
-      if (known.asked || serves(known.current, wanted.view, wanted.width, this.bounds)) continue;
+      const { bounds } = this.homeOf(track);
+      if (known.asked || serves(known.current, wanted.view, wanted.width, bounds)) continue;
       const ahead = lengthOf(wanted.view) * AHEAD;
       const near = {
-        from: Math.max(this.bounds.from, wanted.view.from - ahead),
-        to: Math.min(this.bounds.to, wanted.view.to + ahead),
+        from: Math.max(bounds.from, wanted.view.from - ahead),
+        to: Math.min(bounds.to, wanted.view.to + ahead),
       };
       if (!(near.to > near.from)) continue;
-      if (!known.whole) void this.ask(track, known, { range: this.bounds, width: wanted.width });
+      if (!known.whole) void this.ask(track, known, { range: bounds, width: wanted.width });
       else
         void this.ask(track, known, {
           range: near,
@@ -79,10 +81,11 @@ export class LaneStore {
   private async ask(track: number, known: Known, what: { range: Range; width: number }): Promise<void> {
     const asked = { ...what, stop: new AbortController() };
     known.asked = asked;
+    const home = this.homeOf(track);
     try {
       const lanes = known.whole
-        ? await askLanes(this.source, track, this.zero, what.range.from, what.range.to, what.width, asked.stop.signal)
-        : await wholeLanes(this.source, track, this.zero, this.bounds);
+        ? await askLanes(home.source, home.track, home.zero, what.range.from, what.range.to, what.width, asked.stop.signal)
+        : await wholeLanes(home.source, home.track, home.zero, home.bounds);
       if (known.whole) known.current = lanes;
       else known.whole = known.current = lanes;
       this.onChange(track);
@@ -98,12 +101,12 @@ export class LaneStore {
   private dropStale(): void {
     const { wanted } = this;
     if (!wanted) return;
-    for (const known of this.known.values()) {
+    for (const [track, known] of this.known) {
       const { asked } = known;
       if (
         !asked ||
         !known.whole ||
-        serves({ ...asked.range, width: asked.width }, wanted.view, wanted.width, this.bounds)
+        serves({ ...asked.range, width: asked.width }, wanted.view, wanted.width, this.homeOf(track).bounds)
       )
         continue;
       asked.stop.abort();

@@ -10,7 +10,8 @@ export type Lanes = {
   size: number;
   /** Whether all entries are spans and none is a bucket. */
   isExact: boolean;
-  depth: Int32Array;
+  /** Lanes of the track, from the top; sub-lanes are fractions. */
+  depth: Float64Array;
   start: Float64Array;
   dur: Float64Array;
   busy: Float64Array;
@@ -21,6 +22,8 @@ export type Lanes = {
   /** Places in `names`. */
   nameOf: Int32Array;
   names: string[];
+  /** How many lanes the depths need on which spans overlap. */
+  subLanes?: ReadonlyMap<number, number>;
 };
 
 /** What an event can be: the classes of time, and what is no work of its own. */
@@ -38,7 +41,7 @@ export function nameAt(lanes: Lanes, entry: number): string {
 export function pythonLanes(lanes: Lanes): number {
   const python = LANE_CLASSES.indexOf("python");
   let deepest = -1;
-  for (let i = 0; i < lanes.size && lanes.classOf[i] === python; i++) deepest = lanes.depth[i]!;
+  for (let i = 0; i < lanes.size && lanes.classOf[i] === python; i++) deepest = Math.floor(lanes.depth[i]!);
   return deepest + 1;
 }
 

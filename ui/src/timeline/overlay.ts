@@ -7,7 +7,7 @@ import type { LaneStore } from "./lane_store";
 import { classAt, depthRange, firstSeen, lowest, nameAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
 import { hasLane, laneTop, type Row, type TrackRow } from "./rows";
-import type { Scene } from "./scene";
+import type { Scene, WaitOf } from "./scene";
 import { fittedText, LABEL_FONT_PX } from "./text";
 import { lengthOf, type Range } from "./view";
 
@@ -30,10 +30,14 @@ export type Picture = {
   matches: Match[];
   matchStarts: Float64Array;
   arrows: Arrow[];
+  /** The same collective on several ranks. */
+  matched: Spot[];
+  waitOf: WaitOf | undefined;
 };
 
 const LABEL_FROM_PX = 30;
 const MOST_LABELS = 600;
+const MATCHED_LINE_PX = 1.5;
 
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const scale = devicePixelRatio;
@@ -51,6 +55,7 @@ export function drawOverlay(context: CanvasRenderingContext2D, picture: Picture)
   drawMatches(context, picture, x);
   for (const mark of picture.marks) drawBand(context, picture, mark, x, false);
   if (picture.range) drawBand(context, picture, picture.range, x, true);
+  for (const spot of picture.matched) outline(context, picture, spot, x, MATCHED_LINE_PX);
   if (picture.hovered) outline(context, picture, picture.hovered, x, 1);
   if (picture.selected) outline(context, picture, picture.selected, x, 2);
   for (const arrow of picture.arrows) drawArrow(context, picture, arrow, x);
@@ -82,7 +87,7 @@ export function trackRowOf(rows: Row[], track: number): TrackRow | undefined {
   return rows.find((row): row is TrackRow => row.kind === "track" && row.track.track === track);
 }
 
-type Label = { lanes: Lanes; entry: number; left: number; right: number; middle: number };
+type Label = { lanes: Lanes; entry: number; left: number; right: number; middle: number; isWaiting: boolean };
 
 function drawLabels(context: CanvasRenderingContext2D, picture: Picture, x: (time: number) => number): void {
   context.font = `${LABEL_FONT_PX}px ${picture.palette.sans}`;
@@ -93,11 +98,11 @@ function drawLabels(context: CanvasRenderingContext2D, picture: Picture, x: (tim
   let labels = tracks.flatMap((row) => labelsOf(row, picture, x));
   if (labels.length > MOST_LABELS)
     labels = labels.sort((a, b) => b.right - b.left - (a.right - a.left)).slice(0, MOST_LABELS);
-  for (const { lanes, entry, left, right, middle } of labels) {
+  for (const { lanes, entry, left, right, middle, isWaiting } of labels) {
     const className = classAt(lanes, entry);
     const text = fittedText(context, nameOnSpan(nameAt(lanes, entry), className), right - left - 10);
     if (text === "") continue;
-    context.fillStyle = picture.palette.text(className);
+    context.fillStyle = isWaiting ? picture.palette.ink : picture.palette.text(className);
     context.fillText(text, left + 5, middle);
   }
 }
@@ -109,14 +114,20 @@ function labelsOf(row: TrackRow, picture: Picture, x: (time: number) => number):
   if (!lanes) return [];
   const labels: Label[] = [];
   const leastNs = (LABEL_FROM_PX * lengthOf(view)) / width;
-  for (let depth = row.first; depth < row.first + row.lanes; depth++) {
+  for (const depth of row.lanes) {
     const [first, end] = depthRange(lanes, depth);
     const middle = laneTop(row, depth) - scroll + row.lane / 2;
     for (let entry = firstSeen(lanes, first, end, view.from); entry < end && lanes.start[entry]! < view.to; entry++) {
       if (lanes.dur[entry]! < leastNs || lanes.count[entry]! > 1) continue;
-      const left = Math.max(0, x(lanes.start[entry]!));
-      const right = Math.min(width, x(lanes.start[entry]! + lanes.dur[entry]!));
-      if (right - left >= LABEL_FROM_PX) labels.push({ lanes, entry, left, right, middle });
+      let left = Math.max(0, x(lanes.start[entry]!));
+      let right = Math.min(width, x(lanes.start[entry]! + lanes.dur[entry]!));
+      // On the part of a collective that is wider: waiting or transfer.
+      const wait = picture.waitOf?.(row.track.track, lanes.spanId[entry]!) ?? 0;
+      const transfer = Math.max(left, Math.min(right, x(lanes.start[entry]! + wait)));
+      const isWaiting = wait > 0 && transfer - left > right - transfer;
+      if (isWaiting) right = transfer;
+      else if (wait > 0) left = transfer;
+      if (right - left >= LABEL_FROM_PX) labels.push({ lanes, entry, left, right, middle, isWaiting });
     }
   }
   return labels;

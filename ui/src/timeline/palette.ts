@@ -12,6 +12,8 @@ export type Paint = { color: Rgba; mode: number };
 
 export type Palette = {
   of: (className: string) => Paint;
+  /** The part of a collective that waits for other ranks: a fill, and the line around it. */
+  waiting: [Paint, Paint];
   ofName: (className: string, name: string) => Paint;
   text: (className: string) => string;
   ink: string;
@@ -27,6 +29,7 @@ export type Palette = {
 };
 
 const OWN_COLOR = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec"];
+const WAITING_SHARE = 0.38;
 const SHADES = [-0.22, -0.11, 0, 0.11, 0.22];
 
 export function readPalette(element: Element): Palette {
@@ -41,9 +44,14 @@ export function readPalette(element: Element): Palette {
   const other: Paint = { color: rgba(token("--other")), mode: HATCH };
   const of = (className: string) => paints.get(className) ?? other;
   const ink = token("--ink");
+  const [communication, surface] = [rgba(token("--communication")), rgba(token("--surface"))];
   const texts = new Map(OWN_COLOR.map((name) => [name, token(`--on-${name}`)]));
   return {
     of,
+    waiting: [
+      { color: mixed(surface, communication, WAITING_SHARE), mode: FILL },
+      { color: communication, mode: OUTLINE },
+    ],
     ofName: (className, name) => shaded(of(className), SHADES[hash(name) % SHADES.length]!),
     text: (className) => texts.get(className) ?? ink,
     ink,
@@ -75,6 +83,11 @@ function parseColor(hex: string): Rgba {
   return digits.length < 6 || Number.isNaN(part(0))
     ? [128, 128, 128, 255]
     : [part(0), part(2), part(4), digits.length >= 8 ? part(6) : 255];
+}
+
+/** A colour with a share of another. */
+export function mixed(color: Rgba, other: Rgba, share: number): Rgba {
+  return color.map((value, part) => Math.round(value + (other[part]! - value) * share)) as Rgba;
 }
 
 /** Lighter or darker inside of the hue of the class. */

@@ -8,6 +8,7 @@ import { busyShares, classAt, depthRange, firstSeen, LANE_CLASSES, lowest, nameA
 import { BUCKET, type Paint, type Palette } from "./palette";
 import { Rectangles } from "./painter";
 import { laneTop, type Row, type TrackRow } from "./rows";
+import { isOverflow } from "./sub_lanes";
 import { lengthOf, type Range } from "./view";
 
 const EXACT_FROM_PX = 3;
@@ -21,6 +22,7 @@ const STRETCH = 1.25;
 const MORE_TIME = 0.25;
 const MORE_ROWS = 0.15;
 const BUSY_PX = 3;
+const COMMUNICATION = LANE_CLASSES.indexOf("communication");
 
 export type ColorBy = "class" | "name";
 
@@ -46,6 +48,9 @@ export function canShow(scene: Scene, { view, width, scroll, height }: Frame): b
   return holds && holdsRows && stretch <= STRETCH && stretch >= 1 / STRETCH;
 }
 
+/** How long a span of a track waits for other ranks before it transfers; 0 if it does not, or that is not known. */
+export type WaitOf = (track: number, spanId: number) => number;
+
 export function buildScene(
   rows: Row[],
   store: LaneStore,
@@ -53,6 +58,7 @@ export function buildScene(
   palette: Palette,
   colorBy: ColorBy,
   { view, width, scroll, height }: Frame,
+  waitOf: WaitOf | undefined,
   previous?: Scene,
 ): Scene {
   const rectangles = previous?.rectangles ?? new Rectangles();
@@ -68,6 +74,7 @@ export function buildScene(
   };
   const paints = LANE_CLASSES.map((name) => palette.of(name));
   const columns = new Columns(scene, paints);
+  const waits = waitOf && { of: waitOf, paints: palette.waiting };
   const areas = new Areas(rectangles, scene.origin, scene.pixelNs, palette);
   const paintOf = (lanes: Lanes, entry: number): Paint =>
     colorBy === "class"
@@ -85,10 +92,10 @@ export function buildScene(
     }
     if (row.kind !== "track") continue;
     const { whole, current } = store.lanes(row.track.track);
-    for (let depth = row.first; depth < row.first + row.lanes; depth++) {
-      if (current) addLane(scene, columns, row, current, depth, paintOf, undefined);
+    for (const depth of row.lanes) {
+      if (current) addLane(scene, columns, row, current, depth, paintOf, waits, undefined);
       // Around what is known finely, the coarse picture of the whole recording stays.
-      if (whole && whole !== current && !covers(current, scene.range)) addLane(scene, columns, row, whole, depth, paintOf, current);
+      if (whole && whole !== current && !covers(current, scene.range)) addLane(scene, columns, row, whole, depth, paintOf, waits, current);
       columns.flush(row, depth);
     }
   }
@@ -106,12 +113,25 @@ function addLane(
   lanes: Lanes,
   depth: number,
   paintOf: (lanes: Lanes, entry: number) => Paint,
+  waits: { of: WaitOf; paints: [Paint, Paint] } | undefined,
   except: Range | undefined,
 ): void {
   const { range, origin, pixelNs, rectangles } = scene;
-  const { start: starts, dur: lengths, count: counts, busy, classOf } = lanes;
+  const { start: starts, dur: lengths, count: counts, busy, classOf, spanId } = lanes;
   const [first, end] = depthRange(lanes, depth);
   const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
+  const isShared = isOverflow(depth);
+  const add = (from: number, to: number, paint: Paint) =>
+    // What reaches far out is cut where nobody looks, so that its ends do not lose their place.
+    rectangles.add(
+      Math.max(from, range.from - lengthOf(range)) - origin,
+      Math.min(to, range.to + lengthOf(range)) - origin,
+      top,
+      height,
+      paint.color,
+      1,
+      paint.mode,
+    );
   const last = first + lowest(end - first, (i) => starts[first + i]! > range.to);
   for (let i = firstSeen(lanes, first, last, range.from); i < last; i++) {
     const length = lengths[i]!;
@@ -125,18 +145,14 @@ function addLane(
       if (stop < start) continue;
     }
     const many = counts[i]!;
-    if (many === 1 && length >= EXACT_FROM_PX * pixelNs) {
-      const paint = paintOf(lanes, i);
-      // What reaches far out is cut where nobody looks, so that its ends do not lose their place.
-      rectangles.add(
-        Math.max(start, range.from - lengthOf(range)) - origin,
-        Math.min(stop, range.to + lengthOf(range)) - origin,
-        top,
-        height,
-        paint.color,
-        1,
-        paint.mode,
-      );
+    if (many === 1 && length >= EXACT_FROM_PX * pixelNs && !isShared) {
+      // The ranks of a collective end together, so waiting comes first.
+      const transfer = starts[i]! + (waits && classOf[i] === COMMUNICATION ? waits.of(row.track.track, spanId[i]!) : 0);
+      if (waits && transfer - start >= pixelNs) {
+        for (const paint of waits.paints) add(start, Math.min(stop, transfer), paint);
+        start = Math.min(stop, transfer);
+      }
+      if (stop > start || length === 0) add(start, stop, paintOf(lanes, i));
     } else {
       columns.add(
         start,

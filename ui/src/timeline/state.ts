@@ -19,8 +19,10 @@ const REST_MS = 200;
 const ARROW_KINDS = ["launch", "forward", "off"] as const;
 export type ArrowKind = (typeof ARROW_KINDS)[number];
 
-export function createTimelineState(source: SourceKey, outline: TimelineOutline) {
-  const bounds: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
+/** The bounds are those of the recording, unless there are other ranks on the axis. */
+export function createTimelineState(source: SourceKey, outline: TimelineOutline, wider?: Range) {
+  const own: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
+  const bounds = wider ?? own;
   const steps: RulerStep[] = outline.steps.map((step) => ({
     name: step.name,
     from: fromZero(outline, step.start_ns),
@@ -134,7 +136,7 @@ export function spotOf(row: SpanRow, outline: TimelineOutline, store: LaneStore)
   return { ...spot, depth: laneOf(store, track, spanId, spot.start) ?? Number(row.depth ?? 0) };
 }
 
-function laneOf(store: LaneStore, track: number, spanId: number, start: number): number | undefined {
+export function laneOf(store: LaneStore, track: number, spanId: number, start: number): number | undefined {
   const { current, whole } = store.lanes(track);
   for (const lanes of [current, whole]) {
     if (!lanes || start < lanes.from || start > lanes.to) continue;

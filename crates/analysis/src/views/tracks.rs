@@ -8,10 +8,13 @@ use crate::error::AnalysisError;
 
 /// One row per track, busiest first within a source.
 const SQL: &str = "
-    SELECT rank, \"window\", track_id, type, process, coalesce(process_labels, process_name) AS process_name, thread, thread_name,
+    SELECT track.rank, track.\"window\", track.track_id, type, track.process,
+           coalesce(process_labels, process_name) AS process_name, track.thread, thread_name, role,
            device_id, stream_id, spans, first_ns, last_ns - first_ns AS extent_ns
-    FROM tracks
-    ORDER BY rank, \"window\", process_sort_index, thread_sort_index, track_id";
+    FROM tracks AS track
+    LEFT JOIN thread_roles AS known
+      ON known.rank = track.rank AND known.\"window\" = track.\"window\" AND known.track_id = track.track_id
+    ORDER BY track.rank, track.\"window\", process_sort_index, thread_sort_index, track.track_id";
 
 pub(crate) fn report(engine: &Engine) -> Result<Report, AnalysisError> {
     let mut report = super::sql::report("tracks", &engine.query(SQL, &QueryOptions::default())?)?;
@@ -39,7 +42,7 @@ fn shown(table: &ReportTable, place: usize, column: ReportColumn) -> ReportColum
             let reason = argument_not_recorded(&column.name);
             column.null(reason)
         }
-        "thread" | "extent_ns" => column.null(NOT_APPLICABLE),
+        "thread" | "role" | "extent_ns" => column.null(NOT_APPLICABLE),
         _ => column,
     }
 }

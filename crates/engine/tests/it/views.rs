@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use stepscope_engine::{Engine, views};
+use stepscope_model::tables::{SPANS, TRACKS};
+use stepscope_store::Store;
 
-use crate::fixture::{check, small_engine};
+use crate::fixture::{Row, Value, ask, check, commit, open, small_engine};
 
 #[test]
 fn every_sql_file_is_listed_and_documented() {
@@ -148,4 +150,59 @@ fn ops_by_name() {
             "5|0|aten::mm|1|10|20|1|30",
         ],
     );
+}
+
+/// A track of a thread, and the spans on it: kind, name, and columns beside these.
+type Thread = (Row, Vec<(&'static str, &'static str, Row)>);
+
+#[test]
+fn thread_roles() {
+    use Value::{I, T};
+    let op = |name| ("op", name, Row::new());
+    let backward = |name| ("op", name, Row::from([("forward_id", I(0))]));
+    let thread = |process: &'static str, thread: &'static str, name: Option<&'static str>| {
+        let mut row = Row::from([("type", T("thread")), ("process", T(process)), ("thread", T(thread))]);
+        row.extend(name.map(|name| ("thread_name", T(name))));
+        row
+    };
+    let of = |threads: Vec<Thread>| {
+        let (mut tracks, mut spans) = (Vec::new(), Vec::new());
+        for (number, (mut track, on_it)) in threads.into_iter().enumerate() {
+            track.insert("track_id", I(number as i64));
+            tracks.push(track);
+            for (kind, name, more) in on_it {
+                let mut row = Row::from([("kind", T(kind)), ("name", T(name)), ("phase", T("X"))]);
+                row.extend([("span_id", I(spans.len() as i64)), ("track_id", I(number as i64))]);
+                row.extend(more);
+                spans.push(row);
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path()).unwrap();
+        commit(&store, 0, 0, &[(&SPANS, spans), (&TRACKS, tracks)]);
+        ask(&open(&store), "SELECT track_id, role, role_from FROM thread_roles ORDER BY track_id").unwrap()
+    };
+    // Marks of steps tell; backward operators on the thread of the loop do not make it another.
+    let marked = of(vec![
+        (thread("7", "9", None), vec![backward("MmBackward0"), backward("AddBackward0")]),
+        (thread("7", "8", None), vec![("ann", "ProfilerStep#3", Row::new()), op("aten::mm"), backward("AddBackward0")]),
+    ]);
+    assert_eq!(marked, ["0|autograd thread|backward_operators", "1|main thread|step_marks"]);
+    // The first thread of a process has its number, whatever else has more operators.
+    let numbered = of(vec![
+        (thread("7", "7", None), vec![op("aten::mm")]),
+        (thread("7", "9", Some("thread 9 (pt_autograd_0)")), vec![op("aten::mm"), op("aten::add")]),
+        (thread("7", "10", None), vec![op("aten::pin_memory")]),
+        (thread("7", "11", None), vec![op("aten::stack")]),
+    ]);
+    let want = ["0|main thread|process_id", "1|autograd thread|thread_name", "2|pin-memory thread|pin_memory_operators"];
+    assert_eq!(numbered, want);
+    // A loop of the loader, and a thread that has the most operators.
+    let frames = of(vec![
+        (thread("7", "1", None), vec![("py", "worker.py(210): _worker_loop", Row::new()), op("aten::stack")]),
+        (thread("7", "2", None), vec![op("aten::mm"), op("aten::add")]),
+        (thread("7", "3", None), vec![op("aten::mm")]),
+        (thread("8", "4", None), vec![("rt", "cudaLaunchKernel", Row::new())]),
+    ]);
+    assert_eq!(frames, ["0|DataLoader worker|python_frames", "1|main thread|most_operators"]);
 }

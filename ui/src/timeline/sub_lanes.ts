@@ -1,0 +1,52 @@
+// Spans that overlap on one lane get sub-lanes, so that nothing is drawn over anything. A sub-lane is a depth and some
+// eighths: 2 is the lane of depth 2, 2.125 its first sub-lane, so that a depth alone is still a lane.
+import type { Lanes } from "./lanes";
+
+const EIGHTH = 1 / 8;
+/** Lanes of one depth at most; what overlaps beyond them shares a row of columns below. */
+const MOST = 4;
+
+/** The lanes of a depth that has so many of them. */
+export function lanesOfDepth(depth: number, count: number): number[] {
+  return Array.from({ length: count }, (_, place) => depth + place * EIGHTH);
+}
+
+/** Whether a lane is the row for what overlaps beyond the others. */
+export function isOverflow(lane: number): boolean {
+  return lane - Math.floor(lane) >= MOST * EIGHTH;
+}
+
+/**
+ * The depth of each entry with its sub-lane, the first that is free when it starts; undefined if nothing overlaps.
+ * Entries are sorted by depth, then start. Buckets add up to columns, so they may share a lane with each other, but not
+ * with a span. What overlaps by less than a half pixel is not seen to.
+ */
+export function subLanes({ depth, start, dur, count, size, from, to, width }: Lanes): {
+  depth: Float64Array;
+  /** How many lanes the depths have that have several. */
+  counts: Map<number, number>;
+} | undefined {
+  const slack = (to - from) / width / 2;
+  const spanEnds = new Float64Array(MOST);
+  const bucketEnds = new Float64Array(MOST);
+  const counts = new Map<number, number>();
+  let lanes: Float64Array | undefined;
+  for (let i = 0; i < size; i++) {
+    if (i === 0 || depth[i] !== depth[i - 1]) {
+      spanEnds.fill(-Infinity);
+      bucketEnds.fill(-Infinity);
+    }
+    const [begin, end, isBucket] = [start[i]! + slack, start[i]! + dur[i]!, count[i]! > 1];
+    const isFree = (sub: number) => spanEnds[sub]! <= begin && (isBucket || bucketEnds[sub]! <= begin);
+    let sub = 0;
+    while (sub < MOST && !isFree(sub)) sub++;
+    if (sub > 0) {
+      lanes ??= Float64Array.from(depth);
+      lanes[i] = depth[i]! + sub * EIGHTH;
+      counts.set(depth[i]!, Math.max(counts.get(depth[i]!) ?? 0, sub + 1));
+    }
+    const ends = isBucket ? bucketEnds : spanEnds;
+    if (sub < MOST) ends[sub] = Math.max(ends[sub]!, end);
+  }
+  return lanes && { depth: lanes, counts };
+}
