@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { accessibilityFindings, openPage, settled, startBrowser } from "./browser.mjs";
 import { expectedComplaints, journeys } from "./journeys.mjs";
+import { laneJourneys } from "./lanes.mjs";
 import { layoutFaults, sizedJourneys } from "./layout.mjs";
 import { tableJourneys } from "./tables.mjs";
 
@@ -63,7 +64,7 @@ for (const width of values.widths.split(",").map(Number)) {
 }
 
 const ofSize = Object.entries(sizedJourneys).filter(([name]) => name.startsWith(`${values.run}:`));
-const ofAll = Object.entries({ ...journeys, ...tableJourneys });
+const ofAll = Object.entries({ ...journeys, ...laneJourneys, ...tableJourneys });
 for (const [name, journey] of values.only || values["pages-only"] ? ofSize : ofAll) {
   const { page, context, complaints, show } = await openPage(browser, address, { pages: values.pages });
   await settled(page);

@@ -148,6 +148,7 @@ export function Board(props: {
     drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range, now.marks);
     // For tests and the bench: what is on screen, once there is something.
     if (scene.rectangles.size > 0) body.dataset.drawn = writeView(now.view);
+    if (several) body.dataset.matched = String(now.matched.length);
   }
 
   onMount(() => {
@@ -306,6 +307,8 @@ export function Board(props: {
 
   function onKey(event: KeyboardEvent): void {
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    // Enter on a button presses it.
+    if (event.key === "Enter" && event.target instanceof Element && event.target.closest("button, a")) return;
     const isHandled = timelineKey(event, {
       state,
       cursor: () => cursor,

@@ -76,41 +76,51 @@ const QUIET_SHARE = 0.01;
 const MANY_STREAMS = 12;
 
 /** How much room rows take. */
-type Density = { lane: number; levels: number; single: number; curve: number; isRankBusy: boolean };
+type Density = {
+  lane: number;
+  /** Lanes of a track at most. */
+  levels: number;
+  hasPython: boolean;
+  single: number;
+  curve: number;
+  isRankBusy: boolean;
+};
 
-/** The rows at the greatest density that leaves no room empty; the usual one if even that does not fit. */
+/** The rows, as high as leaves the least room empty; those of the usual height if even they do not fit. */
 export function layOut(outline: TimelineOutline, options: RowOptions): { rows: Row[]; height: number } {
-  const single = options.ranks ? SINGLE_RANK_LANE_PX : SINGLE_LANE_PX;
-  const usual = { lane: options.laneHeight, levels: USUAL_LANES, single, curve: BUSY_PX, isRankBusy: false };
-  let best = layOutAt(outline, options, usual);
-  for (const density of roomier(usual)) {
+  let density: Density = {
+    lane: options.laneHeight,
+    levels: USUAL_LANES,
+    hasPython: false,
+    single: options.ranks ? SINGLE_RANK_LANE_PX : SINGLE_LANE_PX,
+    curve: BUSY_PX,
+    isRankBusy: false,
+  };
+  let best = layOutAt(outline, options, density);
+  for (const change of roomier(density)) {
     if (best.height >= options.room) break;
-    const next = layOutAt(outline, options, density);
-    if (next.height > options.room) break;
-    best = next;
+    const next = layOutAt(outline, options, { ...density, ...change });
+    if (next.height > options.room) continue;
+    [density, best] = [{ ...density, ...change }, next];
   }
   return best;
 }
 
 /**
- * Each roomier than the one before: first more levels of deep threads, then higher lanes, then how busy each of several
- * ranks is, then higher curves.
+ * What takes more room, in the order of its worth: more levels of deep threads, their Python frames, higher lanes, how
+ * busy each of several ranks is, higher streams and curves.
  */
-function roomier(usual: Density): Density[] {
-  const levels = [12, 16, 20, 24, 32, MOST_LANES].map((levels) => ({ ...usual, levels }));
-  const deepest = { ...usual, levels: MOST_LANES };
-  const higher = Array.from({ length: Math.max(0, TALL_LANE_PX - usual.lane) }, (_, more) => ({
-    ...deepest,
-    lane: usual.lane + more + 1,
-  }));
-  const highest = { ...deepest, lane: Math.max(usual.lane, TALL_LANE_PX) };
-  const busy = { ...highest, isRankBusy: true };
-  const wider = Array.from({ length: 20 }, (_, place) => ({
-    ...busy,
-    single: usual.single + Math.min(24, 2 * (place + 1)),
-    curve: usual.curve + 4 * (place + 1),
-  }));
-  return [...levels, ...higher, busy, ...wider];
+function roomier(usual: Density): Partial<Density>[] {
+  return [
+    ...[12, 16, 20, 24, 32, MOST_LANES].map((levels) => ({ levels })),
+    { hasPython: true },
+    ...Array.from({ length: Math.max(0, TALL_LANE_PX - usual.lane) }, (_, more) => ({ lane: usual.lane + more + 1 })),
+    { isRankBusy: true },
+    ...Array.from({ length: 20 }, (_, place) => ({
+      single: usual.single + Math.min(24, 2 * (place + 1)),
+      curve: usual.curve + 4 * (place + 1),
+    })),
+  ];
 }
 
 function layOutAt(outline: TimelineOutline, options: RowOptions, density: Density): { rows: Row[]; height: number } {
@@ -241,7 +251,7 @@ function trackRow(
 ): TrackRow {
   const isToggled = options.toggled.has(`+${track.track}`);
   const python = options.pythonLanes(track.track);
-  const first = isToggled || python >= track.depth ? 0 : python;
+  const first = isToggled || density.hasPython || python >= track.depth ? 0 : python;
   const subLanes = options.subLanes(track.track);
   const all = Array.from({ length: Math.max(1, track.depth - first) }, (_, place) => first + place).flatMap((depth) =>
     lanesOfDepth(depth, subLanes?.get(depth) ?? 1),

@@ -4,12 +4,13 @@ import { isOverflow, lanesOfDepth, subLanes } from "./sub_lanes";
 
 type Entry = [depth: number, start: number, end: number, count?: number];
 
-function lanesOf(entries: Entry[], width = 1000): Lanes {
+function lanesOf(entries: Entry[], isExact = false): Lanes {
   const column = (value: (entry: Entry) => number) => Float64Array.from(entries, value);
   return {
     from: 0,
     to: 1000,
-    width,
+    width: 1000,
+    isExact,
     size: entries.length,
     depth: column(([depth]) => depth),
     start: column(([, start]) => start),
@@ -17,7 +18,7 @@ function lanesOf(entries: Entry[], width = 1000): Lanes {
     count: column(([, , , count]) => count ?? 1),
   } as Lanes;
 }
-const split = (entries: Entry[], width?: number) => Array.from(subLanes(lanesOf(entries, width))?.depth ?? []);
+const split = (entries: Entry[], isExact?: boolean) => Array.from(subLanes(lanesOf(entries, isExact))?.depth ?? []);
 
 test("what follows or nests stays where it is", () => {
   expect(subLanes(lanesOf([[0, 0, 10], [0, 10, 20], [1, 2, 8]]))).toBeUndefined();
@@ -42,7 +43,8 @@ test("buckets add up in one lane, but not with a span", () => {
   expect(split([[0, 0, 100], [0, 10, 20, 4], [0, 15, 25, 4], [0, 22, 40]])).toEqual([0, 0.125, 0.125, 0.25]);
 });
 
-test("an overlap that no pixel shows is none", () => {
+test("an overlap that no pixel and no clock shows is none", () => {
   expect(split([[0, 0, 10.4], [0, 10, 20]])).toEqual([]);
-  expect(split([[0, 0, 10.4], [0, 10, 20]], 10_000)).toEqual([0, 0.125]);
+  expect(split([[0, 0, 110], [0, 100, 200]], true)).toEqual([]);
+  expect(split([[0, 0, 111], [0, 100, 200]], true)).toEqual([0, 0.125]);
 });

@@ -5,6 +5,8 @@ import type { Lanes } from "./lanes";
 const EIGHTH = 1 / 8;
 /** Lanes of one depth at most; what overlaps beyond them shares a row of columns below. */
 const MOST = 4;
+/** Clocks are no finer: what overlaps by less does not overlap. */
+const CLOCK_NS = 10;
 
 /** The lanes of a depth that has so many of them. */
 export function lanesOfDepth(depth: number, count: number): number[] {
@@ -19,14 +21,15 @@ export function isOverflow(lane: number): boolean {
 /**
  * The depth of each entry with its sub-lane, the first that is free when it starts; undefined if nothing overlaps.
  * Entries are sorted by depth, then start. Buckets add up to columns, so they may share a lane with each other, but not
- * with a span. What overlaps by less than a half pixel is not seen to.
+ * with a span. Where there are buckets, what overlaps by less than a half pixel is not seen to.
  */
-export function subLanes({ depth, start, dur, count, size, from, to, width }: Lanes): {
+export function subLanes({ depth, start, dur, count, size, from, to, width, isExact }: Lanes): {
   depth: Float64Array;
   /** How many lanes the depths have that have several. */
   counts: Map<number, number>;
 } | undefined {
-  const slack = (to - from) / width / 2;
+  // Spans alone serve at every zoom.
+  const slack = isExact ? CLOCK_NS : (to - from) / width / 2;
   const spanEnds = new Float64Array(MOST);
   const bucketEnds = new Float64Array(MOST);
   const counts = new Map<number, number>();
