@@ -55,7 +55,7 @@ export async function askRanks(question: RanksQuestion, signal: AbortSignal): Pr
     return {
       rank: source.rank,
       title: `Rank ${source.rank}`,
-      note: [wait === undefined || wait === null ? "" : `waits ${figureText("ns", wait)}`, clockNote(isOwn, ahead)]
+      note: [isOwn ? "time axis" : "", typeof wait === "number" ? `waits ${figureText("ns", wait)}` : "", clockNote(isOwn, ahead)]
         .filter(Boolean)
         .join(" · "),
       tracks,
@@ -75,7 +75,7 @@ export async function askRanks(question: RanksQuestion, signal: AbortSignal): Pr
 }
 
 function clockNote(isOwn: boolean, ahead: number | undefined): string {
-  if (isOwn) return "time axis";
+  if (isOwn) return "";
   if (ahead === undefined) return "clock not aligned";
   return ahead === 0 ? "same clock" : `clock ${ahead > 0 ? "+" : "−"}${figureText("ns", Math.abs(ahead))}`;
 }

@@ -6,22 +6,53 @@
 -- thread: tid as recorded.
 -- role: main thread, autograd thread, DataLoader worker or pin-memory thread.
 -- role_from: What tells: step_marks, process_id, most_operators, backward_operators, thread_name, python_frames or pin_memory_operators.
-WITH seen AS (
+WITH of_steps AS (
+  -- The first steps tell; a long recording is not read to its end.
   SELECT
     rank,
     window,
     track_id,
-    count(*) FILTER (WHERE kind = 'ann' AND starts_with(name, 'ProfilerStep#')) AS step_marks,
-    count(*) FILTER (
-      WHERE forward_id IS NOT NULL OR (kind = 'op' AND starts_with(name, 'autograd::engine::evaluate_function'))
-    ) AS backward_ops,
-    count(*) FILTER (WHERE kind = 'op' AND parent_op_id IS NULL) AS outermost_ops,
-    count(*) FILTER (WHERE kind = 'op' AND parent_op_id IS NULL AND name = 'aten::pin_memory') AS pin_ops,
-    count(*) FILTER (WHERE kind = 'py' AND ends_with(name, ': _pin_memory_loop')) AS pin_frames,
-    count(*) FILTER (WHERE kind = 'py' AND ends_with(name, ': _worker_loop')) AS worker_frames
+    CASE WHEN kind = 'ann' AND starts_with(name, 'ProfilerStep#') THEN 1 ELSE 0 END AS step_marks,
+    CASE
+      WHEN forward_id IS NOT NULL OR (kind = 'op' AND starts_with(name, 'autograd::engine::evaluate_function')) THEN 1
+      ELSE 0
+    END AS backward_ops,
+    CASE WHEN kind = 'op' AND parent_op_id IS NULL THEN 1 ELSE 0 END AS outermost_ops,
+    CASE WHEN kind = 'op' AND parent_op_id IS NULL AND name = 'aten::pin_memory' THEN 1 ELSE 0 END AS pin_ops,
+    0 AS pin_frames,
+    0 AS worker_frames
   FROM spans
-  -- The loop of a thread is near the bottom of its stack.
-  WHERE kind IN ('op', 'ann') OR (kind = 'py' AND depth < 10)
+  WHERE step < 4 AND kind IN ('op', 'ann')
+),
+
+-- The loop of a thread is near the bottom of its stack, and older than the steps.
+of_frames AS (
+  SELECT
+    rank,
+    window,
+    track_id,
+    0 AS step_marks,
+    0 AS backward_ops,
+    0 AS outermost_ops,
+    0 AS pin_ops,
+    CASE WHEN ends_with(name, ': _pin_memory_loop') THEN 1 ELSE 0 END AS pin_frames,
+    CASE WHEN ends_with(name, ': _worker_loop') THEN 1 ELSE 0 END AS worker_frames
+  FROM spans
+  WHERE kind = 'py' AND depth < 10 AND (ends_with(name, ': _pin_memory_loop') OR ends_with(name, ': _worker_loop'))
+),
+
+seen AS (
+  SELECT
+    rank,
+    window,
+    track_id,
+    sum(step_marks) AS step_marks,
+    sum(backward_ops) AS backward_ops,
+    sum(outermost_ops) AS outermost_ops,
+    sum(pin_ops) AS pin_ops,
+    sum(pin_frames) AS pin_frames,
+    sum(worker_frames) AS worker_frames
+  FROM (SELECT * FROM of_steps UNION ALL SELECT * FROM of_frames)
   GROUP BY rank, window, track_id
 ),
 

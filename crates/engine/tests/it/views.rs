@@ -172,7 +172,7 @@ fn thread_roles() {
             tracks.push(track);
             for (kind, name, more) in on_it {
                 let mut row = Row::from([("kind", T(kind)), ("name", T(name)), ("phase", T("X"))]);
-                row.extend([("span_id", I(spans.len() as i64)), ("track_id", I(number as i64))]);
+                row.extend([("span_id", I(spans.len() as i64)), ("track_id", I(number as i64)), ("step", I(0))]);
                 row.extend(more);
                 spans.push(row);
             }
