@@ -20,7 +20,9 @@ export function AsTable(props: {
   const [isOpen, setIsOpen] = createSignal(false);
   const spans = () => {
     const view = props.state.view();
+    let rank = "";
     const found = props.rows.flatMap((row) => {
+      if (row.kind === "group") rank = row.key.startsWith("r:") ? `${row.title}, ` : "";
       const lanes = row.kind === "track" ? props.store.lanes(row.track.track).current : undefined;
       if (!lanes || row.kind !== "track") return [];
       return Array.from({ length: lanes.size }, (_, i) => i)
@@ -28,7 +30,7 @@ export function AsTable(props: {
           (i) => lanes.count[i] === 1 && lanes.start[i]! <= view.to && lanes.start[i]! + lanes.dur[i]! >= view.from,
         )
         .map((i) => ({
-          track: row.title,
+          track: `${rank}${row.title}`,
           number: row.track.track,
           name: nameOnSpan(nameAt(lanes, i), classAt(lanes, i)),
           className: classAt(lanes, i),

@@ -4,6 +4,7 @@ import { classLabel } from "../format/names";
 import { count, exactTime } from "../format/number";
 import { classAt, nameAt, type Lanes } from "./lanes";
 import { nameOnSpan } from "./overlay";
+import { isOverflow } from "./sub_lanes";
 
 export type Tip = { x: number; y: number; title: string; lines: string[] };
 
@@ -13,7 +14,8 @@ const WIDEST_PX = 440;
 export function tipOf(lanes: Lanes, entry: number, x: number, y: number): Tip {
   const [many, className] = [lanes.count[entry]!, classAt(lanes, entry)];
   const name = nameOnSpan(nameAt(lanes, entry), className);
-  if (many === 1) return { x, y, title: name, lines: [exactTime(lanes.dur[entry]!), classLabel(className)] };
+  const shared = isOverflow(lanes.depth[entry]!) ? ["more spans at once than there are lanes: they share this row"] : [];
+  if (many === 1) return { x, y, title: name, lines: [exactTime(lanes.dur[entry]!), classLabel(className), ...shared] };
   const busy = `busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`;
   return { x, y, title: classLabel(className), lines: [`${count(many)} events, ${busy}`, `longest: ${name}`] };
 }
