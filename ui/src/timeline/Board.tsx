@@ -268,8 +268,8 @@ export function Board(props: {
       const found = hit(x, y);
       setHovered(found && spotAt(found));
       const box = above.getBoundingClientRect();
-      const words = found && tipOf(found.lanes, found.entry, box.left + x, box.top + y);
-      setTip(words && found && { ...words, lines: [...words.lines, ...ranks.linesOf(found.track, found.lanes.spanId[found.entry]!)] });
+      const more = found ? ranks.linesOf(found.track, found.lanes.spanId[found.entry]!) : [];
+      setTip(found && tipOf(found.lanes, found.entry, box.left + x, box.top + y, more));
     },
     leave: () => (setHovered(undefined), setTip(undefined)),
     drawing: (range) => (setTip(undefined), setDrawing(range)),
@@ -343,7 +343,11 @@ export function Board(props: {
         aria-label="Tracks"
       >
         <div class="board-inner" style={{ height: `${layout().height}px` }}>
-          <Headers rows={layout().rows} overlapsOf={facts.overlapsOf} actions={{ togglePin: several ? undefined : togglePin, toggleFold }} />
+          <Headers
+            rows={layout().rows}
+            overlapsOf={facts.overlapsOf}
+            actions={{ togglePin: several ? undefined : togglePin, toggleFold }}
+          />
           <div class="board-canvas" style={{ height: `${size().height}px` }}>
             <canvas ref={spans} aria-hidden="true" />
             <canvas

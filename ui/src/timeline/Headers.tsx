@@ -69,10 +69,15 @@ const TWO_LINES_PX = 38;
 
 function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions: HeaderActions }): JSX.Element {
   const number = () => props.row.track.track;
-  const overlapping = () =>
-    props.overlaps === undefined
-      ? "Spans overlap here without nesting; each overlap has a lane of its own."
-      : `${count(props.overlaps)} ${props.overlaps === 1 ? "span starts" : "spans start"} before another of this stream has ended.`;
+  const overlapping = () => {
+    if (props.overlaps === undefined) return "Spans overlap here without nesting; each has a separate lane.";
+    const spans = props.overlaps === 1 ? "span starts" : "spans start";
+    return `${count(props.overlaps)} ${spans} before another of this stream has ended.`;
+  };
+  const hint = () => {
+    const { track, hint } = props.row;
+    return [`${track.name}: ${count(track.spans)} events.`, hint && `${hint}.`, "Click folds."].filter(Boolean).join(" ");
+  };
   return (
     <>
       <Show when={props.actions.togglePin} fallback={<span class="pin" />}>
@@ -91,7 +96,7 @@ function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions
       </Show>
       <button
         class="words"
-        title={`${props.row.track.name}: ${count(props.row.track.spans)} events. ${props.row.hint && `${props.row.hint}. `}Click folds.`}
+        title={hint()}
         aria-expanded={!props.row.isFolded}
         onClick={() => props.actions.toggleFold(String(number()))}
       >

@@ -40,7 +40,7 @@ export function RanksBar(props: { several: SeveralRanks | undefined }): JSX.Elem
           <Show when={apart().length > 0}>
             <span
               class="doubt"
-              title={`No collective in common with the chosen rank: ${apart().map((rank) => `rank ${rank}`).join(", ")}. Their first steps start at the same time here.`}
+              title={`No collective in common with the chosen rank: ${apart().join(", ")}. First steps are lined up.`}
             >
               {" "}
               △ clocks not aligned

@@ -10,12 +10,15 @@ export type Tip = { x: number; y: number; title: string; lines: string[] };
 
 const WIDEST_PX = 440;
 
-/** What is said of an entry; the place is on the screen. */
-export function tipOf(lanes: Lanes, entry: number, x: number, y: number): Tip {
+/** What is said of an entry, with more lines for a single one; the place is on the screen. */
+export function tipOf(lanes: Lanes, entry: number, x: number, y: number, more: string[]): Tip {
   const [many, className] = [lanes.count[entry]!, classAt(lanes, entry)];
   const name = nameOnSpan(nameAt(lanes, entry), className);
-  const shared = isOverflow(lanes.depth[entry]!) ? ["more spans at once than there are lanes: they share this row"] : [];
-  if (many === 1) return { x, y, title: name, lines: [exactTime(lanes.dur[entry]!), classLabel(className), ...shared] };
+  const shared = isOverflow(lanes.depth[entry]!) ? ["more at once than there are lanes: they share this row"] : [];
+  if (many === 1) {
+    const lines = [exactTime(lanes.dur[entry]!), classLabel(className), ...shared, ...more];
+    return { x, y, title: name, lines };
+  }
   const busy = `busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`;
   return { x, y, title: classLabel(className), lines: [`${count(many)} events, ${busy}`, `longest: ${name}`] };
 }

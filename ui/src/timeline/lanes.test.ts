@@ -54,3 +54,15 @@ test("a click finds the entry below it", () => {
 test("busy time is spread over what it covers", () => {
   expect([...busyShares(some, 0, 100, 10, (_, depth) => depth === 0)]).toEqual([0, 1, 1, 1, 0, 0.25, 0.25, 0, 0, 0]);
 });
+
+test("spans that overlap are found each in a lane of its own", () => {
+  const found = lanes([
+    [0, 0, 100, 100, 1, "long", "kernel"],
+    [0, 50, 100, 100, 1, "late", "kernel"],
+    [0, 160, 10, 10, 1, "after", "kernel"],
+    [1, 0, 10, 10, 1, "below", "kernel"],
+  ]);
+  expect(Array.from(found.depth)).toEqual([0, 0, 0.125, 1]);
+  expect(found.subLanes).toEqual(new Map([[0, 2]]));
+  expect([entryAt(found, 0, 60, 0), entryAt(found, 0.125, 60, 0)].map((entry) => nameAt(found, entry))).toEqual(["long", "late"]);
+});

@@ -195,7 +195,8 @@ fn thread_roles() {
         (thread("7", "10", None), vec![op("aten::pin_memory")]),
         (thread("7", "11", None), vec![op("aten::stack")]),
     ]);
-    let want = ["0|main thread|process_id", "1|autograd thread|thread_name", "2|pin-memory thread|pin_memory_operators"];
+    let want =
+        ["0|main thread|process_id", "1|autograd thread|thread_name", "2|pin-memory thread|pin_memory_operators"];
     assert_eq!(numbered, want);
     // A loop of the loader, and a thread that has the most operators.
     let frames = of(vec![
