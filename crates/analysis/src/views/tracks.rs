@@ -42,7 +42,8 @@ fn shown(table: &ReportTable, place: usize, column: ReportColumn) -> ReportColum
             let reason = argument_not_recorded(&column.name);
             column.null(reason)
         }
-        "thread" | "role" | "extent_ns" => column.null(NOT_APPLICABLE),
+        "role" => column.from_width(140).null(NOT_APPLICABLE),
+        "thread" | "extent_ns" => column.null(NOT_APPLICABLE),
         _ => column,
     }
 }
