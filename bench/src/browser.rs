@@ -1,5 +1,5 @@
 //! The timeline in a real browser, on a short and on a long recording: what a look costs must follow the screen, not the
-//! trace. `ui/e2e/bench.mjs` measures; this makes the stores and judges.
+//! trace. `ui/e2e/bench.mjs` and `search_bench.mjs` measure; this makes the stores and judges.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,10 @@ const FIGURES: [(&str, &str, &str, Bar); 7] = [
 const STEADY: [&str; 3] = ["first_paint_ms", "tile_p95_ms", "memory_mb"];
 const MOST_GROWTH: f64 = 1.5;
 
+/// Copies of the control trace that are searched: the matches of `SEARCHED` are 17,472.
+const SEARCHED_COPIES: u32 = 16;
+const SEARCHED: &str = "aten::mm";
+
 /// What the script found, by name.
 type Figures = BTreeMap<String, f64>;
 
@@ -53,11 +57,30 @@ pub(crate) fn browser(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<S
         let row = Row::figure(what, above / below, "").with_bar(plan.bar(Bar::AtMost(MOST_GROWTH)));
         rows.push(row.with_note(&format!("{above:.1} ÷ {below:.1}")));
     }
+    rows.extend(search(plan, program, scratch)?);
     Ok((rows, Vec::new()))
 }
 
-/// Makes a store of the trace and looks at it.
+/// Walks through the matches of a search.
+fn search(plan: &Plan, program: &Path, scratch: &Scratch) -> Result<Vec<Row>> {
+    let copies = if plan.is_quick { 1 } else { SEARCHED_COPIES };
+    let found = run_script("e2e/search_bench.mjs", &["--text", SEARCHED], program, scratch, copies)?;
+    let what = |what: &str| format!("control × {copies}: {what}");
+    let (matches, reached) = (figure(&found, "matches")?, figure(&found, "matches_reached")?);
+    ensure!(matches > 0.0, "the search for {SEARCHED} finds nothing in control × {copies}");
+    Ok(vec![
+        Row::figure(what("next match, p95"), figure(&found, "next_match_p95_ms")?, "ms")
+            .with_bar(plan.bar(Bar::AtMost(100.0))),
+        Row::figure(what("matches that a search reaches"), reached, "").with_bar(plan.bar(Bar::AtLeast(matches))),
+    ])
+}
+
 fn measure(program: &Path, scratch: &Scratch, copies: u32) -> Result<Figures> {
+    run_script("e2e/bench.mjs", &[], program, scratch, copies)
+}
+
+/// Makes a store of the trace and has a script of the pages look at it.
+fn run_script(script: &str, options: &[&str], program: &Path, scratch: &Scratch, copies: u32) -> Result<Figures> {
     let trace = scratch.amplified(CONTROL, copies)?;
     let folder = tempfile::TempDir::with_prefix_in("browser-", scratch.folder())?;
     let (store, figures) = (folder.path().join("store"), folder.path().join("figures.json"));
@@ -66,7 +89,8 @@ fn measure(program: &Path, scratch: &Scratch, copies: u32) -> Result<Figures> {
     let ui = PathBuf::from(env!("CARGO_MANIFEST_DIR")).with_file_name("ui");
     let looked = Command::new("node")
         .current_dir(&ui)
-        .arg("e2e/bench.mjs")
+        .arg(script)
+        .args(options)
         .arg("--stepscope")
         .arg(std::path::absolute(program)?)
         .arg("--trace")
@@ -77,10 +101,10 @@ fn measure(program: &Path, scratch: &Scratch, copies: u32) -> Result<Figures> {
         .stdout(Stdio::null())
         .status()
         .context("cannot start node; the pages' packages are needed too: npm install in ui/")?;
-    ensure!(looked.success(), "ui/e2e/bench.mjs ended with {looked}; are the pages' packages and chromium installed?");
+    ensure!(looked.success(), "ui/{script} ended with {looked}; are the pages' packages and chromium installed?");
     Ok(serde_json::from_slice(&std::fs::read(&figures)?)?)
 }
 
 fn figure(figures: &Figures, name: &str) -> Result<f64> {
-    figures.get(name).copied().with_context(|| format!("ui/e2e/bench.mjs gave no {name}"))
+    figures.get(name).copied().with_context(|| format!("the pages' bench gave no {name}"))
 }

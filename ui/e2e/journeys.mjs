@@ -151,7 +151,7 @@ export const journeys = {
     await page.mouse.down();
     await page.mouse.move(box.x + 400, box.y + box.height - 40, { steps: 4 });
     await page.mouse.up();
-    await page.waitForSelector(".pane table tbody tr");
+    await page.waitForSelector(".pane section:first-child table tbody tr");
     assert.match(await hash(page), /from=-?\d+&to=\d+/);
     const shares = await page.locator(".pane section:first-child td:last-child").allTextContents();
     const sum = shares.reduce((total, share) => total + (Number.parseFloat(share) || 0), 0);

@@ -9,6 +9,7 @@ import { accessibilityFindings, openPage, settled, startBrowser } from "./browse
 import { expectedComplaints, journeys } from "./journeys.mjs";
 import { laneJourneys } from "./lanes.mjs";
 import { layoutFaults, sizedJourneys } from "./layout.mjs";
+import { searches } from "./search.mjs";
 import { tableJourneys } from "./tables.mjs";
 
 const route = readFileSync(new URL("../src/state/route.ts", import.meta.url), "utf8");
@@ -64,7 +65,7 @@ for (const width of values.widths.split(",").map(Number)) {
 }
 
 const ofSize = Object.entries(sizedJourneys).filter(([name]) => name.startsWith(`${values.run}:`));
-const ofAll = Object.entries({ ...journeys, ...laneJourneys, ...tableJourneys });
+const ofAll = Object.entries({ ...journeys, ...laneJourneys, ...searches, ...tableJourneys });
 for (const [name, journey] of values.only || values["pages-only"] ? ofSize : ofAll) {
   const { page, context, complaints, show } = await openPage(browser, address, { pages: values.pages });
   await settled(page);

@@ -33,6 +33,6 @@ pub use run_input::RunInput;
 pub use settings::Settings;
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
-pub use timeline::{CurveRange, Stretch, TrackRange};
+pub use timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
 pub use trim::Trimmed;
 pub use workspace::{STEPS_LABEL, Workspace};

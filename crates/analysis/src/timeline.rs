@@ -6,22 +6,29 @@
 
 mod answer;
 mod counters;
+mod match_index;
+mod names;
 mod picture;
 mod read;
 mod search;
 mod shape;
 mod span;
 mod track;
+mod worst;
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack, step_numbers};
 
 pub(crate) use self::counters::CurveCache;
 pub use self::counters::CurveRange;
+pub(crate) use self::names::NameCache;
 pub use self::picture::Stretch;
 pub(crate) use self::read::ReaderCache;
+pub(crate) use self::search::SearchCache;
+pub use self::search::{SearchFor, SearchFrom};
 pub(crate) use self::shape::ShapeCache;
 pub use self::track::TrackRange;
+pub use self::worst::FindingScope;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::workspace::Workspace;

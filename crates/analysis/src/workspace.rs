@@ -20,7 +20,7 @@ use crate::output::Output;
 use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
-use crate::timeline::{CurveCache, ReaderCache, ShapeCache};
+use crate::timeline::{CurveCache, NameCache, ReaderCache, SearchCache, ShapeCache};
 use crate::trim::Trimmed;
 use crate::words::shortened;
 use crate::{metrics, views};
@@ -43,6 +43,10 @@ pub struct Workspace {
     readers: ReaderCache,
     /// Curves of the timeline that was looked at last.
     curves: CurveCache,
+    /// Spans that searches found.
+    searches: SearchCache,
+    /// Names of the recording that was searched last.
+    names: NameCache,
     /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
     _held: Arc<Held>,
 }
@@ -221,6 +225,16 @@ impl Workspace {
     /// Curves of the timeline that was looked at last.
     pub(crate) fn curve_cache(&self) -> &CurveCache {
         &self.curves
+    }
+
+    /// Spans that searches found.
+    pub(crate) fn search_cache(&self) -> &SearchCache {
+        &self.searches
+    }
+
+    /// Names of the recording that was searched last.
+    pub(crate) fn name_cache(&self) -> &NameCache {
+        &self.names
     }
 
     fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {
@@ -496,6 +510,8 @@ impl Workspace {
             shapes: ShapeCache::default(),
             readers: ReaderCache::default(),
             curves: CurveCache::default(),
+            searches: SearchCache::default(),
+            names: NameCache::default(),
             _held: Arc::clone(held),
         })
     }

@@ -44,6 +44,6 @@ pub use skipped::{SkippedFile, skipped_sentences};
 pub use source::{CPROFILE, Device, RankFrom, SourceId, SourceRecord};
 pub use step_number::step_numbers;
 pub use timeline::{
-    SameName, Search, SearchMatch, SpanDetails, SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep,
-    TimelineTrack,
+    FoundName, LaneMarks, NameGroup, NameSearch, SameName, Search, SearchMarks, SearchMatch, SearchStep, SpanDetails,
+    SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep, TimelineTrack, WorstInstance,
 };

@@ -142,10 +142,22 @@ pub struct SameName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Search {
-    /// How many there are in all.
+    /// How many spans there are in all.
     pub count: i64,
-    /// The first of them by time.
-    pub matches: Vec<SearchMatch>,
+    /// How many start in each of equal parts of the recording.
+    pub density: Vec<u32>,
+}
+
+/// A span that a search found, and its place among all of them by time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SearchStep {
+    /// How many spans there are in all.
+    pub count: i64,
+    /// Place of this one, from 1; 0 when there is none.
+    pub place: i64,
+    /// The span.
+    pub found: Option<SearchMatch>,
 }
 
 /// A span that a search found.
@@ -162,6 +174,74 @@ pub struct SearchMatch {
     pub start_ns: i64,
     /// Length.
     pub dur_ns: i64,
+}
+
+/// Where in a stretch of time the spans lie that a search found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SearchMarks {
+    /// Lanes that have some of them.
+    pub lanes: Vec<LaneMarks>,
+}
+
+/// The marks of one lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LaneMarks {
+    /// Track.
+    pub track: i64,
+    /// Lane of the track.
+    pub depth: i64,
+    /// Start and end of each mark, by time; spans that no pixel separates are one mark.
+    pub ranges: Vec<(i64, i64)>,
+}
+
+/// Names that hold a text, by what they name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct NameSearch {
+    /// Groups that have some, in the order of the pages.
+    pub groups: Vec<NameGroup>,
+}
+
+/// Names of one sort.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct NameGroup {
+    /// operators, kernels, modules, transfers, collectives, regions, frames, calls or others.
+    pub group: String,
+    /// How many names there are in all.
+    pub count: i64,
+    /// The first of them: those that begin with the text, then those that take most time.
+    pub names: Vec<FoundName>,
+}
+
+/// A name, and what the spans of it have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FoundName {
     /// Name as recorded.
     pub name: String,
+    /// How many spans have it.
+    pub count: i64,
+    /// Sum of their lengths.
+    pub total_ns: i64,
+    /// The longest of them.
+    pub longest_span_id: i64,
+}
+
+/// The instance of a finding that takes most time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct WorstInstance {
+    /// Rank of its recording.
+    pub rank: u32,
+    /// Window of its recording.
+    pub window: u32,
+    /// The event; null where it is a stretch of time, such as one without work.
+    pub span_id: Option<i64>,
+    /// Start.
+    pub start_ns: i64,
+    /// Length.
+    pub dur_ns: i64,
 }

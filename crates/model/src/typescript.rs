@@ -5,7 +5,9 @@ use std::path::Path;
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::{Report, Search, Session, SpanDetails, Timeline, TimelineCurves};
+use crate::{
+    NameSearch, Report, Search, SearchMarks, SearchStep, Session, SpanDetails, Timeline, TimelineCurves, WorstInstance,
+};
 
 /// What cannot be read off a type because it is written in a way of its own.
 const HEAD: &str = "\
@@ -42,6 +44,10 @@ fn declarations() -> String {
     found.visit::<TimelineCurves>();
     found.visit::<SpanDetails>();
     found.visit::<Search>();
+    found.visit::<SearchStep>();
+    found.visit::<SearchMarks>();
+    found.visit::<NameSearch>();
+    found.visit::<WorstInstance>();
     found.declared.into_values().fold(HEAD.to_owned(), |text, declaration| format!("{text}\nexport {declaration}\n"))
 }
 

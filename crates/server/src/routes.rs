@@ -3,6 +3,7 @@
 //! An endpoint is a plain function. To add one, write its file and add a line to [`ROUTES`].
 
 mod analyses;
+mod findings;
 mod metrics;
 mod search;
 mod session;
@@ -31,9 +32,10 @@ pub(crate) struct Route {
 }
 
 /// Every endpoint.
-static ROUTES: [&Route; 9] = [
+static ROUTES: [&Route; 13] = [
     &session::ROUTE,
     &analyses::ROUTE,
+    &findings::ROUTE,
     &metrics::ROUTE,
     &sql::ROUTE,
     &timeline::ROUTE,
@@ -41,6 +43,9 @@ static ROUTES: [&Route; 9] = [
     &timeline::CURVES_ROUTE,
     &spans::ROUTE,
     &search::ROUTE,
+    &search::STEP_ROUTE,
+    &search::MARKS_ROUTE,
+    &search::NAMES_ROUTE,
 ];
 
 /// A request that found its endpoint.

@@ -26,6 +26,26 @@ export type Column = {
   from_width: number,
 };
 
+export type FoundName = {
+  /** Name as recorded. */
+  name: string,
+  /** How many spans have it. */
+  count: number,
+  /** Sum of their lengths. */
+  total_ns: number,
+  /** The longest of them. */
+  longest_span_id: number,
+};
+
+export type LaneMarks = {
+  /** Track. */
+  track: number,
+  /** Lane of the track. */
+  depth: number,
+  /** Start and end of each mark, by time; spans that no pixel separates are one mark. */
+  ranges: Array<[number, number]>,
+};
+
 export type Metric = {
   /** Name in JSON, with its unit. */
   name: string,
@@ -46,6 +66,20 @@ export type Missing = {
   label: string,
   /** Why it is missing: one of the fixed reasons. */
   reason: string,
+};
+
+export type NameGroup = {
+  /** operators, kernels, modules, transfers, collectives, regions, frames, calls or others. */
+  group: string,
+  /** How many names there are in all. */
+  count: number,
+  /** The first of them: those that begin with the text, then those that take most time. */
+  names: Array<FoundName>,
+};
+
+export type NameSearch = {
+  /** Groups that have some, in the order of the pages. */
+  groups: Array<NameGroup>,
 };
 
 export type Part = { "kind": "text" } & Text | { "kind": "metric" } & Metric | { "kind": "table" } & Table | { "kind": "series" } & Series;
@@ -103,10 +137,15 @@ export type SameName = {
 };
 
 export type Search = {
-  /** How many there are in all. */
+  /** How many spans there are in all. */
   count: number,
-  /** The first of them by time. */
-  matches: Array<SearchMatch>,
+  /** How many start in each of equal parts of the recording. */
+  density: Array<number>,
+};
+
+export type SearchMarks = {
+  /** Lanes that have some of them. */
+  lanes: Array<LaneMarks>,
 };
 
 export type SearchMatch = {
@@ -120,8 +159,15 @@ export type SearchMatch = {
   start_ns: number,
   /** Length. */
   dur_ns: number,
-  /** Name as recorded. */
-  name: string,
+};
+
+export type SearchStep = {
+  /** How many spans there are in all. */
+  count: number,
+  /** Place of this one, from 1; 0 when there is none. */
+  place: number,
+  /** The span. */
+  found: SearchMatch | null,
 };
 
 export type Series = {
@@ -301,3 +347,16 @@ export type TimelineTrack = {
 export type Tone = "plain" | "strong" | "secondary";
 
 export type Unit = "plain" | "ns" | "bytes" | "moved_bytes" | "ratio" | "gb_per_s" | "flops" | "flops_per_s" | "id";
+
+export type WorstInstance = {
+  /** Rank of its recording. */
+  rank: number,
+  /** Window of its recording. */
+  window: number,
+  /** The event; null where it is a stretch of time, such as one without work. */
+  span_id: number | null,
+  /** Start. */
+  start_ns: number,
+  /** Length. */
+  dur_ns: number,
+};

@@ -3,7 +3,6 @@ import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
 import { sentenceCase } from "../format/names";
 import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
-import type { Cell, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { PAGE_OF_COMMAND } from "../shell/pages";
@@ -12,25 +11,8 @@ import { pageAddress } from "../state/route";
 import { run, scope } from "../state/session";
 import { Severity } from "../report/cells";
 import { Prose } from "../report/Prose";
-import { cellNamed, tables } from "../report/table";
-
-type Finding = {
-  rule: string;
-  severity: string;
-  title: string;
-  stake: Cell;
-  evidence: string[];
-  fix: string;
-  notThis: string;
-  show: string;
-};
-
-/** Findings whose events can be pointed at, and the words that find them. */
-const TIMELINE_SEARCH: Record<string, string> = {
-  data_loading: "DataLoader",
-  frequent_synchronization: "Synchronize",
-  pageable_copies: "Pageable",
-};
+import { findingsOf, type Finding } from "./finding_rows";
+import { showWorst } from "./show_worst";
 
 export function Findings(): JSX.Element {
   const question = createMemo(() => {
@@ -43,8 +25,8 @@ export function Findings(): JSX.Element {
       <Answer of={report} retry={retry} waiting={<Head text="" />}>
         {(report) => (
           <>
-            <Head text={asText(findings(report()))} />
-            <For each={findings(report())} fallback={<p class="nothing">No rule found anything to change.</p>}>
+            <Head text={asText(findingsOf(report()))} />
+            <For each={findingsOf(report())} fallback={<p class="nothing">No rule found anything to change.</p>}>
               {(finding) => <FindingCard finding={finding} />}
             </For>
           </>
@@ -82,13 +64,13 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
         <Prose text={`${sentenceCase(props.finding.evidence[0] ?? "")}.`} />
       </p>
       <span class="go">
-        <Show when={TIMELINE_SEARCH[props.finding.rule]}>
-          {(text) => (
-            <a class="plain-link" href={pageAddress("timeline", { q: text() })}>
-              Show in timeline
-            </a>
-          )}
-        </Show>
+        <button
+          class="plain-link"
+          title="Show the instance that takes most time"
+          onClick={() => void showWorst(props.finding.rule)}
+        >
+          Show in timeline
+        </button>
         <Show when={page()}>
           {(page) => (
             <a class="plain-link" href={pageAddress(page())}>
@@ -114,26 +96,6 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       </Show>
     </article>
   );
-}
-
-function findings(report: Report): Finding[] {
-  const table = tables(report).find((table) => table.columns.some((column) => column.name === "rule"));
-  const text = (row: number, name: string) => String(cellNamed(table, row, name) ?? "");
-  return (table?.rows ?? []).map((_, row) => ({
-    rule: text(row, "rule"),
-    severity: text(row, "severity"),
-    title: text(row, "title"),
-    stake: cellNamed(table, row, "at_stake_ns"),
-    evidence: lines(cellNamed(table, row, "evidence")),
-    fix: text(row, "fix"),
-    notThis: text(row, "not_this"),
-    show: text(row, "show"),
-  }));
-}
-
-function lines(cell: Cell): string[] {
-  if (Array.isArray(cell)) return cell.map(String);
-  return typeof cell === "string" ? cell.split("\n") : [];
 }
 
 function asText(all: Finding[]): string {

@@ -23,6 +23,7 @@ import { Segments } from "../report/Segments";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
 import { askTable, grouping, hasRows, type TableQuestion } from "./ask_table";
 import { collectivesStatement, MOST_COLLECTIVES, spanPlace } from "./collectives";
+import { showLongest } from "./show_worst";
 import { Stacks } from "./Stacks";
 import { SINGLE, type TablePageEntry } from "./table_pages";
 
@@ -96,7 +97,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Ta
   );
   // Rows that are grouped further already have no others below them.
   const hasSubRows = () => props.page.expandBy !== undefined && choice("group") === undefined;
-  const showInTimeline = (row: Cell[]) => goTo("timeline", placeOf(table(), row));
+  const showInTimeline = (row: Cell[]) => showRow(table(), row);
   const statement = () =>
     choice("group") === SINGLE ? collectivesStatement({}, MOST_COLLECTIVES).trim() : props.page.statement;
   const copy = () => {
@@ -277,9 +278,9 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
       <span>{totals()}</span>
       <Show when={chosenRow()}>
         {(row) => (
-          <a class="link" href={pageAddress("timeline", placeOf(props.table, row()))}>
+          <button class="link" onClick={() => showRow(props.table, row())}>
             Show in timeline <kbd>Enter</kbd>
-          </a>
+          </button>
         )}
       </Show>
       <span>{(timelineOutline()?.steps.length ?? 0) > 0 ? note() : ""}</span>
@@ -287,15 +288,22 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
   );
 }
 
-/** Where a row is in the timeline: the step, the span, or all spans of its name. */
-function placeOf(table: TablePart, row: Cell[]): Choices {
+/** Shows a row in the timeline: its step or span, else the longest event of its name. */
+function showRow(table: TablePart, row: Cell[]): void {
+  const place = placeOf(table, row);
+  if (place) goTo("timeline", place);
+  else void showLongest(String(row[0] ?? ""));
+}
+
+/** Where a row is in the timeline, if it is of one step or span. */
+function placeOf(table: TablePart, row: Cell[]): Choices | undefined {
   const cell = (name: string) => row[table.columns.findIndex((column) => column.name === name)] ?? null;
   const [spanId, rank] = [numberOf(cell("span_id")), numberOf(cell("shown_rank"))];
   if (spanId !== null && rank !== null)
     return spanPlace(rank, spanId, numberOf(cell("start_ns")), numberOf(cell("shown_ns")) ?? 0);
   const step = cell("is_complete") === null ? null : numberOf(cell("step"));
   if (step !== null) return { steps: stepsAddress(step, step), rank: rankOf(cell("rank")), view: undefined };
-  return { q: String(row[0] ?? "") };
+  return undefined;
 }
 
 function rankOf(cell: Cell): string | undefined {

@@ -125,6 +125,15 @@ export function DataGrid(props: DataGridProps): JSX.Element {
     }),
   );
 
+  // A row that the address names is brought on screen; one that was clicked is there already.
+  let isShown = false;
+  createEffect(() => {
+    const place = isShown || props.chosen === undefined ? -1 : items().findIndex(isChosen);
+    if (place < 0) return;
+    isShown = true;
+    requestAnimationFrame(() => rows.show(place));
+  });
+
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== scroller) return;
     const now = items().findIndex(isChosen);

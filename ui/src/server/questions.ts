@@ -1,7 +1,17 @@
 // One function a question, and a memory of the answers: going back to a page shows it at once.
 import { askJson, askNumbers, isAborted, postJson } from "./client";
 import { revisionOf } from "./revisions";
-import type { Matches, Report, SpanDetails, TimelineCurves, TimelineOutline } from "./types";
+import type {
+  NameSearch,
+  Report,
+  Search,
+  SearchMarks,
+  SearchStep,
+  SpanDetails,
+  TimelineCurves,
+  TimelineOutline,
+  WorstInstance,
+} from "./types";
 
 /** One recording of one rank, in one state of its run. */
 export type SourceKey = { run: string; rank: number; window: number; revision: number };
@@ -24,9 +34,56 @@ export function span(source: SourceKey, spanId: number, signal: AbortSignal): Pr
   return askJson(address, signal, source.revision);
 }
 
-export function search(source: SourceKey, text: string, signal: AbortSignal): Promise<Matches> {
-  const parameters = { q: text, rank: source.rank, window: source.window, limit: 1000 };
-  return askJson(`${runAddress(source.run)}/search${query(parameters)}`, signal, source.revision);
+/** A part of a name in upper or lower case, or the events of one name and kind. */
+export type SearchFor = { q: string } | { name: string; kind: string };
+
+/** How many events match, in all and in each of `width` equal parts of the recording. */
+export function search(
+  { run, rank, window, revision }: SourceKey,
+  wanted: SearchFor,
+  width: number,
+  signal: AbortSignal,
+): Promise<Search> {
+  return askNumbers(`${runAddress(run)}/search${query({ ...wanted, rank, window, width })}`, signal, revision);
+}
+
+/** The match after a time and event, or before; behind the last comes the first. */
+export function searchStep(
+  { run, rank, window, revision }: SourceKey,
+  wanted: SearchFor,
+  place: { from: number; span: number | undefined; by: number },
+): Promise<SearchStep> {
+  return askNumbers(`${runAddress(run)}/search/step${query({ ...wanted, rank, window, ...place })}`, undefined, revision);
+}
+
+/** Where matches lie in a range. */
+export function searchMarks(
+  { run, rank, window, revision }: SourceKey,
+  wanted: SearchFor,
+  range: { from: number; to: number; width: number },
+  signal: AbortSignal,
+): Promise<SearchMarks> {
+  return askNumbers(`${runAddress(run)}/search/marks${query({ ...wanted, rank, window, ...range })}`, signal, revision);
+}
+
+/** Names of a recording that hold a text, by what they name. */
+export function names({ run, rank, window, revision }: SourceKey, text: string, signal: AbortSignal): Promise<NameSearch> {
+  return askNumbers(`${runAddress(run)}/names${query({ q: text, rank, window })}`, signal, revision);
+}
+
+/** The instance of a finding that takes most time. */
+export function worstInstance(
+  { run, rank, window, revision }: SourceKey,
+  rule: string,
+  from: number | undefined,
+  to: number | undefined,
+): Promise<WorstInstance> {
+  const rounded = (time: number | undefined) => (time === undefined ? undefined : Math.round(time));
+  return askNumbers(
+    `${runAddress(run)}/findings/${rule}/worst${query({ rank, window, from: rounded(from), to: rounded(to) })}`,
+    undefined,
+    revision,
+  );
 }
 
 export function curves(

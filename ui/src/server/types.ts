@@ -10,8 +10,14 @@ export type {
   Report,
   RunReading,
   RunStatus as Run,
-  Search as Matches,
-  SearchMatch as Match,
+  FoundName,
+  LaneMarks,
+  NameGroup,
+  NameSearch,
+  Search,
+  SearchMarks,
+  SearchMatch,
+  SearchStep,
   Session,
   SkippedFile,
   SourceSummary as Source,
@@ -23,6 +29,7 @@ export type {
   TimelineStep as Step,
   TimelineTrack as Track,
   Unit,
+  WorstInstance,
 } from "../api/types";
 
 export type Grade = SourceSummary["health"];

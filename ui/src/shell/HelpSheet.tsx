@@ -5,6 +5,7 @@ import { Sheet } from "./Sheet";
 
 const EVERYWHERE: [string[], string][] = [
   [["/"], "search or filter"],
+  [["Ctrl K"], "search names, findings and pages"],
   [["["], "step before"],
   [["]"], "step after"],
   [["{"], "rank before"],
@@ -24,7 +25,8 @@ const TIMELINE: [string[], string][] = [
   [["0"], "whole recording"],
   [["Arrows"], "select neighbours"],
   [[".", ","], "same name: next, previous"],
-  [["Enter"], "next match"],
+  [["Enter"], "next match; with Shift: previous"],
+  [["Ctrl F"], "find in the timeline"],
   [["m"], "keep the range as a mark"],
   [["p"], "pin the track"],
 ];

@@ -3,7 +3,7 @@ import { createEffect, createMemo, createSignal, For, Match, onCleanup, Show, Sw
 import { stepNumber } from "../format/names";
 import { count, figureText } from "../format/number";
 import { openQuestions } from "../server/client";
-import { choice, choose, currentPage, goTo, pageAddress } from "../state/route";
+import { choice, choose, currentPage, pageAddress } from "../state/route";
 import {
   chosenRange,
   chosenSteps,
@@ -23,6 +23,7 @@ import { gradeWord, HealthBadge, HealthSheet } from "./HealthSheet";
 import { Brand, Icon } from "./icons";
 import { MANY_OPTIONS } from "./picked";
 import { Picker } from "./Picker";
+import { SearchBox } from "./SearchBox";
 
 const HAIRLINE_AFTER_MS = 150;
 
@@ -48,7 +49,7 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
         )}
       </Show>
       <span class="grow" />
-      <Search />
+      <SearchBox />
       <Show when={source()}>
         {(source) => (
           <button
@@ -232,31 +233,6 @@ function Selector(props: Choice): JSX.Element {
         </span>
       </Match>
     </Switch>
-  );
-}
-
-function Search(): JSX.Element {
-  return (
-    <form
-      class="field topsearch"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const text = String(new FormData(event.currentTarget).get("q") ?? "").trim();
-        if (currentPage() === "timeline") choose({ q: text || undefined });
-        else goTo("timeline", { q: text || undefined });
-      }}
-    >
-      <Icon name="search" size={14} />
-      <input
-        type="search"
-        name="q"
-        autocomplete="off"
-        placeholder="Search events, operators, kernels"
-        aria-label="Search events, operators, kernels"
-      />
-      <kbd>/</kbd>
-    </form>
   );
 }
 

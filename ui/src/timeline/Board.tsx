@@ -27,11 +27,11 @@ import { laneAt, rowAt } from "./rows";
 import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
 import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
 import { SpanPane } from "./SpanPane";
-import { arrowsOf, spotOf, viewOn, type TimelineState } from "./state";
+import { arrowsOf, spotOf, spotOfMatch, viewOn, type TimelineState } from "./state";
 import { tipOf, TipView, type Tip } from "./Tip";
 import { createTrackFacts } from "./track_facts";
+import { unfold } from "./unfold";
 import { fitted, lengthOf, writeView, type Range } from "./view";
-import { createWalk } from "./walk";
 
 const HIT_PX = 3;
 const SNAP_PX = 6;
@@ -84,7 +84,8 @@ export function Board(props: {
   const range = () => drawing() ?? props.range;
   const selected = createMemo((): Spot | undefined => {
     loaded();
-    const details = state.details();
+    const [details, walked] = [state.details(), state.search.walked()?.match];
+    if (walked && Number(details?.span.span_id) !== walked.span_id) return spotOfMatch(walked, outline, store);
     return details && spotOf(details.span, outline, store);
   });
   const arrows = createMemo(() => {
@@ -116,8 +117,8 @@ export function Board(props: {
     hovered: hovered(),
     range: range(),
     marks: state.marks(),
-    matches: state.matches(),
-    matchStarts: state.matchStarts(),
+    matches: state.search.marks(),
+    zero: outline.zero_ns,
     arrows: arrows(),
     matched: matched(),
     waitOf: ranks.waitOf,
@@ -164,9 +165,6 @@ export function Board(props: {
     followHand(above, false, surface, stop.signal);
     followHand(head, true, { ...surface, click: clickRuler, hover: () => undefined }, stop.signal);
     addEventListener("keydown", onKey, { signal: stop.signal });
-    addEventListener("stepscope:match", (event) => goToMatch((event as CustomEvent<number>).detail), {
-      signal: stop.signal,
-    });
     onCleanup(() => (observer.disconnect(), stop.abort()));
     createEffect(
       on([theme, () => props.colorBy, layout, curves.changed], () => {
@@ -204,9 +202,17 @@ export function Board(props: {
       const spot = spotOf(details.span, outline, store);
       const next = viewOn(state.view(), { from: spot.start, to: spot.start + spot.dur }, state.bounds);
       if (next !== state.view()) state.look(next);
+      unfold(() => layout().rows, outline.tracks.find((track) => track.track === spot.track), spot.depth, toggleFold);
       const row = trackRowOf(layout().rows, spot.track);
       if (row && (row.y < scroll() || row.y + row.height > scroll() + size().height))
         body.scrollTop = Math.max(0, row.y - 40);
+    }),
+  );
+
+  // What the hand pointed at is gone when something else moved the picture under it.
+  createEffect(
+    on([state.view, layout, scroll, state.selectedId], () => (setTip(undefined), setHovered(undefined)), {
+      defer: true,
     }),
   );
 
@@ -289,7 +295,8 @@ export function Board(props: {
     if (step >= 0) choose({ steps: String(outline.steps[step]!.number), view: undefined });
   }
 
-  const select = (row: SpanRow) => choose({ sel: String(row.span_id), from: undefined, to: undefined });
+  const selectId = (id: number) => choose({ sel: String(id), from: undefined, to: undefined });
+  const select = (row: SpanRow) => selectId(Number(row.span_id));
   const fit = () => {
     const [spot, chosen] = [selected(), range()];
     if (chosen) state.look(fitted(chosen, state.bounds), "push");
@@ -303,7 +310,6 @@ export function Board(props: {
     if (chosen) state.toggleMark(chosen);
   };
 
-  const { goToMatch, sameName } = createWalk(source, outline, state);
 
   function onKey(event: KeyboardEvent): void {
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -317,9 +323,9 @@ export function Board(props: {
       fit,
       mark,
       pin: () => cursorTrack !== undefined && !several && togglePin(cursorTrack),
-      sameName: (by) => void sameName(by),
-      match: goToMatch,
-      select: (id) => choose({ sel: String(id), from: undefined, to: undefined }),
+      sameName: state.search.goToSameName,
+      match: state.search.goToMatch,
+      select: selectId,
     });
     if (isHandled) event.preventDefault();
   }
@@ -367,7 +373,13 @@ export function Board(props: {
       <Show when={range()}>
         {(range) => (
           <Show when={props.range}>
-            <RangePane range={range()} source={source} outline={outline} actions={{ fit, mark }} />
+            <RangePane
+              range={range()}
+              source={source}
+              outline={outline}
+              selected={state.details()?.span}
+              actions={{ fit, mark, select: selectId }}
+            />
           </Show>
         )}
       </Show>
@@ -377,7 +389,11 @@ export function Board(props: {
             <SpanPane
               details={details()}
               outline={outline}
-              actions={{ select, next: () => void sameName(1), mark: () => choose({ q: String(details().span.name) }) }}
+              actions={{
+                select,
+                next: () => state.search.goToSameName(1),
+                mark: () => choose({ q: String(details().span.name) }),
+              }}
             />
           </div>
         )}

@@ -18,8 +18,10 @@ export function Minimap(props: {
   bounds: Range;
   view: Range;
   steps: RulerStep[];
-  matchStarts: Float64Array;
   several: SeveralRanks | undefined;
+  /** Matches of the search in equal parts of the recording, which other ranks on the axis may outlast. */
+  density: number[];
+  recording: Range;
   look: (view: Range) => void;
 }): JSX.Element {
   let canvas!: HTMLCanvasElement;
@@ -37,18 +39,22 @@ export function Minimap(props: {
     if (width() > 0 && known) drawBusy(canvas, known, props.bounds, 20);
     if (width() > 0 && known) drawTicks();
   });
+  const percent = (time: number) => (100 * (time - props.bounds.from)) / lengthOf(props.bounds);
   const drawTicks = () => {
     const context = canvas.getContext("2d")!;
     context.fillStyle = getComputedStyle(canvas).getPropertyValue("--accent");
-    for (const start of props.matchStarts)
-      context.fillRect(((start - props.bounds.from) / lengthOf(props.bounds)) * width(), canvas.clientHeight - 3, 1, 3);
+    const pixel = (time: number) => (width() * percent(time)) / 100;
+    const left = pixel(props.recording.from);
+    const part = (pixel(props.recording.to) - left) / Math.max(1, props.density.length);
+    props.density.forEach((count, place) => {
+      if (count > 0) context.fillRect(Math.floor(left + place * part), canvas.clientHeight - 3, Math.max(1, part), 3);
+    });
   };
   /** A time no finer than a thousandth of the view. */
   const coarse = (time: number) => {
     const step = 10 ** Math.max(0, Math.floor(Math.log10(lengthOf(props.view))) - 3);
     return exactTime(Math.round(time / step) * step);
   };
-  const percent = (time: number) => (100 * (time - props.bounds.from)) / lengthOf(props.bounds);
   const numbered = () => {
     const some = props.steps.filter((_, place) => place % Math.ceil(props.steps.length / MOST_STEP_NUMBERS) === 0);
     const widest = some.reduce((most, step) => Math.max(most, textWidth(stepMark(step.name), 11)), 0) + STEP_NUMBER_GAP_PX;

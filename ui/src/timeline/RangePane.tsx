@@ -1,33 +1,36 @@
-// What ran in a range: every instant by class, operators by their own time, and the idle time of the device.
-import { createMemo, For, Show, type JSX } from "solid-js";
+// What happened in a range: every instant by class, the events around and in it, and the idle time of the device.
+import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
-import { exactTime, figureText, formatOfHeader, numberOf, show } from "../format/number";
-import { analysis, sql, type SourceKey } from "../server/questions";
-import type { TimelineOutline } from "../server/types";
+import { count, exactTime, figureText, formatOfHeader, numberOf, show } from "../format/number";
+import { sql, type SourceKey } from "../server/questions";
+import type { SpanRow, TimelineOutline } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { choose, pageAddress } from "../state/route";
-import { scope, source as recording } from "../state/session";
-import { Ends, Swatch } from "../report/cells";
-import { cellNamed, tableNamed, tables } from "../report/table";
+import { source as recording } from "../state/session";
+import { Swatch } from "../report/cells";
+import { tables } from "../report/table";
+import { contentOf, contentStatement, type Content } from "./range_content";
+import { shortName } from "./short_name";
 import { lengthOf, type Range } from "./view";
 
-const OPERATORS = 7;
+const CONTENT_ROWS = 400;
+/** Names of each sort that are listed until somebody asks for all. */
+const LISTED = 6;
 
 export function RangePane(props: {
   range: Range;
   source: SourceKey;
   outline: TimelineOutline;
-  actions: { fit: () => void; mark: () => void };
+  selected: SpanRow | undefined;
+  actions: { fit: () => void; mark: () => void; select: (spanId: number) => void };
 }): JSX.Element {
-  const statement = createMemo(() =>
-    classStatement(props.range, props.source, BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns)),
-  );
+  const zero = () => BigInt(recording()?.first_ns ?? 0) + BigInt(props.outline.zero_ns);
+  const statement = createMemo(() => classStatement(props.range, props.source, zero()));
   const [classes, retryClasses] = createAnswer(statement, (text, signal) => sql(props.source.run, text, 1, signal));
-  const [operators, retryOperators] = createAnswer(
-    () => scope(),
-    (parameters) =>
-      analysis(props.source.run, "ops", { ...parameters, step: undefined, sort: "-host_self_ns", limit: 200 }),
+  const [content, retryContent] = createAnswer(
+    createMemo(() => contentStatement(props.range, props.source, zero())),
+    (text, signal) => sql(props.source.run, text, CONTENT_ROWS, signal),
   );
   const ms = formatOfHeader("ns", "ms")!;
   const length = () => lengthOf(props.range);
@@ -72,49 +75,38 @@ export function RangePane(props: {
         </Answer>
       </section>
       <section>
+        <Show when={props.selected}>
+          {(selected) => (
+            <p class="chosen-event">
+              Selected: <span class="mono">{shortName(String(selected().kind), String(selected().name))}</span>{" "}
+              <button class="plain-link" onClick={() => choose({ from: undefined, to: undefined })}>
+                Details
+              </button>
+            </p>
+          )}
+        </Show>
         <h2>
-          What ran in it <span class="faint">host self time, started in the range</span>
+          What happened in it <span class="faint">time inside of the range, callers with what they call</span>
         </h2>
-        <Answer of={operators} retry={retryOperators}>
+        <Answer of={content} retry={retryContent}>
           {(report) => {
-            const table = () => tableNamed(report(), "rows");
-            const rows = () =>
-              (table()?.rows ?? [])
-                .map((_, row) => ({
-                  name: String(cellNamed(table(), row, "name")),
-                  calls: cellNamed(table(), row, "calls"),
-                  ns: numberOf(cellNamed(table(), row, "host_self_ns")) ?? 0,
-                }))
-                .sort((a, b) => b.ns - a.ns)
-                .slice(0, OPERATORS);
+            const found = createMemo(() => contentOf(tables(report())[0]));
             return (
               <table class="tight">
                 <thead>
                   <tr>
-                    <th>Operator</th>
+                    <th>Event</th>
                     <th class="num">calls</th>
-                    <th class="num">self, ms</th>
+                    <th class="num">ms</th>
                   </tr>
                 </thead>
                 <tbody>
-                  <For
-                    each={rows()}
-                    fallback={
-                      <tr>
-                        <td class="faint">No operator starts in this range.</td>
-                      </tr>
-                    }
-                  >
-                    {(row) => (
-                      <tr>
-                        <td>
-                          <Ends text={row.name} />
-                        </td>
-                        <td class="num">{show({ kind: "count" }, row.calls)}</td>
-                        <td class="num">{show(ms, row.ns)}</td>
-                      </tr>
-                    )}
-                  </For>
+                  <Contents
+                    label="Around the whole range, innermost first"
+                    contents={found().around}
+                    select={props.actions.select}
+                  />
+                  <Contents label="In the range" contents={found().inside} select={props.actions.select} />
                 </tbody>
               </table>
             );
@@ -162,6 +154,42 @@ export function RangePane(props: {
         </div>
       </section>
     </div>
+  );
+}
+
+/** Events of one sort; each name leads to the longest of them. */
+function Contents(props: { label: string; contents: Content[]; select: (spanId: number) => void }): JSX.Element {
+  const [isAll, setIsAll] = createSignal(false);
+  const listed = () => (isAll() ? props.contents : props.contents.slice(0, LISTED));
+  const ms = formatOfHeader("ns", "ms")!;
+  return (
+    <>
+      <tr class="sort">
+        <td colspan="3">{props.contents.length === 0 ? `${props.label}: nothing recorded` : props.label}</td>
+      </tr>
+      <For each={listed()}>
+        {(content) => (
+          <tr>
+            <td>
+              <button class="content" title={content.whole} onClick={() => props.select(content.spanId)}>
+                <span class="mono">{content.name}</span> <span class="faint">{content.kind}</span>
+              </button>
+            </td>
+            <td class="num">{show({ kind: "count" }, content.calls)}</td>
+            <td class="num">{show(ms, content.ns)}</td>
+          </tr>
+        )}
+      </For>
+      <Show when={props.contents.length > LISTED && !isAll()}>
+        <tr>
+          <td colspan="3">
+            <button class="plain-link" onClick={() => setIsAll(true)}>
+              and {count(props.contents.length - LISTED)} more
+            </button>
+          </td>
+        </tr>
+      </Show>
+    </>
   );
 }
 

@@ -1,17 +1,19 @@
 // What the selected span is, what launched it, and how it compares to others of its name.
 import { For, Show, type JSX } from "solid-js";
-import { classLabel, columnLabel, sentenceCase, shapeLabel } from "../format/names";
+import { frameLabel, innermostFirst } from "../format/frames";
+import { columnLabel, shapeLabel } from "../format/names";
 import { count, exactTime, figureText } from "../format/number";
-import { shortKernelName } from "../format/kernel_name";
 import type { Cell, SpanDetails, SpanRow, TimelineOutline } from "../server/types";
+import { copyText } from "../shell/Toast";
 import { fromZero } from "../state/session";
 import { pageAddress } from "../state/route";
 import { Swatch } from "../report/cells";
+import { shortName } from "./short_name";
 
 /** Columns that only tie rows together, or that are shown in words of their own. */
 const PLUMBING = new Set(
   `position phase rank window depth name start_ns dur_ns args kind stream device grid block blocks step self_ns
-   input_shape input_type correlation link stack`.split(/\s+/),
+   input_shape input_type correlation link stack call_stack`.split(/\s+/),
 );
 const isPlumbing = (name: string) => PLUMBING.has(name) || /_(id|index)$|^(grid|block)_[xyz]$/.test(name);
 
@@ -32,7 +34,7 @@ export function SpanPane(props: {
 }): JSX.Element {
   const span = () => props.details.span;
   const kind = () => String(span().kind ?? "");
-  const name = () => (kind() === "kernel" ? shortKernelName(String(span().name)) : String(span().name));
+  const name = () => shortName(kind(), String(span().name));
   return (
     <div class="pane">
       <section tabindex="0" aria-label="Selected span">
@@ -195,11 +197,30 @@ function Connections(props: { details: SpanDetails; outline: TimelineOutline; ac
         <p class="faint">Nothing recorded connects it to another event.</p>
       </Show>
       <Show when={details().stack.length > 0}>
-        <ol class="frames mono">
-          <For each={details().stack}>{(frame) => <li>{frame}</li>}</For>
-        </ol>
+        <CallStack stack={innermostFirst(details().stack)} />
       </Show>
     </>
+  );
+}
+
+/** Frames from the innermost to the outermost; the whole path of each is its title, and can be copied. */
+function CallStack(props: { stack: string[] }): JSX.Element {
+  return (
+    <div class="frames">
+      <h3>
+        Call stack <span class="faint">innermost first</span>
+        <button
+          class="plain-link right"
+          title="Copy the frames with their whole paths"
+          onClick={() => void copyText(props.stack.join("\n"), "Call stack")}
+        >
+          Copy
+        </button>
+      </h3>
+      <ol class="mono">
+        <For each={props.stack}>{(frame) => <li title={frame}>{frameLabel(frame)}</li>}</For>
+      </ol>
+    </div>
   );
 }
 
@@ -210,10 +231,10 @@ function Linked(props: { label: string; row: SpanRow; select: (row: SpanRow) => 
       <dd>
         <button
           class="mono plain-link name"
-          title={sentenceCase(classLabel(String(props.row.kind ?? "")))}
+          title={String(props.row.name)}
           onClick={() => props.select(props.row)}
         >
-          {shortKernelName(String(props.row.name))}
+          {shortName(String(props.row.kind ?? ""), String(props.row.name))}
         </button>
         <span class="faint">, {exactTime(Number(props.row.dur_ns))}</span>
       </dd>

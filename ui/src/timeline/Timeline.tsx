@@ -1,9 +1,7 @@
 // Threads and streams on one axis. The page never holds the trace: it asks for what fits the screen.
 import { createMemo, Show, type JSX } from "solid-js";
-import { count } from "../format/number";
 import type { SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
-import { Icon } from "../shell/icons";
 import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
 import { choice, choose } from "../state/route";
@@ -14,9 +12,10 @@ import { RanksBar } from "./RanksBar";
 import { Segments } from "../report/Segments";
 import "../look/timeline.css";
 import { Board } from "./Board";
+import { Find } from "./Find";
 import { Minimap } from "./Minimap";
 import type { ColorBy } from "./scene";
-import { createTimelineState, type ArrowKind, type TimelineState } from "./state";
+import { createTimelineState, type ArrowKind } from "./state";
 
 export default function Timeline(): JSX.Element {
   const question = createMemo((): RanksQuestion | undefined => {
@@ -60,7 +59,7 @@ function TimelineOf(props: {
   return (
     <div class="flush timeline">
       <div class="toolbar">
-        <Find state={state} />
+        <Find search={state.search} />
         <span class="caption">Colour</span>
         <Segments
           label="Colour"
@@ -104,7 +103,8 @@ function TimelineOf(props: {
         bounds={state.bounds}
         view={state.shownView()}
         steps={state.steps}
-        matchStarts={state.matchStarts()}
+        density={state.search.density()}
+        recording={state.recording}
         several={props.several}
         look={(view) => state.look(view)}
       />
@@ -117,37 +117,5 @@ function TimelineOf(props: {
         several={props.several}
       />
     </div>
-  );
-}
-
-function Find(props: { state: TimelineState }): JSX.Element {
-  const matched = () => props.state.matchCount();
-  return (
-    <>
-      <label class="field">
-        <Icon name="search" size={14} />
-        <input
-          type="search"
-          placeholder="Find in timeline"
-          aria-label="Find in timeline"
-          value={choice("q") ?? ""}
-          onInput={(event) => choose({ q: event.currentTarget.value || undefined }, "replace")}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter") return;
-            event.preventDefault();
-            dispatchEvent(new CustomEvent("stepscope:match", { detail: event.shiftKey ? -1 : 1 }));
-          }}
-        />
-        <kbd>/</kbd>
-      </label>
-      <Show when={matched() !== undefined}>
-        <span class="muted" role="status">
-          {count(matched() ?? 0)} {matched() === 1 ? "match" : "matches"}
-          <Show when={(matched() ?? 0) > props.state.matches().length}>
-            , the first {count(props.state.matches().length)} marked
-          </Show>
-        </span>
-      </Show>
-    </>
   );
 }

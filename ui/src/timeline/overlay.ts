@@ -1,8 +1,9 @@
 // What is drawn above the spans: labels, the selection and its arrows, ranges and matches.
 import { figureText } from "../format/number";
+import { frameLabel } from "../format/frames";
 import { spanLabel } from "../format/names";
 import { shortKernelName } from "../format/kernel_name";
-import type { Match } from "../server/types";
+import type { LaneMarks } from "../server/types";
 import type { LaneStore } from "./lane_store";
 import { classAt, depthRange, firstSeen, lowest, nameAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
@@ -27,8 +28,10 @@ export type Picture = {
   hovered: Spot | undefined;
   range: Range | undefined;
   marks: Range[];
-  matches: Match[];
-  matchStarts: Float64Array;
+  /** Where the matches of the search lie, from the first event. */
+  matches: LaneMarks[];
+  /** The first step, from the first event. */
+  zero: number;
   arrows: Arrow[];
   /** The same collective on several ranks. */
   matched: Spot[];
@@ -134,24 +137,24 @@ function labelsOf(row: TrackRow, picture: Picture, x: (time: number) => number):
 }
 
 export function nameOnSpan(name: string, className: string): string {
+  if (className === "python") return frameLabel(name);
   return className === "kernel" || className === "communication" ? shortKernelName(name) : spanLabel(name);
 }
 
+/** A foot of two pixels below every match; the server has put together what no pixel separates. */
 function drawMatches(context: CanvasRenderingContext2D, picture: Picture, x: (time: number) => number): void {
   context.fillStyle = picture.palette.accent;
-  picture.matches.forEach((match, place) => {
-    const start = picture.matchStarts[place]!;
-    if (start > picture.view.to || start + match.dur_ns < picture.view.from) return;
-    const row = trackRowOf(picture.rows, match.track);
-    if (!row || !hasLane(row, match.depth)) return;
-    const left = x(start);
-    context.fillRect(
-      left,
-      laneTop(row, match.depth) - picture.scroll + row.lane - 3,
-      Math.max(2, x(start + match.dur_ns) - left),
-      2,
-    );
-  });
+  for (const lane of picture.matches) {
+    const row = trackRowOf(picture.rows, lane.track);
+    if (!row || !hasLane(row, lane.depth)) continue;
+    const top = laneTop(row, lane.depth) - picture.scroll + row.lane - 3;
+    if (top < -2 || top > picture.height) continue;
+    for (const [start, end] of lane.ranges) {
+      const left = Math.max(-2, x(start - picture.zero));
+      const right = Math.min(picture.width, x(end - picture.zero));
+      if (left <= picture.width && right >= -2) context.fillRect(left, top, Math.max(2, right - left), 2);
+    }
+  }
 }
 
 function drawBand(

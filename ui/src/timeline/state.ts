@@ -1,8 +1,8 @@
 // What is looked at in the timeline: the view, the selection, the search; all of it follows the address.
 import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
 import { ServerError } from "../server/client";
-import { search, span, type SourceKey } from "../server/questions";
-import type { Match, SpanDetails, SpanRow, TimelineOutline } from "../server/types";
+import { span, type SourceKey } from "../server/questions";
+import type { SearchMatch, SpanDetails, SpanRow, TimelineOutline } from "../server/types";
 import { createAnswer } from "../state/answer";
 import { choice, choose } from "../state/route";
 import { chosenRange, chosenSteps, fromZero } from "../state/session";
@@ -11,6 +11,7 @@ import { parseMarks, toggled, writeMarks } from "./marks";
 import type { Arrow, Spot } from "./overlay";
 import type { RulerStep } from "./ruler";
 import type { ColorBy } from "./scene";
+import { createSearch } from "./search";
 import { clamp, fitted, lengthOf, parseView, typicalStep, writeView, type Range } from "./view";
 
 /** Panning replaces the address, and only when the hand rests. */
@@ -21,8 +22,8 @@ export type ArrowKind = (typeof ARROW_KINDS)[number];
 
 /** The bounds are those of the recording, unless there are other ranks on the axis. */
 export function createTimelineState(source: SourceKey, outline: TimelineOutline, wider?: Range) {
-  const own: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
-  const bounds = wider ?? own;
+  const recording: Range = { from: fromZero(outline, outline.start_ns), to: fromZero(outline, outline.end_ns) };
+  const bounds = wider ?? recording;
   const steps: RulerStep[] = outline.steps.map((step) => ({
     name: step.name,
     from: fromZero(outline, step.start_ns),
@@ -74,15 +75,12 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline,
     return choice("sel") !== undefined && Number.isInteger(id) ? id : undefined;
   });
   const [details] = createAnswer(selectedId, (id, signal) => span(source, id, signal));
-  const [found] = createAnswer(
-    () => (choice("q") ?? "").trim() || undefined,
-    (text, signal) => search(source, text, signal),
-  );
-  const matches = (): Match[] => found.latest?.matches ?? [];
-  const matchStarts = createMemo(() => Float64Array.from(matches(), (match) => fromZero(outline, match.start_ns)));
+  const knownDetails = (): SpanDetails | undefined => details.latest;
+  const search = createSearch(source, outline, { bounds, view, shownView, look, selectedId, details: knownDetails });
 
   return {
     bounds,
+    recording,
     steps,
     view,
     /** The view as it was at the last frame, for what need not follow every input. */
@@ -96,14 +94,12 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline,
     marks,
     toggleMark: (range: Range) => choose({ marks: writeMarks(toggled(marks(), range)) || undefined }),
     selectedId,
-    details: (): SpanDetails | undefined => details.latest,
+    details: knownDetails,
     /** What was selected before, while what is selected now is on its way: holds the place of its pane. */
     formerDetails: (): SpanDetails | undefined => details.former,
     /** Whether the address selects a span that is not there. */
     isSelectionUnknown: (): boolean => details.error instanceof ServerError && details.error.status === 404,
-    matches,
-    matchCount: () => found.latest?.count,
-    matchStarts,
+    search,
   };
 }
 
@@ -134,6 +130,12 @@ export function spotOf(row: SpanRow, outline: TimelineOutline, store: LaneStore)
   const [track, spanId] = [Number(row.track_id), Number(row.span_id)];
   const spot = { track, spanId, start: fromZero(outline, Number(row.start_ns)), dur: Number(row.dur_ns) };
   return { ...spot, depth: laneOf(store, track, spanId, spot.start) ?? Number(row.depth ?? 0) };
+}
+
+/** Where a match lies, before anything else is known of it. */
+export function spotOfMatch(match: SearchMatch, outline: TimelineOutline, store: LaneStore): Spot {
+  const spot = { track: match.track, spanId: match.span_id, start: fromZero(outline, match.start_ns), dur: match.dur_ns };
+  return { ...spot, depth: laneOf(store, spot.track, spot.spanId, spot.start) ?? match.depth };
 }
 
 export function laneOf(store: LaneStore, track: number, spanId: number, start: number): number | undefined {

@@ -1,47 +1,38 @@
-// From event to event: through the matches of a search, and through events of the same name.
-import { createEffect, on } from "solid-js";
-import { search, type SourceKey } from "../server/questions";
-import type { TimelineOutline } from "../server/types";
-import { tell } from "../shell/Toast";
-import { choose } from "../state/route";
-import { fromZero } from "../state/session";
-import type { TimelineState } from "./state";
+// The way from match to match: where a step begins, what it shows, and what is said of it.
+import { count } from "../format/number";
+import { clamp, lengthOf, type Range } from "./view";
 
-export function createWalk(source: SourceKey, outline: TimelineOutline, state: TimelineState) {
-  let matchPlace = -1;
-  createEffect(
-    on(
-      () => state.matches(),
-      () => (matchPlace = -1),
-    ),
-  );
-  function goToMatch(by: number): void {
-    const all = state.matches();
-    if (all.length === 0) return;
-    const order = [...all.keys()].sort((a, b) => state.matchStarts()[a]! - state.matchStarts()[b]!);
-    const first =
-      matchPlace < 0
-        ? order.findIndex((place) => state.matchStarts()[place]! >= state.view().from) - (by > 0 ? 1 : 0)
-        : matchPlace;
-    matchPlace = (first + by + order.length) % order.length;
-    choose({ sel: String(all[order[matchPlace]!]!.span_id) });
-  }
+/** A match narrower than this part of the screen is a dot; it is shown with so many times its length around it. */
+const DOT = 1 / 300;
+const AROUND_DOT = 30;
+const LEAST_AROUND_NS = 10_000;
 
-  /** The event before or after the selected one that has the same name. */
-  async function sameName(by: number): Promise<void> {
-    const details = state.details();
-    if (!details) return;
-    const name = String(details.span.name);
-    const found = await search(source, name, new AbortController().signal);
-    const own = fromZero(outline, Number(details.span.start_ns));
-    const starts = found.matches
-      .filter((match) => match.name === name)
-      .map((match) => ({ id: match.span_id, start: fromZero(outline, match.start_ns) }))
-      .sort((a, b) => a.start - b.start);
-    const next = by > 0 ? starts.find((match) => match.start > own) : starts.findLast((match) => match.start < own);
-    if (next) choose({ sel: String(next.id) });
-    else tell(by > 0 ? "No later event of this name" : "No earlier event of this name");
-  }
+/** Where the walk goes on: behind the selected event if that starts on screen, else at the left edge of the view. */
+export function walkFrom(
+  view: Range,
+  selected: { start: number; spanId: number } | undefined,
+): { time: number; spanId: number | undefined } {
+  const isOnScreen = selected !== undefined && selected.start >= view.from && selected.start <= view.to;
+  return isOnScreen ? { time: selected.start, spanId: selected.spanId } : { time: view.from, spanId: undefined };
+}
 
-  return { goToMatch, sameName };
+/** A view that shows a match: the same if the match is whole in it and more than a dot, else moved or zoomed to it. */
+export function viewOnMatch(view: Range, match: Range, bounds: Range): Range {
+  const length = lengthOf(match);
+  const isDot = length < lengthOf(view) * DOT;
+  if (!isDot && match.from >= view.from && match.to <= view.to) return view;
+  const wanted = isDot
+    ? Math.min(lengthOf(view), Math.max(length * AROUND_DOT, LEAST_AROUND_NS))
+    : Math.max(lengthOf(view), length * 1.2);
+  const middle = (match.from + match.to) / 2;
+  return clamp({ from: middle - wanted / 2, to: middle + wanted / 2 }, bounds);
+}
+
+/** `424 of 1,266 matches`, or how many there are while none of them is selected. */
+export function matchWords(place: number | undefined, all: number | undefined, hasFailed = false): string {
+  if (hasFailed) return "Search failed";
+  if (all === undefined) return "Searching";
+  if (all === 0) return "No matches";
+  const matches = all === 1 ? "match" : "matches";
+  return place === undefined ? `${count(all)} ${matches}` : `${count(place)} of ${count(all)} ${matches}`;
 }

@@ -58,6 +58,11 @@ impl Shapes {
     pub(crate) fn of(&self, track: i64) -> Shape {
         self.0.get(&track).cloned().unwrap_or_default()
     }
+
+    /// The lane of a span of a track that `depth` others of its family enclose.
+    pub(crate) fn lane(&self, track: i64, kind: Kind, depth: i64) -> i64 {
+        self.0.get(&track).map_or(depth, |shape| shape.lane(kind, depth))
+    }
 }
 
 /// The shapes of recordings that were asked for before.

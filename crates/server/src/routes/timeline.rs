@@ -52,14 +52,18 @@ fn answer_curves(asked: &Asked<'_>) -> Result<Response, Failure> {
 }
 
 /// Start, end and pixels of what is on screen.
-fn stretch(request: &Request) -> Result<(i64, i64, u32), Failure> {
+pub(super) fn stretch(request: &Request) -> Result<(i64, i64, u32), Failure> {
     let from_ns = request.number("from")?.unwrap_or(0);
     let to_ns = request.number("to")?.unwrap_or(i64::MAX / 4);
     if !(-i64::MAX / 4..to_ns).contains(&from_ns) || to_ns > i64::MAX / 4 {
         return Err(Failure::malformed("the stretch of time ends before it begins, or is too long"));
     }
-    let width = request.number("width")?.unwrap_or(USUAL_WIDTH).clamp(1, LARGEST_WIDTH);
-    Ok((from_ns, to_ns, width))
+    Ok((from_ns, to_ns, width(request)?))
+}
+
+/// Pixels that there are for an answer.
+pub(super) fn width(request: &Request) -> Result<u32, Failure> {
+    Ok(request.number("width")?.unwrap_or(USUAL_WIDTH).clamp(1, LARGEST_WIDTH))
 }
 
 fn stream(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {

@@ -194,9 +194,9 @@ fn a_timeline_has_steps_tracks_and_lanes() {
 #[test]
 fn a_span_comes_with_what_is_around_it() {
     let inside = Inside::new(&small_trace());
-    let found = inside.json("/api/runs/job/search?q=GEMM&rank=0&window=0");
-    assert_eq!((&found["count"], &found["matches"][0]["start_ns"]), (&json!(1), &json!(40_000)));
-    let id = found["matches"][0]["span_id"].as_i64().unwrap();
+    let found = inside.json("/api/runs/job/search/step?q=GEMM&rank=0&window=0");
+    assert_eq!((&found["count"], &found["found"]["start_ns"]), (&json!(1), &json!(40_000)));
+    let id = found["found"]["span_id"].as_i64().unwrap();
     let details = inside.json(&format!("/api/runs/job/spans/0.0.{id}"));
     assert_eq!((&details["span"]["name"], &details["span"]["start_ns"]), (&json!("gemm"), &json!(40_000)));
     assert_eq!(details["launch"]["name"], "cudaLaunchKernel");
@@ -222,6 +222,51 @@ fn a_search_takes_its_text_as_text() {
     check("x%27%20OR%20%27%27%3D%27", 0);
     check("%5C%27", 0);
     check("e", 6);
+}
+
+#[test]
+fn a_search_walks_through_all_matches_and_marks_them() {
+    let inside = Inside::new(&small_trace());
+    let count = inside.json("/api/runs/job/search?q=e&width=10");
+    assert_eq!((count["count"].as_i64(), count["density"].as_array().map(Vec::len)), (Some(6), Some(10)));
+    let total: i64 = count["density"].as_array().unwrap().iter().filter_map(serde_json::Value::as_i64).sum();
+    assert_eq!(total, 6);
+    let mut from = "from=-1".to_owned();
+    let mut starts = Vec::new();
+    for place in 1..=6 {
+        let step = inside.json(&format!("/api/runs/job/search/step?q=e&{from}"));
+        assert_eq!((&step["place"], &step["count"]), (&json!(place), &json!(6)));
+        let start = step["found"]["start_ns"].as_i64().unwrap();
+        starts.push(start);
+        from = format!("from={start}&span={}", step["found"]["span_id"]);
+    }
+    assert!(starts.is_sorted(), "{starts:?}");
+    // Behind the last is the first; before the first is the last.
+    assert_eq!(inside.json(&format!("/api/runs/job/search/step?q=e&{from}"))["place"], 1);
+    assert_eq!(inside.json("/api/runs/job/search/step?q=e&from=-1&by=-1")["place"], 6);
+    assert_eq!(inside.json("/api/runs/job/search/step?q=nothing")["found"], json!(null));
+    // Only the very name, and only of the kind.
+    assert_eq!(inside.json("/api/runs/job/search?name=gemm&kind=kernel")["count"], 1);
+    assert_eq!(inside.json("/api/runs/job/search?name=gem&kind=kernel")["count"], 0);
+    assert_eq!(inside.json("/api/runs/job/search?name=gemm&kind=op")["count"], 0);
+    let marks = inside.json("/api/runs/job/search/marks?q=gemm&from=0&to=100000&width=100");
+    assert_eq!(marks["lanes"][0]["ranges"], json!([[40_000, 70_000]]));
+    let marks = inside.json("/api/runs/job/search/marks?q=gemm&from=80000&to=100000&width=100");
+    assert_eq!(marks["lanes"], json!([]));
+}
+
+#[test]
+fn names_come_in_groups_with_the_number_of_all() {
+    let inside = Inside::new(&small_trace());
+    let found = inside.json("/api/runs/job/names?q=M&limit=1");
+    let groups = found["groups"].as_array().unwrap();
+    let named: Vec<_> = groups.iter().map(|group| (group["group"].as_str().unwrap(), &group["count"])).collect();
+    assert!(named.contains(&("kernels", &json!(1))), "{found}");
+    assert!(groups.iter().all(|group| group["names"].as_array().unwrap().len() == 1), "{found}");
+    let kernel = groups.iter().find(|group| group["group"] == "kernels").unwrap();
+    assert_eq!((&kernel["names"][0]["name"], &kernel["names"][0]["total_ns"]), (&json!("gemm"), &json!(30_000)));
+    let id = kernel["names"][0]["longest_span_id"].as_i64().unwrap();
+    assert_eq!(inside.json(&format!("/api/runs/job/spans/0.0.{id}"))["span"]["name"], "gemm");
 }
 
 #[test]
