@@ -9,7 +9,7 @@ import { choose, currentPage, goTo, type Page } from "../state/route";
 import { run, scope, sourceKey } from "../state/session";
 import { Icon } from "./icons";
 import { RAIL_PAGES } from "./pages";
-import { moved, resultGroups, type Result } from "./results";
+import { moved, resultGroups, stillHolding, type Result } from "./results";
 
 const LABEL = "Search names, findings and pages";
 const TYPING_MS = 100;
@@ -46,15 +46,14 @@ export function SearchBox(): JSX.Element {
   const [diagnosed] = createAnswer(question, ({ run, parameters }) => analysis(run, "diagnose", parameters));
 
   const wanted = () => text().trim();
-  const isCurrent = () => named.latest?.text === wanted() || named.error !== undefined;
+  const isCurrent = () => !sourceKey() || named.latest?.text === wanted() || named.error !== undefined;
   const groups = createMemo(() =>
     wanted() === ""
       ? []
       : resultGroups(wanted(), {
           pages: PAGES,
           findings: diagnosed.latest && !diagnosed.error ? findingsOf(diagnosed.latest) : [],
-          // What an earlier text found stays until there is more, as far as it still holds.
-          names: named.error ? [] : (named.latest?.groups ?? []),
+          names: named.error || !named.latest ? [] : stillHolding(named.latest.groups, named.latest.text, wanted()),
         }),
   );
   const results = createMemo(() => groups().flatMap((group) => group.results));

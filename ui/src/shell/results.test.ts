@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { moved, resultGroups } from "./results";
+import { moved, resultGroups, stillHolding } from "./results";
 
 const found = {
   pages: [
@@ -54,6 +54,13 @@ test("a result leads to its row, or to its longest event", () => {
 
 test("what nothing holds can still be looked for in the timeline", () => {
   expect(resultGroups("xyz", { pages: [], findings: [], names: [] }).map((group) => group.key)).toEqual(["events"]);
+});
+
+test("while the next answer is on its way, only names that hold the new text stay", () => {
+  expect(stillHolding(found.names, "mem", "mem")).toBe(found.names);
+  const [operators, frames] = stillHolding(found.names, "mem", "memory_C");
+  expect([operators!.count, operators!.names.map((name) => name.name)]).toEqual([1, ["aten::memory_copy"]]);
+  expect(frames!.count).toBe(0);
 });
 
 test("arrow keys go round", () => {

@@ -82,6 +82,16 @@ export function resultGroups(text: string, found: Found): ResultGroup[] {
   return [...groups, ...found.names.map((group) => namesGroup(text, group))].filter((group) => group.count > 0);
 }
 
+/** What an earlier text found, as far as it holds the new one: a list that stays while the answer is on its way. */
+export function stillHolding(groups: NameGroup[], earlier: string, text: string): NameGroup[] {
+  if (earlier === text) return groups;
+  const wanted = text.toLowerCase();
+  return groups.map((group) => {
+    const names = group.names.filter((found) => found.name.toLowerCase().includes(wanted));
+    return { ...group, names, count: names.length };
+  });
+}
+
 function namesGroup(text: string, group: NameGroup): ResultGroup {
   const naming = NAMINGS[group.group] ?? { label: group.group };
   const results = group.names.map((found): Result => ({

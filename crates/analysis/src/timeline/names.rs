@@ -2,6 +2,7 @@
 //!
 //! Spans are added up by name once; after that a search reads names alone, however many spans have them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,7 +73,7 @@ impl Workspace {
             sorted[group].push(Named { lower: found.name.to_lowercase(), found });
         }
         for group in &mut sorted {
-            group.sort_by(|a, b| b.found.total_ns.cmp(&a.found.total_ns));
+            group.sort_by_key(|named| Reverse(named.found.total_ns));
         }
         let names = Arc::new(sorted);
         *known() = Some((source.id, Arc::clone(&names)));
