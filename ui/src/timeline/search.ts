@@ -29,6 +29,8 @@ export function createSearch(
     look: (view: Range) => void;
     selectedId: () => number | undefined;
     details: () => SpanDetails | undefined;
+    /** Hears of a match before it is selected. */
+    onWalk: (spanId: number) => void;
   },
 ) {
   const text = createMemo(() => (choice("q") ?? "").trim());
@@ -48,8 +50,11 @@ export function createSearch(
     const [from, to] = [Math.floor(range.from + outline.zero_ns), Math.ceil(range.to + outline.zero_ns)];
     return { text, marks: await searchMarks(source, { q: text }, { from, to, width: MARK_COLUMNS }, signal) };
   });
-  const marks = (): LaneMarks[] =>
-    text() !== "" && !marked.error && marked.latest?.text === text() ? marked.latest.marks.lanes : [];
+  // Marks of a neighboring range of the same search are right where they are.
+  const marks = (): LaneMarks[] => {
+    const near = marked.latest ?? marked.former;
+    return near && near.text === text() ? near.marks.lanes : [];
+  };
 
   const [walked, setWalked] = createSignal<Walked>();
   // One step after the other: a key that is held down skips nothing.
@@ -78,6 +83,7 @@ export function createSearch(
 
   function show(match: SearchMatch, history: "push" | "replace"): void {
     const start = fromZero(outline, match.start_ns);
+    timeline.onWalk(match.span_id);
     choose({ sel: String(match.span_id), from: undefined, to: undefined }, history);
     const next = viewOnMatch(timeline.view(), { from: start, to: start + match.dur_ns }, timeline.bounds);
     if (next !== timeline.view()) timeline.look(next);

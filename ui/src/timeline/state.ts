@@ -17,6 +17,9 @@ import { clamp, fitted, lengthOf, parseView, typicalStep, writeView, type Range 
 /** Panning replaces the address, and only when the hand rests. */
 const REST_MS = 200;
 
+/** Steps of a walk that come faster than this are on their way to another match. */
+const WALKING_MS = 100;
+
 const ARROW_KINDS = ["launch", "forward", "off"] as const;
 export type ArrowKind = (typeof ARROW_KINDS)[number];
 
@@ -74,9 +77,22 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline,
     const id = Number(choice("sel"));
     return choice("sel") !== undefined && Number.isInteger(id) ? id : undefined;
   });
-  const [details] = createAnswer(selectedId, (id, signal) => span(source, id, signal));
+  let walkedId: number | undefined;
+  const [details] = createAnswer(selectedId, async (id, signal) => {
+    // Whoever walks through matches sees where each is; the rest is asked for when the walk rests.
+    if (id === walkedId) await new Promise((rested) => setTimeout(rested, WALKING_MS));
+    return span(source, id, signal);
+  });
   const knownDetails = (): SpanDetails | undefined => details.latest;
-  const search = createSearch(source, outline, { bounds, view, shownView, look, selectedId, details: knownDetails });
+  const search = createSearch(source, outline, {
+    bounds,
+    view,
+    shownView,
+    look,
+    selectedId,
+    details: knownDetails,
+    onWalk: (id) => (walkedId = id),
+  });
 
   return {
     bounds,
