@@ -16,7 +16,7 @@ test("the address names the instance, its range, and a view with room around it"
 });
 
 test("a name is a text in the statement, whatever it holds", () => {
-  const text = longestStatement("it's", { run: "r", rank: 2, window: 0 }, 12345678901234567890n);
+  const text = longestStatement("it's", { run: "r", rank: 2, window: 0, revision: 1 }, 12345678901234567890n);
   expect(text).toContain("name = 'it''s'");
   expect(text).toContain("start_ns - 12345678901234567890 AS");
 });

@@ -20,6 +20,7 @@ const run = (name: string, first: number | null, ranks = 1, device?: string): Ru
   progress: null,
   error: null,
   apart_because: null,
+  revision: 1,
   sources: Array.from({ length: ranks }, (_, rank) => source(rank, first, device)),
 });
 

@@ -5,7 +5,7 @@ import type { SourceKey } from "../server/questions";
 import type { SpanRow, TimelineOutline } from "../server/types";
 import { isTyping } from "../shell/keys";
 import { tell } from "../shell/Toast";
-import { choose } from "../state/route";
+import { choice, choose } from "../state/route";
 import { theme } from "../state/theme";
 import { createCurves } from "./ask_curves";
 import type { SeveralRanks } from "./ask_ranks";
@@ -17,7 +17,8 @@ import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
 import { createLaneShapes } from "./lane_shapes";
 import { LaneStore } from "./lane_store";
-import { entryAt, type Lanes } from "./lanes";
+import { entryUnder, type Hit } from "./hit";
+import { entryAt } from "./lanes";
 import { drawOverlay, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
 import { Painter, Rectangles } from "./painter";
 import { readPalette, rgba, type Palette } from "./palette";
@@ -188,13 +189,6 @@ export function Board(props: {
     });
   });
 
-  // What was under the pointer is elsewhere once the lanes have moved.
-  createEffect(
-    on([state.view, scroll, () => choice("q"), () => choice("sel")], () => (setHovered(undefined), setTip(undefined)), {
-      defer: true,
-    }),
-  );
-
   // A selection that comes with the address or by a key is brought on screen.
   createEffect(
     on([() => state.selectedId(), () => state.details()], ([id, details]) => {
@@ -211,29 +205,25 @@ export function Board(props: {
 
   // What the hand pointed at is gone when something else moved the picture under it.
   createEffect(
-    on([state.view, layout, scroll, state.selectedId], () => (setTip(undefined), setHovered(undefined)), {
-      defer: true,
-    }),
+    on(
+      [state.view, layout, scroll, state.selectedId, () => choice("q")],
+      () => (setTip(undefined), setHovered(undefined)),
+      { defer: true },
+    ),
   );
 
   const timeAt = (x: number) => state.view().from + (x / size().width) * lengthOf(state.view());
   const pixelNs = () => lengthOf(state.view()) / size().width;
 
   /** The entry under a pixel. */
-  function hit(x: number, y: number): { lanes: Lanes; entry: number; track: number } | undefined {
+  function hit(x: number, y: number): Hit | undefined {
     const row = rowAt(layout().rows, y + scroll());
     if (row?.kind !== "track") return undefined;
     cursorTrack = row.track.track;
-    const depth = laneAt(row, y + scroll());
-    const { current, whole } = store.lanes(row.track.track);
-    for (const lanes of [current, whole]) {
-      const entry = lanes && depth >= 0 ? entryAt(lanes, depth, timeAt(x), HIT_PX * pixelNs()) : -1;
-      if (lanes && entry >= 0) return { lanes, entry, track: row.track.track };
-    }
-    return undefined;
+    return entryUnder(row, y + scroll(), store, timeAt(x), HIT_PX * pixelNs());
   }
 
-  function spotAt(found: { lanes: Lanes; entry: number; track: number }): Spot {
+  function spotAt(found: Hit): Spot {
     const { lanes, entry, track } = found;
     return {
       track,
@@ -309,7 +299,6 @@ export function Board(props: {
     const chosen = props.range ?? (spot && { from: spot.start, to: spot.start + spot.dur });
     if (chosen) state.toggleMark(chosen);
   };
-
 
   function onKey(event: KeyboardEvent): void {
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -37,7 +37,12 @@ export async function askRanks(question: RanksQuestion, signal: AbortSignal): Pr
     const ofRank = run.sources.filter((source) => source.rank === rank);
     return ofRank.find((source) => source.window === own.window) ?? ofRank[0] ?? [];
   });
-  const keyOf = (source: Source): SourceKey => ({ run: run.run, rank: source.rank, window: source.window });
+  const keyOf = (source: Source): SourceKey => ({
+    run: run.run,
+    rank: source.rank,
+    window: source.window,
+    revision: run.revision,
+  });
   const [collectives, ...outlines] = await Promise.all([
     askCollectives(run.run, own.window, chosen, signal),
     ...sources.map((source) => (source.rank === own.rank ? outline : askOutline(keyOf(source)))),

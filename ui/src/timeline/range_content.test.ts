@@ -3,7 +3,7 @@ import type { TablePart } from "../server/types";
 import { contentOf, contentStatement } from "./range_content";
 
 test("events that began before the range and end after it are asked for too", () => {
-  const text = contentStatement({ from: 10.4, to: 20 }, { run: "r", rank: 3, window: 1 }, 1_000n);
+  const text = contentStatement({ from: 10.4, to: 20 }, { run: "r", rank: 3, window: 1, revision: 1 }, 1_000n);
   expect(text).toContain('rank = 3 AND "window" = 1 AND start_ns < 1020 AND start_ns + dur_ns > 1010');
   expect(text).toContain("start_ns <= 1010 AND start_ns + dur_ns >= 1020 AS covers");
 });

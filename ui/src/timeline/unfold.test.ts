@@ -5,8 +5,8 @@ import { foldOver } from "./unfold";
 
 const track = { track: 4, kind: "thread", process: "python", device: null } as Track;
 const group = (isFolded: boolean) => ({ kind: "group", key: "h:python", isFolded }) as Row;
-const row = (isFolded: boolean, first: number, lanes: number) =>
-  ({ kind: "track", track, isFolded, first, lanes }) as unknown as Row;
+const row = (isFolded: boolean, first: number, count: number) =>
+  ({ kind: "track", track, isFolded, lanes: Array.from({ length: count }, (_, place) => first + place) }) as unknown as Row;
 
 test("what hides a selected event is found from the outside in", () => {
   expect(foldOver([group(true)], track, 0)).toBe("h:python");
