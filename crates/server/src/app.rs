@@ -1,6 +1,7 @@
 //! The runs that are open, as answers see them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use axum::http::StatusCode;

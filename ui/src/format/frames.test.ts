@@ -4,7 +4,7 @@ import { frameLabel, innermostFirst } from "./frames";
 test("a frame is its file without folders, its line and its function", () => {
   const check = (frame: string, want: string) => expect(frameLabel(frame)).toBe(want);
   check(
-    "/home/me/anaconda3/lib/python3.7/site-packages/torch/nn/modules/conv.py(440): _conv_forward",
+    "/srv/me/anaconda3/lib/python3.7/site-packages/torch/nn/modules/conv.py(440): _conv_forward",
     "conv.py(440): _conv_forward",
   );
   check("C:\\Users\\me\\train.py(12): main", "train.py(12): main");

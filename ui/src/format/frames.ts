@@ -1,6 +1,6 @@
 // Frames of call stacks, as people write them: `conv.py(440): _conv_forward`.
 
-/** `/home/me/torch/nn/modules/conv.py(440): _conv_forward` → `conv.py(440): _conv_forward`; other texts stay. */
+/** `/srv/me/torch/nn/modules/conv.py(440): _conv_forward` → `conv.py(440): _conv_forward`; other texts stay. */
 export function frameLabel(frame: string): string {
   // A place is a file, a line in parentheses and a function; what stands before the last separator are folders.
   const place = /^(.*?)\((\d+)\): /.exec(frame);

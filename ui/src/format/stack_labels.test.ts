@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { frameLabel, stackLabels, userFrame } from "./stack_labels";
 
-const PACKAGES = "/home/x/envs/kineto/lib/python3.7/site-packages";
+const PACKAGES = "/srv/x/envs/kineto/lib/python3.7/site-packages";
 const CONV = `${PACKAGES}/torch/nn/modules/conv.py(440): _conv_forward`;
 const CALL = `${PACKAGES}/torch/nn/modules/module.py(1051): _call_impl`;
 const resnet = (line: number) => `${PACKAGES}/torchvision/models/resnet.py(${line}): forward`;
@@ -19,7 +19,7 @@ test.each([
   [["torch/nn/functional.py(1): relu", "src/model.py(42): forward", "train.py(9): main"], "src/model.py(42): forward"],
   [["<built-in function linear>", "nn.Module: Net_0", "torchrun/model.py(1): f"], "torchrun/model.py(1): f"],
   [["<frozen importlib._bootstrap>(241): _call", "importlib/util.py(2): f", "a.py(1): g"], "a.py(1): g"],
-  [["/home/x/torch/net.py(3): forward"], "/home/x/torch/net.py(3): forward"],
+  [["/srv/x/torch/net.py(3): forward"], "/srv/x/torch/net.py(3): forward"],
   [["<built-in function linear>", "torch/optim/sgd.py(1): step"], "torch/optim/sgd.py(1): step"],
 ])("of %s the user wrote %s", (frames, want) => expect(userFrame(frames)).toBe(want));
 

@@ -19,7 +19,7 @@ const found = {
     {
       group: "frames",
       count: 1,
-      names: [{ name: "/home/me/memory.py(3): peak", count: 2, total_ns: 100, longest_span_id: 44 }],
+      names: [{ name: "/srv/me/memory.py(3): peak", count: 2, total_ns: 100, longest_span_id: 44 }],
     },
   ],
 };
@@ -44,10 +44,10 @@ test("a result leads to its row, or to its longest event", () => {
   expect(groups[3]!.results[0]!.destination).toEqual({ page: "operators", changes: { sel: "aten::memory_copy" } });
   const frame = groups[4]!.results[0]!;
   expect(frame.label).toBe("memory.py(3): peak");
-  expect(frame.whole).toBe("/home/me/memory.py(3): peak");
+  expect(frame.whole).toBe("/srv/me/memory.py(3): peak");
   expect(frame.destination).toEqual({
     page: "timeline",
-    changes: { q: "/home/me/memory.py(3): peak", sel: "44" },
+    changes: { q: "/srv/me/memory.py(3): peak", sel: "44" },
   });
   expect(groups[2]!.results[0]!.destination).toEqual({ finding: "memory_pressure" });
 });

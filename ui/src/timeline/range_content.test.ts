@@ -13,7 +13,7 @@ test("what covers the range stands apart from what lies in it", () => {
   const table = {
     columns: names.map((name) => ({ name })),
     rows: [
-      ["py", "/home/me/train.py(3): step", true, 1, 10, 50, 8],
+      ["py", "/srv/me/train.py(3): step", true, 1, 10, 50, 8],
       ["ann", "ProfilerStep#7", true, 1, 10, 90, 2],
       ["op", "aten::mm", false, 4, 6, 3, 9],
     ],

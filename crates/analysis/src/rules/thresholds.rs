@@ -20,25 +20,33 @@ fn facts() -> Facts {
     }
 }
 
+/// Severity, and time at stake per step.
+type Weight = (Severity, Option<f64>);
+
 /// What the rule finds in such facts: its severity and the time at stake per step.
 #[track_caller]
-fn check(rule: &Rule, facts: &Facts, want: Option<(Severity, Option<f64>)>) {
+fn check(rule: &Rule, facts: &Facts, want: impl Into<Option<Weight>>) {
     let found = (rule.find)(facts);
-    assert_eq!(found.as_ref().map(|found| (found.severity, found.at_stake_ns)), want, "{}: {found:?}", rule.name);
+    assert_eq!(
+        found.as_ref().map(|found| (found.severity, found.at_stake_ns)),
+        want.into(),
+        "{}: {found:?}",
+        rule.name
+    );
 }
 
-const NOTHING: Option<(Severity, Option<f64>)> = None;
+const NOTHING: Option<Weight> = None;
 
-fn medium(at_stake_ns: f64) -> Option<(Severity, Option<f64>)> {
-    Some((Severity::Medium, Some(at_stake_ns)))
+fn medium(at_stake_ns: f64) -> Weight {
+    (Severity::Medium, Some(at_stake_ns))
 }
 
-fn high(at_stake_ns: f64) -> Option<(Severity, Option<f64>)> {
-    Some((Severity::High, Some(at_stake_ns)))
+fn high(at_stake_ns: f64) -> Weight {
+    (Severity::High, Some(at_stake_ns))
 }
 
-fn low(at_stake_ns: f64) -> Option<(Severity, Option<f64>)> {
-    Some((Severity::Low, Some(at_stake_ns)))
+fn low(at_stake_ns: f64) -> Weight {
+    (Severity::Low, Some(at_stake_ns))
 }
 
 /// The facts with the time of one class.
@@ -158,8 +166,8 @@ fn small_kernels_are_many_where_launching_them_shows() {
     let rule = &many_small_kernels::RULE;
     let launches = |launches, shorter_than_call, exposed_launch_ns| Facts {
         launches,
-        shorter_than_call,
         exposed_launch_ns,
+        shorter_than_call,
         ..facts()
     };
     check(rule, &launches(1_000, 399, 300_000), NOTHING);
@@ -235,7 +243,7 @@ fn gpus_communicate_through_the_host_only_in_ddp_on_devices() {
         ..facts()
     };
     check(rule, &gloo(&[Framework::Ddp], 1), high(100_000.0));
-    check(rule, &Facts { host_backends: Default::default(), ..gloo(&[Framework::Ddp], 1) }, NOTHING);
+    check(rule, &Facts { host_backends: std::collections::BTreeSet::default(), ..gloo(&[Framework::Ddp], 1) }, NOTHING);
     // False alarms: a job without devices, and control messages beside something else than DDP.
     check(rule, &gloo(&[Framework::Ddp], 0), NOTHING);
     check(rule, &gloo(&[], 1), NOTHING);
@@ -246,7 +254,7 @@ fn memory_is_short_above_nine_tenths() {
     let rule = &memory_pressure::RULE;
     let memory = |peak, capacity| Facts { memory: Some((peak, capacity)), ..facts() };
     check(rule, &memory(900, 1_000), NOTHING);
-    check(rule, &memory(901, 1_000), Some((Severity::Medium, None)));
+    check(rule, &memory(901, 1_000), (Severity::Medium, None));
     // A device whose memory is not known.
     check(rule, &memory(901, 0), NOTHING);
     check(rule, &facts(), NOTHING);

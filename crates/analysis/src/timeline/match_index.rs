@@ -285,7 +285,9 @@ mod tests {
     impl Reading {
         fn new(all: Vec<Found>, most: usize) -> Self {
             let mut index = MatchIndex::new(END, most);
-            all.iter().for_each(|found| index.add(*found));
+            for found in &all {
+                index.add(*found);
+            }
             index.sort();
             Self { index, all, reads: 0 }
         }

@@ -1,4 +1,4 @@
--- One row a thread whose part in the program follows from what ran on it.
+-- One row per thread whose part in the program follows from what ran on it.
 -- rank: Rank of the process that recorded it.
 -- window: Which of the rank's recordings this is, from 0.
 -- track_id: Number of the track in this source.

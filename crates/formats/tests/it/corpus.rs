@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::time::Instant;
 
 use serde_json::Value as Json;
 use stepscope_formats::{Limits, read_trace};

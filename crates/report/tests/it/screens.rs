@@ -353,14 +353,14 @@ fn summary_on_80_columns() {
     2 columns did not fit: with_copies_ratio, memory_peak_bytes (-f json has all)
 
     WHERE A STEP GOES                                           ms per step    share
-      █ kernel          ███████████████████████████████████████       98.59   55.5 %
+      █ kernel          █████████████████████████████████████         98.59   55.5 %
       c memcpy          ▊                                              1.92    1.1 %
       s memset          ▏                                             0.089    0.1 %
       ▓ communication                                                     0      0 %
       r runtime         █▏                                             2.91    1.6 %
-      ▒ dataloader      ███████████████████████▌                      59.26   33.4 %
-      ░ cpu_exec        █████▍                                        13.67    7.7 %
-      · other           ▌                                              1.16    0.7 %
+      ▒ dataloader      ██████████████████████▎                       59.26   33.4 %
+      ░ cpu_exec        █████▏                                        13.67    7.7 %
+      · other           ▍                                              1.16    0.7 %
 
     TOP OPERATORS                              calls  device self   share  host self
       aten::cudnn_convolution_backward_weight    318    142.46 ms  23.6 %   22.80 ms
@@ -406,15 +406,15 @@ fn summary_on_120_columns() {
     GPU 0   utilisation   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
-    WHERE A STEP GOES                                 ms per step    share    EACH STEP                                   ms
-      █ kernel          █████████████████████████████       98.59   55.5 %      #5    ████████████████r▒▒▒▒▒▒▒▒▒▒▒░░   187.9
-      c memcpy          ▋                                    1.92    1.1 %      #6    ████████████████r▒▒▒▒▒▒▒▒▒░░     175.2
-      s memset          ▏                                   0.089    0.1 %      #7    ████████████████r▒▒▒▒▒▒▒▒▒░░·    179.7
-      ▓ communication                                           0      0 %      #8    ████████████████r▒▒▒▒▒▒▒▒░░░     174.6
-      r runtime         ▉                                    2.91    1.6 %      #9    ████████████████r▒▒▒▒▒▒▒▒▒▒░░    182.2
-      ▒ dataloader      █████████████████▍                  59.26   33.4 %      #10   ████████████████r▒▒▒▒▒▒▒░░·      166.0
-      ░ cpu_exec        ████                                13.67    7.7 %
-      · other           ▍                                    1.16    0.7 %
+    WHERE A STEP GOES                                  ms per step    share    EACH STEP                                  ms
+      █ kernel          ████████████████████████████         98.59   55.5 %      #5    ███████████████c▒▒▒▒▒▒▒▒▒▒▒░░   187.9
+      c memcpy          ▌                                     1.92    1.1 %      #6    ███████████████c▒▒▒▒▒▒▒▒▒░░     175.2
+      s memset          ▏                                    0.089    0.1 %      #7    ███████████████c▒▒▒▒▒▒▒▒▒░░·    179.7
+      ▓ communication                                            0      0 %      #8    ███████████████c▒▒▒▒▒▒▒▒▒░░     174.6
+      r runtime         ▉                                     2.91    1.6 %      #9    ███████████████c▒▒▒▒▒▒▒▒▒▒░░    182.2
+      ▒ dataloader      ████████████████▉                    59.26   33.4 %      #10   ███████████████c▒▒▒▒▒▒▒░░·      166.0
+      ░ cpu_exec        ███▉                                 13.67    7.7 %
+      · other           ▍                                     1.16    0.7 %
 
     TOP OPERATORS                   calls  device self   share    TOP KERNELS                        count     total   share
       aten::cudnn_co…ckward_weight    318    142.46 ms  23.6 %      dgrad_engine<512, 6, 5, 3, 3, …    162  80.76 ms  13.7 %
@@ -490,7 +490,7 @@ fn communication_on_80_columns() {
 
     Eight ranks wait 2.94 s for each other; ranks 0 and 6 cause 94 % of it.
 
-    collective   count bytes per rank   transfer   wait, mean       alg bw   bus bw
+    collective   count   bytes a rank   transfer   wait, mean       alg bw   bus bw
     all_reduce      84        5.44 GB   50.10 ms    367.41 ms   108.5 GB/s        –
 
     rank   communication       waits   last to arrive            makes others wait ↓
@@ -525,7 +525,7 @@ fn a_finding_begins_with_where_it_was_found() {
     resnet50_num_workers_0 / worker0 / window 1 of 2              trace health: good
     4 findings · 6 steps of 177.6 ms · rules of Stepscope 0.1.0
 
-    !! The GPU waits for the DataLoader                               59.3 ms per step
+    !! The GPU waits for the DataLoader                             59.3 ms per step
     ");
 }
 
@@ -543,15 +543,15 @@ fn a_pipe_has_no_pictures() {
     GPU 0   utilisation   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
-    WHERE A STEP GOES ms per step    share    EACH STEP      ms
-      █ kernel              98.59   55.5 %      #5        187.9
-      c memcpy               1.92    1.1 %      #6        175.2
-      s memset              0.089    0.1 %      #7        179.7
-      ▓ communication           0      0 %      #8        174.6
-      r runtime              2.91    1.6 %      #9        182.2
-      ▒ dataloader          59.26   33.4 %      #10       166.0
-      ░ cpu_exec            13.67    7.7 %
-      · other                1.16    0.7 %
+    WHERE A STEP GOES   ms per step    share    EACH STEP      ms
+      █ kernel                98.59   55.5 %      #5        187.9
+      c memcpy                 1.92    1.1 %      #6        175.2
+      s memset                0.089    0.1 %      #7        179.7
+      ▓ communication             0      0 %      #8        174.6
+      r runtime                2.91    1.6 %      #9        182.2
+      ▒ dataloader            59.26   33.4 %      #10       166.0
+      ░ cpu_exec              13.67    7.7 %
+      · other                  1.16    0.7 %
 
     TOP OPERATORS                   calls  device self   share    TOP KERNELS                        count     total   share
       aten::cudnn_co…ckward_weight    318    142.46 ms  23.6 %      dgrad_engine<512, 6, 5, 3, 3, …    162  80.76 ms  13.7 %
@@ -591,12 +591,12 @@ fn without_utf_8_signs_are_spelled() {
       #-=-+_    175.2 ms   187.9 ms   187.9 ms   187.9 ms   177.6 ms   166.0 - 187.9 ms
 
     WHERE A STEP GOES                                                                                   ms per step    share
-      # kernel          ###############################################################################       98.59   55.5 %
-      c memcpy          ##                                                                                     1.92    1.1 %
+      # kernel          #############################################################################         98.59   55.5 %
+      c memcpy          #                                                                                      1.92    1.1 %
       s memset          #                                                                                     0.089    0.1 %
       = communication                                                                                             0      0 %
       r runtime         ##                                                                                     2.91    1.6 %
-      % dataloader      ###############################################                                       59.26   33.4 %
+      % dataloader      ##############################################                                        59.26   33.4 %
       + cpu_exec        ###########                                                                           13.67    7.7 %
       . other           #                                                                                      1.16    0.7 %
 
@@ -627,7 +627,7 @@ fn colours_of_a_dark_screen() {
     ␛[1mA step takes 177.6 ms.␛[0m                                        trace health: ␛[38;5;210mpoor␛[0m
 
     ␛[1mWHERE A STEP GOES␛[0m                                           ms per step    share
-      ␛[38;5;69m█␛[0m kernel          ␛[38;5;69m███████████████████████████████████████␛[0m       98.59   55.5 ␛[38;5;245m%␛[0m
+      ␛[38;5;69m█␛[0m kernel          ␛[38;5;69m█████████████████████████████████████␛[0m         98.59   55.5 ␛[38;5;245m%␛[0m
       ␛[38;5;163m█␛[0m communication                                                     ␛[38;5;245m0␛[0m      ␛[38;5;245m0 %␛[0m
 
     ␛[1mFINDINGS␛[0m                                                         at stake a step
