@@ -2,7 +2,7 @@
 
 mod loading_regions;
 
-use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS};
+use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS, SPANS};
 use stepscope_model::{Class, KernelCategory};
 
 use super::layers::{StepRanges, time_by_layer};
@@ -73,8 +73,9 @@ pub(super) fn of_headline(
         let busy = before_recording::find(asking.engine, &asking.sources)?;
         before = before_recording::time_in_steps(asking, &ranges, &busy)?;
     }
-    let has_ranks = asking.ranks().len() > 1 && asking.has_rows(COLLECTIVES.name);
-    let waits = if has_ranks { comms::waits_of(asking, &ranges)? } else { None };
+    // How much of the waiting nothing hides is known by the spans around it: a store of sums alone cannot say.
+    let is_known = asking.ranks().len() > 1 && asking.has_rows(COLLECTIVES.name) && asking.has_rows(SPANS.name);
+    let waits = if is_known { comms::waits_of(asking, &ranges)? } else { None };
     Ok((before, waits))
 }
 
