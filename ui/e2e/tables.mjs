@@ -22,7 +22,9 @@ async function runOf(page) {
 /** The address of a run with several ranks, if there is one: the run of the walk may have one only. */
 async function severalRanks(page) {
   const { runs } = await page.evaluate(async () => (await fetch("api/session")).json());
-  const found = runs.find((run) => run.sources.some((source) => source.rank !== run.sources[0].rank));
+  // A run that has sums alone has no events to lead to.
+  const isOfRanks = ({ sources }) => sources.some((source) => source.events > 0 && source.rank !== sources[0].rank);
+  const found = runs.find(isOfRanks);
   return found && `?run=${encodeURIComponent(found.run)}`;
 }
 
