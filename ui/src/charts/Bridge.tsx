@@ -29,7 +29,7 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
   const x = (place: number) => LEFT + slot() * place + (slot() - bar()) / 2;
   return (
     <div class="step-chart" ref={frame}>
-      <svg width={width()} height={props.height} role="img" aria-label="Time a step from A to B by class">
+      <svg width={width()} height={props.height} role="img" aria-label="Time per step from A to B by class">
         <For each={ticks(0, most() / 1e6, 4)}>
           {(tick) => (
             <g class="axis">

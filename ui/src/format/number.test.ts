@@ -50,7 +50,7 @@ describe("figures have four digits", () => {
 });
 
 test("a header may carry the unit", () => {
-  const format = formatOfHeader("ns", "ms a step")!;
+  const format = formatOfHeader("ns", "ms per step")!;
   const values = [98_591_167, 1_915_000, 89_000, 0, 187_912_000];
   expect(values.map((ns) => show(format, ns))).toEqual(["98.59", "1.92", "0.089", "0", "187.9"]);
   expect(formatOfHeader("ns", "makes others wait")).toBeUndefined();

@@ -51,7 +51,7 @@ export function formatOf(unit: Unit, cells: Cell[]): Format {
   }
 }
 
-/** The format where the header names the unit: `ms a step`. Undefined if it does not. */
+/** The format where the header names the unit: `ms per step`. Undefined if it does not. */
 export function formatOfHeader(unit: Unit, header: string): Format | undefined {
   const word = header.split(" ")[0] ?? "";
   const known: Partial<Record<Unit, Record<string, [number, number]>>> = {

@@ -40,7 +40,7 @@ function Head(props: { text: string }): JSX.Element {
   return (
     <header>
       <h2>Findings</h2>
-      <span class="what">time at stake a step</span>
+      <span class="what">time at stake per step</span>
       <Show when={props.text}>
         <button class="more plain-link" onClick={() => void copyText(props.text, "Findings")}>
           Copy as text
