@@ -384,9 +384,12 @@ for (const [name, state] of chosen) {
     await page.screenshot({ path: join(values.pictures, `${name.replaceAll(/\W+/g, "-")}.png`) });
   if (!state.isStateless && faults.length === 0) {
     await attempt(async () => {
+      await page.waitForTimeout(500);
       const before = await seen(page);
       await page.reload();
       await settled(page);
+      // Facts of tracks come after the lanes, without a question that anything waits for.
+      for (let tries = 0; tries < 20 && (await seen(page)) !== before; tries++) await page.waitForTimeout(250);
       assert.equal(await seen(page), before, "a reload shows something else");
       // And what was compared before the reload holds after it.
       await state.check(page, found);
