@@ -10,7 +10,7 @@ import { EmptyState } from "../shell/states";
 import { lossDoubt } from "../state/health";
 import { choice, pageAddress } from "../state/route";
 import { ranks, run, source } from "../state/session";
-import { Null, Swatch } from "../report/cells";
+import { CommunicationKeys, Null, Swatch } from "../report/cells";
 import { Lede, Stat } from "../report/parts";
 import { cellNamed, sentence, tableNamed, texts } from "../report/table";
 import { Waiting } from "./Waiting";
@@ -189,21 +189,19 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
                   </span>
                 }
               >
-                <span>
-                  <Swatch name="communication" /> Transfer
-                </span>
-                <span>
-                  <i class="sw waiting" /> Waiting
-                </span>
+                <CommunicationKeys />
               </Show>
             )}
           </For>
         </span>
-        <span class="more">
-          <a class="link" href={pageAddress("timeline", { rank: String(props.rows[0]?.rank ?? 0), ranks: "all" })}>
-            Show these ranks in the timeline
-          </a>
-        </span>
+        {/* A store of sums alone has no events to show. */}
+        <Show when={run()?.sources.some((source) => source.events > 0)}>
+          <span class="more">
+            <a class="link" href={pageAddress("timeline", { rank: String(props.rows[0]?.rank ?? 0), ranks: "all" })}>
+              Show these ranks in the timeline
+            </a>
+          </span>
+        </Show>
       </header>
       <div class="side-by-side" role="region" tabindex="0" aria-label="Ranks side by side">
         <table>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Report } from "../server/types";
+import { madeReport, madeTable } from "../report/made_table";
 import { collectivesReport, collectivesStatement, spanPlace } from "./collectives";
 
 test("the selectors are in the statement", () => {
@@ -11,31 +11,10 @@ test("the selectors are in the statement", () => {
   expect(collectivesStatement({}, 10)).not.toContain("BETWEEN");
 });
 
-const answer: Report = {
-  name: "sql",
-  missing: [],
-  parts: [
-    {
-      kind: "table",
-      name: "rows",
-      title: null,
-      sorted_by: null,
-      is_beside: false,
-      left_out: 0,
-      notes: [],
-      total: null,
-      columns: ["collective", "step", "wait_ns", "last_rank", "of_all"].map((name) => ({
-        name,
-        label: null,
-        unit: "plain",
-        look: "value",
-        class: null,
-        from_width: 0,
-      })),
-      rows: [["all_reduce", 0, 40, 6, 1500]],
-    },
-  ],
-};
+const answer = madeReport(
+  "sql",
+  madeTable(["collective", "step", "wait_ns", "last_rank", "of_all"], [["all_reduce", 0, 40, 6, 1500]]),
+);
 
 test("the report says how many there are, and calls steps by their names", () => {
   const [table] = collectivesReport(answer, (place) => `#${place + 7}`, true).parts;

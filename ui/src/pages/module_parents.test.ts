@@ -1,25 +1,10 @@
 import { expect, test } from "vitest";
-import type { Cell, Report } from "../server/types";
+import { madeReport, madeTable } from "../report/made_table";
+import type { Cell } from "../server/types";
 import { parentsOf, parentsStatement, pathBefore, withParents } from "./module_parents";
 
-const reportOf = (columns: string[], rows: Cell[][]): Report => ({
-  name: "modules",
-  missing: [],
-  parts: [
-    {
-      kind: "table",
-      name: "rows",
-      title: null,
-      sorted_by: null,
-      is_beside: false,
-      left_out: 0,
-      notes: [],
-      total: columns.map(() => ""),
-      columns: columns.map((name) => ({ name, label: null, unit: "plain", look: "value", class: null, from_width: 0 })),
-      rows,
-    },
-  ],
-});
+const reportOf = (columns: string[], rows: Cell[][]) =>
+  madeReport("modules", madeTable(columns, rows, { total: columns.map(() => "") }));
 
 test("a module belongs to the one that calls it most often", () => {
   const answer = reportOf(

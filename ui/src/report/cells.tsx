@@ -152,6 +152,20 @@ export function Swatch(props: { name: string }): JSX.Element {
   );
 }
 
+/** The two parts of communication, as charts and lanes draw them. */
+export function CommunicationKeys(): JSX.Element {
+  return (
+    <>
+      <span>
+        <Swatch name="communication" /> Transfer
+      </span>
+      <span>
+        <i class="sw waiting" /> Waiting
+      </span>
+    </>
+  );
+}
+
 export function ClassName(props: { name: string }): JSX.Element {
   return (
     <span class="severity">

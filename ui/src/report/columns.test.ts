@@ -1,30 +1,7 @@
 import { expect, test } from "vitest";
-import type { Cell, Column, TablePart } from "../server/types";
 import { cellText, choosableColumns, distinctLabels, shownColumns } from "./columns";
+import { madeColumn as column, madeTable as tableOf } from "./made_table";
 import { rowKeys, withKeysShown } from "./row_keys";
-
-const column = (name: string, more: Partial<Column> = {}): Column => ({
-  name,
-  label: null,
-  unit: "plain",
-  look: "value",
-  class: null,
-  from_width: 0,
-  ...more,
-});
-
-const tableOf = (columns: Column[], rows: Cell[][]): TablePart => ({
-  kind: "table",
-  name: "rows",
-  title: null,
-  sorted_by: null,
-  is_beside: false,
-  left_out: 0,
-  notes: [],
-  columns,
-  rows,
-  total: null,
-});
 
 test("columns that read the same name what they belong to", () => {
   const labels = distinctLabels([

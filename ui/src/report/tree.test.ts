@@ -1,21 +1,9 @@
 import { expect, test } from "vitest";
-import type { Cell, TablePart } from "../server/types";
+import type { Cell } from "../server/types";
+import { madeTable } from "./made_table";
 import { openAtFirst, parentPlaces, treeRows } from "./tree";
 
-const column = (name: string) => ({ name, label: null, unit: "plain", look: "value", class: null, from_width: 0 }) as const;
-
-const tableOf = (rows: Cell[][]): TablePart => ({
-  kind: "table",
-  name: "rows",
-  title: null,
-  sorted_by: null,
-  is_beside: false,
-  left_out: 0,
-  notes: [],
-  columns: [column("name"), column("parent")],
-  rows,
-  total: null,
-});
+const tableOf = (rows: Cell[][]) => madeTable(["name", "parent"], rows);
 
 const net = tableOf([
   ["Linear_1", "Block_0"],

@@ -1,6 +1,6 @@
 // One rank or several on the axis, and what of that is not as it seems.
 import { Show, type JSX } from "solid-js";
-import { Swatch } from "../report/cells";
+import { CommunicationKeys } from "../report/cells";
 import { Segments } from "../report/Segments";
 import { choice, choose } from "../state/route";
 import { ranks } from "../state/session";
@@ -48,12 +48,7 @@ export function RanksBar(props: { several: SeveralRanks | undefined }): JSX.Elem
           </Show>
         </span>
         <span class="keys-row" aria-hidden="true">
-          <span>
-            <Swatch name="communication" /> Transfer
-          </span>
-          <span>
-            <i class="sw waiting" /> Waiting
-          </span>
+          <CommunicationKeys />
         </span>
       </Show>
     </Show>
