@@ -62,7 +62,7 @@ export function Sql(): JSX.Element {
       if (mine === stop) setIsRunning(false);
     }
   };
-  // A link to a statement shows its rows, and so does the way back to it; of another run, or another state, anew.
+  // A link to a statement shows its rows, and so does the way back to it; of another run, or another state, it runs again.
   let answered: { q: string; of: unknown } | undefined;
   createEffect(
     on([() => choice("q"), run], ([asked, of]) => {

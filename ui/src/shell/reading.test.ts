@@ -39,7 +39,7 @@ describe("the rate", () => {
     expect(rateOf(at([0, 0], [700, 1000]))).toBeUndefined();
     expect(rateOf(at([0, 1000], [2000, 1000]))).toBeUndefined();
   });
-  test("starts anew with a reading that starts anew", () => {
+  test("starts over with a reading that starts over", () => {
     expect(at([0, 1000], [2000, 9000], [3000, 10])).toEqual([{ at: 3000, bytes: 10 }]);
   });
 });

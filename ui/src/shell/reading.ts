@@ -8,7 +8,7 @@ const LEAST_MS = 1000;
 
 export type Sample = { at: number; bytes: number };
 
-/** The samples that still count, with the newest; a run that begins again starts anew. */
+/** The samples that still count, with the newest; a run that is read again starts over. */
 export function withSample(samples: Sample[], sample: Sample): Sample[] {
   const last = samples.at(-1);
   if (last && sample.bytes < last.bytes) return [sample];

@@ -85,7 +85,7 @@ function parseColor(hex: string): Rgba {
     : [part(0), part(2), part(4), digits.length >= 8 ? part(6) : 255];
 }
 
-/** A colour with a share of another. */
+/** A color with a share of another. */
 export function mixed(color: Rgba, other: Rgba, share: number): Rgba {
   return color.map((value, part) => Math.round(value + (other[part]! - value) * share)) as Rgba;
 }

@@ -82,7 +82,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     Ok(report)
 }
 
-/// One row per step of one recording; over several recordings a row a step, or as asked.
+/// One row per step of one recording; over several recordings one row per step, or as asked.
 fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
     let is_one = asking.sources.len() == 1;
     let (by_rank, by_window) = (asking.groups_by("rank"), asking.groups_by("window"));
