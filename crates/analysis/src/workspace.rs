@@ -1,24 +1,23 @@
 //! The façade: a run that is open for questions.
 
+mod opening;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use stepscope_engine::{CancelFlag, Engine, EngineOptions, QueryOptions, QueryResult};
-use stepscope_ingest::{Ingested, Options, Outcome, Progress};
+use stepscope_engine::{CancelFlag, Engine, QueryOptions, QueryResult};
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Part, Report, SkippedFile, SourceId, SourceRecord, SourceSummary, Text, skipped_sentences};
 use stepscope_store::Store;
-use stepscope_store::owned::{self, OwnedFolder};
+use stepscope_store::owned::OwnedFolder;
 
+pub(crate) use self::opening::{as_store, ingest_options};
 use crate::analyses::{Analysis, Asking, Question, StepNumbers};
-use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
-use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
+use crate::cache::{CachedStore, Filling};
+use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::output::Output;
-use crate::run_choice::RunChoice;
-use crate::run_input::RunInput;
 use crate::settings::Settings;
 use crate::timeline::{CurveCache, NameCache, ReaderCache, SearchCache, ShapeCache};
 use crate::trim::Trimmed;
@@ -63,66 +62,7 @@ enum Held {
     Temporary { _folder: OwnedFolder },
 }
 
-/// How the folders of temporary stores begin.
-const TEMPORARY_PREFIX: &str = "stepscope-temporary-";
-
 impl Workspace {
-    /// Ingests traces and folders into the store of the settings; one row a source.
-    pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
-        let root = settings.store.as_deref().ok_or(AnalysisError::NoStore)?;
-        let outcome = ingest_into_store(paths, root, settings, progress)?;
-        let records = || outcome.sources.iter().map(|source| &source.record);
-        tell_apart(records(), progress);
-        tell_damage(records(), progress);
-        tell_skipped(&outcome.skipped, progress);
-        Ok(views::ingest::report(&outcome))
-    }
-
-    /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
-    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
-        Self::open_from(paths, settings, &Cache::from_environment, progress)
-    }
-
-    /// Like [`Self::open`], with a cache of one's own.
-    pub fn open_with(
-        paths: &[PathBuf],
-        settings: &Settings,
-        cache: &Cache,
-        progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
-        Self::open_from(paths, settings, &|| Ok(cache.clone()), progress)
-    }
-
-    fn open_from(
-        paths: &[PathBuf],
-        settings: &Settings,
-        cache: &dyn Fn() -> Result<Cache, AnalysisError>,
-        progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
-        let run = if settings.run == RunChoice::All { RunChoice::Only } else { settings.run.clone() };
-        let settings = Settings { run, ..settings.clone() };
-        let opened = Self::open_anything(paths, &settings, cache, progress)?.pop();
-        let workspace = opened.ok_or_else(|| AnalysisError::Shape("no run was opened".to_owned()))?;
-        tell_damage(&workspace.sources, progress);
-        tell_skipped(&workspace.skipped, progress);
-        Ok(workspace)
-    }
-
-    /// Opens what [`Self::find_runs`] found: one run, or several where the traces of a folder are of several jobs.
-    pub fn open_found(
-        run: &RunInput,
-        settings: &Settings,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
-        let choice = if settings.run == RunChoice::Only { RunChoice::All } else { settings.run.clone() };
-        let settings = Settings { flat_folders: true, run: choice, ..settings.clone() };
-        let workspaces = Self::open_anything(&run.paths, &settings, &Cache::from_environment, progress)?;
-        for workspace in &workspaces {
-            tell_damage(&workspace.sources, progress);
-        }
-        Ok(workspaces)
-    }
-
     /// Tables, views and columns.
     pub fn schema() -> Result<Report, AnalysisError> {
         views::schema::report()
@@ -375,152 +315,6 @@ impl Workspace {
         json!({ "name": self.run, "sources": sources })
     }
 
-    fn open_anything(
-        paths: &[PathBuf],
-        settings: &Settings,
-        cache: &dyn Fn() -> Result<Cache, AnalysisError>,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
-        if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
-            return Err(AnalysisError::NotFound { path: missing.clone() });
-        }
-        if let Some((root, run)) = paths.iter().find_map(|path| as_store(path)) {
-            if let [_, _, ..] = paths {
-                return Err(AnalysisError::StoreAmongTraces { path: root });
-            }
-            return Self::open_runs(&Store::open(&root)?, run.map(|run| vec![run]), settings, Held::Nothing);
-        }
-        if let Some(root) = &settings.store {
-            let runs = run_names(&ingest_into_store(paths, root, settings, progress)?.sources);
-            return Self::open_runs(&Store::open(root)?, Some(runs), settings, Held::Nothing);
-        }
-        match inputs(paths, settings)? {
-            Some(inputs) if !settings.no_cache => {
-                let opened = cache().and_then(|cache| Self::open_cached(paths, &inputs, settings, &cache, progress));
-                match opened {
-                    Err(error) if error.is_about_cache() => {
-                        tell_uncached(&error, progress);
-                        Self::open_temporary(paths, Some(&inputs), settings, progress)
-                    }
-                    opened => opened,
-                }
-            }
-            inputs => Self::open_temporary(paths, inputs.as_ref(), settings, progress),
-        }
-    }
-
-    /// Ingests into a folder that goes away with the workspace.
-    fn open_temporary(
-        paths: &[PathBuf],
-        inputs: Option<&Inputs>,
-        settings: &Settings,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
-        let parent = std::env::temp_dir();
-        owned::sweep(&parent, TEMPORARY_PREFIX);
-        let fail = |source| AnalysisError::Cache { path: parent.clone(), source }.at_place(&parent, TEMPORARY_FULL);
-        let folder = OwnedFolder::create(&parent, TEMPORARY_PREFIX).map_err(fail)?;
-        let ingested = ingest(paths, folder.path(), settings, progress);
-        ingested.map_err(|error| error.at_place(&parent, TEMPORARY_FULL))?;
-        if let Some(inputs) = inputs {
-            tell_change(paths, inputs, settings, progress)?;
-        }
-        Self::open_runs(&Store::open(folder.path())?, None, settings, Held::Temporary { _folder: folder })
-    }
-
-    /// Opens the store that the cache has for the traces, or fills it.
-    fn open_cached(
-        paths: &[PathBuf],
-        inputs: &Inputs,
-        settings: &Settings,
-        cache: &Cache,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
-        cache.check_owner()?;
-        let setup = Setup::of(settings);
-        let filling = match cache.place(inputs, &setup, progress)? {
-            Place::ToFill(filling) => filling,
-            Place::Ready(store) => match Self::open_kept(store, settings) {
-                // A strict user shall hear what is broken, and where, from the trace itself.
-                Ok(workspaces) if settings.strict && workspaces.iter().any(Self::is_damaged) => {
-                    return Self::open_temporary(paths, Some(inputs), settings, progress);
-                }
-                Err(error) if error.is_broken_store() => {
-                    progress.notice("the cache holds a damaged store of this trace; reading the trace again");
-                    cache.discard(inputs, &setup)?;
-                    match cache.place(inputs, &setup, progress)? {
-                        Place::ToFill(filling) => filling,
-                        // Somebody has the damaged store open, so it could not be removed.
-                        Place::Ready(_) => return Self::open_temporary(paths, Some(inputs), settings, progress),
-                    }
-                }
-                result => return result,
-            },
-        };
-        let outcome = ingest(paths, filling.path(), settings, progress)
-            .map_err(|error| error.at_place(cache.root(), CACHE_FULL))?;
-        if tell_change(paths, inputs, settings, progress)? || outcome.is_transient {
-            return Self::open_unkept(filling.detach()?, settings);
-        }
-        let sources: Vec<&SourceRecord> = outcome.sources.iter().map(|source| &source.record).collect();
-        match filling.publish(&sources)? {
-            Published::Kept(store) => Self::open_kept(store, settings),
-            Published::Unkept(filling) => Self::open_unkept(filling, settings),
-        }
-    }
-
-    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Vec<Self>, AnalysisError> {
-        Self::open_runs(&Store::open(store.root())?, None, settings, Held::Cached { store })
-    }
-
-    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Vec<Self>, AnalysisError> {
-        Self::open_runs(&Store::open(filling.path())?, None, settings, Held::Unkept { _filling: filling })
-    }
-
-    /// Opens the runs that are meant, of these or of all that the store has.
-    fn open_runs(
-        store: &Store,
-        runs: Option<Vec<String>>,
-        settings: &Settings,
-        held: Held,
-    ) -> Result<Vec<Self>, AnalysisError> {
-        let runs = runs.map_or_else(|| store.runs(), Ok)?;
-        let held = Arc::new(held);
-        settings.run.of(runs, store)?.into_iter().map(|run| Self::open_run(store, run, settings, &held)).collect()
-    }
-
-    fn open_run(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, AnalysisError> {
-        let mut sources = store.sources(&run)?;
-        let mut skipped = store.skipped(&run)?;
-        if let Held::Cached { store } = &**held {
-            let paths = sources.iter_mut().map(|source| &mut source.path);
-            paths.chain(skipped.iter_mut().map(|file| &mut file.path)).for_each(|path| store.rename(path));
-        }
-        let default = EngineOptions::default();
-        let memory_limit_bytes = settings.memory_limit_bytes() as usize;
-        let threads = settings.threads.unwrap_or(default.threads);
-        let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
-        Ok(Self {
-            store: store.clone(),
-            run,
-            sources,
-            skipped,
-            engine,
-            settings: settings.clone(),
-            shapes: ShapeCache::default(),
-            readers: ReaderCache::default(),
-            curves: CurveCache::default(),
-            searches: SearchCache::default(),
-            names: NameCache::default(),
-            _held: Arc::clone(held),
-        })
-    }
-
-    fn is_damaged(&self) -> bool {
-        self.sources.iter().any(|source| source.damage_notice().is_some())
-            || self.skipped.iter().any(|file| file.is_unreadable)
-    }
-
     /// The recording that is meant.
     pub(crate) fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
         match self.sources_of(rank, window)?[..] {
@@ -545,138 +339,6 @@ impl Workspace {
         }
         Ok(found)
     }
-}
-
-fn ingest(
-    paths: &[PathBuf],
-    root: &Path,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Result<Outcome, AnalysisError> {
-    let store = Store::create(root)?;
-    Ok(stepscope_ingest::ingest(paths, &store, &ingest_options(settings), progress)?)
-}
-
-/// What the settings mean for an ingest.
-pub(crate) fn ingest_options(settings: &Settings) -> Options {
-    Options {
-        separate_runs: settings.separate_runs,
-        flat_folders: settings.flat_folders,
-        strict: settings.strict,
-        memory_limit_bytes: settings.memory_limit_bytes(),
-        extras: settings.extras,
-        ..Options::default()
-    }
-}
-
-/// Ingests into a store of the user.
-fn ingest_into_store(
-    paths: &[PathBuf],
-    root: &Path,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Result<Outcome, AnalysisError> {
-    Output::refuse_folder(root, paths)?;
-    let before = inputs(paths, settings).ok().flatten();
-    let ingested = ingest(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
-    if let Some(before) = before {
-        tell_change(paths, &before, settings, progress)?;
-    }
-    Ok(ingested)
-}
-
-/// The files behind the paths; `None` if they cannot be read twice.
-fn inputs(paths: &[PathBuf], settings: &Settings) -> Result<Option<Inputs>, AnalysisError> {
-    if paths.iter().any(|path| path.as_os_str() == "-") {
-        return Ok(None);
-    }
-    let fail = |source| {
-        let path = paths.first().cloned().unwrap_or_default();
-        AnalysisError::Ingest(stepscope_ingest::IngestError::Open { path, source })
-    };
-    Inputs::look(paths, settings.flat_folders).map_err(fail)
-}
-
-/// Whether a file is not what it was when reading began: then what was read is neither the old file nor the new one.
-/// A strict user is refused.
-fn tell_change(
-    paths: &[PathBuf],
-    before: &Inputs,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Result<bool, AnalysisError> {
-    let after = inputs(paths, settings).ok().flatten();
-    let changed = match &after {
-        Some(after) => before.difference(after),
-        None => paths.first().cloned(),
-    };
-    let Some(path) = changed else { return Ok(false) };
-    if settings.strict {
-        return Err(AnalysisError::Changed { path });
-    }
-    let path = path.display();
-    progress.notice(&format!(
-        "{path}: the file changed while it was read; the job may still be writing it, so the answer is not kept"
-    ));
-    Ok(true)
-}
-
-/// Says why nothing is kept of a trace: it is read again the next time.
-fn tell_uncached(error: &AnalysisError, progress: &dyn Progress) {
-    let place = error.location().map_or_else(String::new, |place| format!(": {place}"));
-    let why = error.why_uncached();
-    progress.notice(&format!("using a temporary store, the cache cannot be used: {why}{place}"));
-}
-
-/// Says what is broken, also when it was found out long ago: a cached answer is no better than a fresh one.
-fn tell_damage<'a>(sources: impl IntoIterator<Item = &'a SourceRecord>, progress: &dyn Progress) {
-    const TOLD: usize = 4;
-    let notices: Vec<String> = sources.into_iter().filter_map(SourceRecord::damage_notice).collect();
-    for notice in notices.iter().take(TOLD) {
-        progress.notice(notice);
-    }
-    if notices.len() > TOLD {
-        progress
-            .notice(&format!("{} more recordings are broken; `stepscope health` has them all", notices.len() - TOLD));
-    }
-}
-
-/// Says why files that lie together are several runs.
-fn tell_apart<'a>(sources: impl Iterator<Item = &'a SourceRecord>, progress: &dyn Progress) {
-    const TOLD: usize = 4;
-    let apart: Vec<(&str, &str)> =
-        sources.filter_map(|source| Some((source.path.as_str(), source.apart_because.as_deref()?))).collect();
-    for (path, reason) in apart.iter().take(TOLD) {
-        progress.notice(&format!("{path} is a separate run: {reason}"));
-    }
-    if apart.len() > TOLD {
-        progress.notice(&format!("{} more files are separate runs", apart.len() - TOLD));
-    }
-}
-
-/// Says what lies beside the traces and was not read.
-fn tell_skipped(files: &[SkippedFile], progress: &dyn Progress) {
-    for sentence in skipped_sentences(files) {
-        progress.notice(&sentence);
-    }
-}
-
-/// The store at `path`, or the store and run that `path` is the folder of.
-pub(crate) fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
-    if Store::is_store(path) {
-        return Some((path.to_owned(), None));
-    }
-    let runs = path.parent()?;
-    let root = runs.parent()?;
-    let is_run = runs.file_name()? == "runs" && path.join("sources").is_dir() && Store::is_store(root);
-    is_run.then(|| (root.to_owned(), path.file_name().map(|name| name.to_string_lossy().into_owned())))
-}
-
-fn run_names(ingested: &[Ingested]) -> Vec<String> {
-    let mut names: Vec<String> = ingested.iter().map(|source| source.record.run.clone()).collect();
-    names.sort();
-    names.dedup();
-    names
 }
 
 fn source_info(source: &SourceRecord) -> Json {
