@@ -38,9 +38,13 @@ test("beyond four they share a row", () => {
   expect(lanesOfDepth(2, 3)).toEqual([2, 2.125, 2.25]);
 });
 
-test("buckets add up in one lane, but not with a span", () => {
+test("buckets add up in one lane, and go below a span that they start in", () => {
   expect(split([[0, 0, 12, 5], [0, 10, 20, 4]])).toEqual([]);
-  expect(split([[0, 0, 100], [0, 10, 20, 4], [0, 15, 25, 4], [0, 22, 40]])).toEqual([0, 0.125, 0.125, 0.25]);
+  expect(split([[0, 0, 100], [0, 10, 20, 4], [0, 15, 25, 4], [0, 22, 40]])).toEqual([0, 0.125, 0.125, 0.125]);
+});
+
+test("a span between the spans of a bucket overlaps nothing", () => {
+  expect(split([[0, 0, 30, 2], [0, 10, 25], [0, 30, 60]])).toEqual([]);
 });
 
 test("an overlap that no pixel and no clock shows is none", () => {

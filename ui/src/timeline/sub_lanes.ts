@@ -20,8 +20,9 @@ export function isOverflow(lane: number): boolean {
 
 /**
  * The depth of each entry with its sub-lane, the first that is free when it starts; undefined if nothing overlaps.
- * Entries are sorted by depth, then start. Buckets add up to columns, so they may share a lane with each other, but not
- * with a span. Where there are buckets, what overlaps by less than a half pixel is not seen to.
+ * Entries are sorted by depth, then start. A bucket that starts inside a span overlaps it. One that a span starts in
+ * tells nothing: what it holds may lie before and behind the span. So only spans take a lane. Where there are buckets,
+ * what overlaps by less than a half pixel is not seen to.
  */
 export function subLanes({ depth, start, dur, count, size, from, to, width, isExact }: Lanes): {
   depth: Float64Array;
@@ -30,26 +31,20 @@ export function subLanes({ depth, start, dur, count, size, from, to, width, isEx
 } | undefined {
   // Spans alone serve at every zoom.
   const slack = isExact ? CLOCK_NS : (to - from) / width / 2;
-  const spanEnds = new Float64Array(MOST);
-  const bucketEnds = new Float64Array(MOST);
+  const ends = new Float64Array(MOST);
   const counts = new Map<number, number>();
   let lanes: Float64Array | undefined;
   for (let i = 0; i < size; i++) {
-    if (i === 0 || depth[i] !== depth[i - 1]) {
-      spanEnds.fill(-Infinity);
-      bucketEnds.fill(-Infinity);
-    }
-    const [begin, end, isBucket] = [start[i]! + slack, start[i]! + dur[i]!, count[i]! > 1];
-    const isFree = (sub: number) => spanEnds[sub]! <= begin && (isBucket || bucketEnds[sub]! <= begin);
+    if (i === 0 || depth[i] !== depth[i - 1]) ends.fill(-Infinity);
     let sub = 0;
-    while (sub < MOST && !isFree(sub)) sub++;
+    while (sub < MOST && ends[sub]! > start[i]! + slack) sub++;
     if (sub > 0) {
       lanes ??= Float64Array.from(depth);
       lanes[i] = depth[i]! + sub * EIGHTH;
       counts.set(depth[i]!, Math.max(counts.get(depth[i]!) ?? 0, sub + 1));
     }
-    const ends = isBucket ? bucketEnds : spanEnds;
-    if (sub < MOST) ends[sub] = Math.max(ends[sub]!, end);
+    const isSpan = count[i]! <= 1;
+    if (sub < MOST && isSpan) ends[sub] = Math.max(ends[sub]!, start[i]! + dur[i]!);
   }
   return lanes && { depth: lanes, counts };
 }
