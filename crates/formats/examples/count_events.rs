@@ -7,12 +7,15 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
 
-use stepscope_formats::{Event, Limits, TraceSink, Value, Warning, read_trace};
+use stepscope_formats::{Event, Limits, TraceSink, Value, Warning, microseconds_to_ns, read_trace};
 
 #[derive(Default)]
 struct Counts {
     events: u64,
     args: usize,
+    /// How long they take in all, and the end of the last one.
+    dur_ns: i64,
+    end_ns: i64,
     warnings: u64,
 }
 
@@ -22,6 +25,13 @@ impl TraceSink for Counts {
     fn event(&mut self, event: &Event<'_>) {
         self.events += 1;
         self.args += event.args.len();
+        let time = |value: &Value<'_>| match value {
+            Value::Number(text) => microseconds_to_ns(text),
+            _ => None,
+        };
+        let dur_ns = time(&event.dur).unwrap_or(0);
+        self.dur_ns = self.dur_ns.saturating_add(dur_ns);
+        self.end_ns = self.end_ns.max(time(&event.ts).unwrap_or(0).saturating_add(dur_ns));
     }
 
     fn warning(&mut self, _: &Warning<'_>) {
@@ -37,7 +47,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: count_events TRACE")?;
     let mut counts = Counts::default();
     let summary = read_trace(BufReader::with_capacity(1 << 18, File::open(path)?), &Limits::default(), &mut counts)?;
-    let Counts { events, args, warnings } = counts;
-    println!("{events} events, {args} args, {warnings} warnings, {} plain bytes", summary.bytes_plain);
+    let Counts { events, args, dur_ns, end_ns, warnings } = counts;
+    println!(
+        "{events} events, {args} args, {dur_ns} ns until {end_ns}, {warnings} warnings, {} plain bytes",
+        summary.bytes_plain
+    );
     Ok(())
 }
