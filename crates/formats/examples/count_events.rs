@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
 
-use stepscope_formats::{Event, Limits, TraceSink, Value, Warning, microseconds_to_ns, read_trace};
+use stepscope_formats::{Event, Limits, TraceSink, Value, Warning, read_trace};
 
 #[derive(Default)]
 struct Counts {
@@ -25,13 +25,9 @@ impl TraceSink for Counts {
     fn event(&mut self, event: &Event<'_>) {
         self.events += 1;
         self.args += event.args.len();
-        let time = |value: &Value<'_>| match value {
-            Value::Number(text) => microseconds_to_ns(text),
-            _ => None,
-        };
-        let dur_ns = time(&event.dur).unwrap_or(0);
+        let dur_ns = event.dur.ns.unwrap_or(0);
         self.dur_ns = self.dur_ns.saturating_add(dur_ns);
-        self.end_ns = self.end_ns.max(time(&event.ts).unwrap_or(0).saturating_add(dur_ns));
+        self.end_ns = self.end_ns.max(event.start.ns.unwrap_or(0).saturating_add(dur_ns));
     }
 
     fn warning(&mut self, _: &Warning<'_>) {

@@ -1,4 +1,5 @@
-//! Reads Chrome traces (`*.json`, `*.pt.trace.json[.gz]`), the format of PyTorch's Kineto and of Chrome itself.
+//! Reads and writes Chrome traces (`*.json`, `*.pt.trace.json[.gz]`), the format of PyTorch's Kineto and of Chrome
+//! itself.
 //!
 //! The file streams through a window of a few blocks: an event at a time goes from its text to typed fields, without a
 //! tree. Profilers are killed while they write, and some write invalid JSON; what is whole is kept, and every element
@@ -6,8 +7,10 @@
 
 mod batch;
 mod document;
+mod eight_bytes;
 mod elements;
 mod keys;
+mod microseconds;
 mod record;
 mod resync;
 mod scan;
@@ -19,6 +22,7 @@ mod text;
 mod usual;
 mod window;
 mod word;
+mod writer;
 
 use std::io::Read;
 
@@ -29,8 +33,8 @@ use self::document::Document;
 use self::resync::{EVENTS_KEY, Look, event_start, holds_list, next_token, token_within};
 use self::scan_ahead::scan_ahead;
 use self::slot::PLACE_BITS;
-pub(crate) use self::slot::ScannedArgs;
 use self::window::{BLOCK_BYTES, Window};
+pub use self::writer::{ChromeEvent, ChromeWriter, JsonValue};
 use crate::error::FormatError;
 use crate::event::TraceSink;
 use crate::registry::{Confidence, Format, HEAD_BYTES, Limits};

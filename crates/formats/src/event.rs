@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use stepscope_model::Phase;
 use stepscope_model::warning::WarningCode;
 
-use crate::chrome::ScannedArgs;
 use crate::function::FunctionTotals;
 
 /// Takes what a reader finds, in the order of the file.
@@ -36,38 +36,90 @@ pub struct Event<'a> {
     pub position: u64,
     /// Where it starts in the plain bytes.
     pub offset_bytes: u64,
-    /// `ph`.
-    pub phase: Value<'a>,
-    /// `cat`.
+    /// What it marks; `None` when the trace says something else, or nothing.
+    pub phase: Option<Phase>,
+    /// The phase as it stands in the trace, for counts and warnings.
+    pub recorded_phase: Value<'a>,
+    /// What kind of work it stands for, in the words of the profiler.
     pub category: Value<'a>,
-    /// `name`.
+    /// What it is called.
     pub name: Value<'a>,
-    /// `ts`, in microseconds, as recorded.
-    pub ts: Value<'a>,
-    /// `dur`, in microseconds, as recorded.
-    pub dur: Value<'a>,
-    /// `pid`.
+    /// When it starts.
+    pub start: Time<'a>,
+    /// How long it takes.
+    pub dur: Time<'a>,
+    /// Process or device that it is on.
     pub process: Value<'a>,
-    /// `tid`.
+    /// Thread or stream of that process.
     pub thread: Value<'a>,
-    /// `id`, or what `id2` holds.
+    /// What the ends of an arrow, and the events of an asynchronous span, have in common.
     pub id: Value<'a>,
-    /// `args`.
+    /// What else is known of it.
     pub args: Args<'a>,
     /// Events of one input with the same shape have the same keys in `args`, in the same order. A small number, dense
     /// from 0; most events of a profiler have one.
     pub shape: Option<u32>,
 }
 
+impl Event<'_> {
+    /// An event of which nothing but its phase is known.
+    #[must_use]
+    pub fn of_phase(phase: Phase) -> Self {
+        Self {
+            position: 0,
+            offset_bytes: 0,
+            phase: Some(phase),
+            recorded_phase: Value::Text(phase.as_text().into()),
+            category: Value::Missing,
+            name: Value::Missing,
+            start: Time::default(),
+            dur: Time::default(),
+            process: Value::Missing,
+            thread: Value::Missing,
+            id: Value::Missing,
+            args: Args::default(),
+            shape: None,
+        }
+    }
+}
+
+/// A time of an event; missing unless said otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Time<'a> {
+    /// Nanoseconds; `None` when it is missing, is not a time, or does not fit.
+    pub ns: Option<i64>,
+    /// What stands in the trace, for warnings; missing in formats that hold nanoseconds.
+    pub recorded: Value<'a>,
+}
+
+impl Time<'_> {
+    /// A time that the format holds in nanoseconds.
+    #[must_use]
+    pub fn of_ns(ns: i64) -> Self {
+        Self { ns: Some(ns), recorded: Value::Missing }
+    }
+}
+
+/// Arguments that a reader makes from its buffer when they are asked for. An index must be below `len`.
+#[expect(clippy::len_without_is_empty, reason = "`Args` has it")]
+pub trait LazyArgs {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// The key of an argument.
+    fn key(&self, index: usize) -> Cow<'_, str>;
+
+    /// The value of an argument.
+    fn value(&self, index: usize) -> Value<'_>;
+}
+
 /// The arguments of an event, in the order of the file; a key that comes twice is there twice, and the last one wins.
-///
-/// Values are made from the reader's buffer when they are asked for.
 #[derive(Clone, Copy)]
 pub struct Args<'a>(Source<'a>);
 
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    Scanned(ScannedArgs<'a>),
+    Lazy(&'a dyn LazyArgs),
     Entries(&'a [(Cow<'a, str>, Value<'a>)]),
 }
 
@@ -78,15 +130,17 @@ impl<'a> Args<'a> {
         Self(Source::Entries(entries))
     }
 
-    pub(crate) fn from_scanned(scanned: ScannedArgs<'a>) -> Self {
-        Self(Source::Scanned(scanned))
+    /// Arguments that are made when they are asked for.
+    #[must_use]
+    pub fn from_lazy(args: &'a dyn LazyArgs) -> Self {
+        Self(Source::Lazy(args))
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(self) -> usize {
         match self.0 {
-            Source::Scanned(scanned) => scanned.len(),
+            Source::Lazy(args) => args.len(),
             Source::Entries(entries) => entries.len(),
         }
     }
@@ -101,7 +155,7 @@ impl<'a> Args<'a> {
     #[must_use]
     pub fn key(self, index: usize) -> Cow<'a, str> {
         match self.0 {
-            Source::Scanned(scanned) => scanned.key(index),
+            Source::Lazy(args) => args.key(index),
             Source::Entries(entries) => Cow::Borrowed(&entries[index].0),
         }
     }
@@ -110,7 +164,7 @@ impl<'a> Args<'a> {
     #[must_use]
     pub fn value(self, index: usize) -> Value<'a> {
         match self.0 {
-            Source::Scanned(scanned) => scanned.value(index),
+            Source::Lazy(args) => args.value(index),
             Source::Entries(entries) => entries[index].1.borrowed(),
         }
     }

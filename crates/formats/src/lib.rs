@@ -4,23 +4,19 @@
 //! file name. Readers stream: they hold a bounded piece of the input, whatever its size.
 
 mod chrome;
-mod chrome_writer;
 mod cprofile;
-mod eight_bytes;
 mod error;
 mod event;
 mod function;
 mod inflate;
 mod looks_like;
-mod number;
 mod read_ahead;
-mod recording;
 mod registry;
+mod segments;
 
-pub use chrome_writer::{ChromeEvent, ChromeWriter, JsonValue};
+pub use chrome::{ChromeEvent, ChromeWriter, JsonValue};
 pub use error::FormatError;
-pub use event::{Args, Event, TraceSink, Value, Warning};
+pub use event::{Args, Event, LazyArgs, Time, TraceSink, Value, Warning};
 pub use function::{CallerTotals, Function, FunctionTotals};
 pub use looks_like::LooksLike;
-pub use number::microseconds_to_ns;
 pub use registry::{Confidence, FORMATS, Format, Limits, ReadSummary, read_trace};

@@ -9,7 +9,7 @@ use crate::event::TraceSink;
 use crate::inflate::Inflate;
 use crate::looks_like::LooksLike;
 use crate::read_ahead::read_ahead;
-use crate::recording::Recording;
+use crate::segments::Segments;
 
 /// A format that Stepscope reads.
 pub trait Format: Sync {
@@ -79,7 +79,7 @@ pub struct ReadSummary {
 }
 
 /// Every format.
-pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Recording, &CProfile];
+pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Segments, &CProfile];
 
 /// Plain bytes that formats get to recognise a trace.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;

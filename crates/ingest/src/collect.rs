@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepscope_formats::{Event, FunctionTotals, TraceSink, Value, Warning, microseconds_to_ns};
+use stepscope_formats::{Event, FunctionTotals, Time, TraceSink, Value, Warning};
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
@@ -129,21 +129,21 @@ impl<'a> Collector<'a> {
 
     /// The time of an event that has no duration; counts the event as dropped when it has none.
     fn instant(&mut self, event: &Event<'_>, phase: Phase) -> Option<i64> {
-        let ts = nanoseconds(&event.ts);
+        let ts = in_range(&event.start);
         if ts.is_none() {
-            self.drop_event(event, BAD_TIME, &format!(":{}", phase.as_text()), Some(describe(&event.ts)));
+            self.drop_event(event, BAD_TIME, &format!(":{}", phase.as_text()), Some(describe_time(&event.start)));
         }
         ts.inspect(|&time| self.records.see(time))
     }
 
     fn complete(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
-        let (Some(start), Some(dur)) = (nanoseconds(&event.ts), nanoseconds(&event.dur)) else {
-            let detail = format!("ts {}, dur {}", describe(&event.ts), describe(&event.dur));
+        let (Some(start), Some(dur)) = (in_range(&event.start), in_range(&event.dur)) else {
+            let detail = format!("ts {}, dur {}", describe_time(&event.start), describe_time(&event.dur));
             self.drop_event(event, BAD_TIME, "", Some(detail));
             return Ok(());
         };
         if dur < 0 {
-            self.drop_event(event, NEGATIVE_DURATION, "", Some(describe(&event.dur)));
+            self.drop_event(event, NEGATIVE_DURATION, "", Some(describe_time(&event.dur)));
             return Ok(());
         }
         let Some(end) = start.checked_add(dur).filter(|&end| is_in_range(end)) else {
@@ -212,8 +212,8 @@ impl<'a> Collector<'a> {
     }
 
     fn memory_event(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
-        let Some(ts) = nanoseconds(&event.ts) else {
-            self.drop_event(event, BAD_TIME, "", Some(describe(&event.ts)));
+        let Some(ts) = in_range(&event.start) else {
+            self.drop_event(event, BAD_TIME, "", Some(describe_time(&event.start)));
             return Ok(());
         };
         self.records.see(ts);
@@ -328,9 +328,9 @@ impl<'a> Collector<'a> {
     fn take(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
         let counts = &mut self.records.counts;
         counts.events_in += 1;
-        counts.count_kind(&event.phase, &event.category);
-        let Some(phase) = event.phase.as_text().and_then(Phase::from_text) else {
-            self.drop_event(event, UNSUPPORTED_PHASE, &plain(&event.phase), None);
+        counts.count_kind(&event.recorded_phase, &event.category);
+        let Some(phase) = event.phase else {
+            self.drop_event(event, UNSUPPORTED_PHASE, &plain(&event.recorded_phase), None);
             return Ok(());
         };
         match phase {
@@ -401,11 +401,8 @@ fn name_text<'v>(value: &'v Value<'_>) -> Option<std::borrow::Cow<'v, str>> {
     }
 }
 
-fn nanoseconds(value: &Value<'_>) -> Option<i64> {
-    match value {
-        Value::Number(text) => microseconds_to_ns(text).filter(|&time| is_in_range(time)),
-        _ => None,
-    }
+fn in_range(time: &Time<'_>) -> Option<i64> {
+    time.ns.filter(|&ns| is_in_range(ns))
 }
 
 /// The integer behind the id of an arrow; Chrome writes them in hexadecimal.
@@ -413,6 +410,13 @@ fn flow_id(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|id| id as i64),
         None => integer(text),
+    }
+}
+
+fn describe_time(time: &Time<'_>) -> String {
+    match (time.ns, &time.recorded) {
+        (Some(ns), Value::Missing) => format!("{ns} ns"),
+        (_, recorded) => describe(recorded),
     }
 }
 

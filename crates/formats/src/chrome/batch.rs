@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use stepscope_model::Phase;
 use stepscope_model::warning::WarningCode;
 
+use super::microseconds::time;
 use super::record::{FIELD_COUNT, Field, Record};
 use super::slot::{ArgSlot, ScannedArgs, Slot};
 use crate::error::FormatError;
@@ -106,7 +108,7 @@ impl Batch {
     pub(super) fn deliver(&self, sink: &mut dyn TraceSink) -> Result<(), FormatError> {
         for item in &self.items {
             match item {
-                Item::Event(event) => sink.event(&self.event_of(event)),
+                Item::Event(event) => self.deliver_event(event, sink),
                 &Item::Header { start, key, value } => {
                     let text = &self.text[start..];
                     sink.header(&key.text(text), &value.value(text, false));
@@ -125,24 +127,28 @@ impl Batch {
         Ok(())
     }
 
-    fn event_of(&self, event: &ScannedEvent) -> Event<'_> {
+    fn deliver_event(&self, event: &ScannedEvent, sink: &mut dyn TraceSink) {
         let text = &self.text[event.start..];
         let value = |field: Field| event.fields[field as usize].value(text, event.is_lenient);
+        let time = |field: Field| time(event.fields[field as usize], text, event.is_lenient);
         let slots = &self.args[event.args_start as usize..event.args_end as usize];
-        Event {
+        let args = ScannedArgs { text, slots, is_lenient: event.is_lenient };
+        let phase = value(Field::Phase);
+        sink.event(&Event {
             position: event.position,
             offset_bytes: event.offset_bytes,
-            phase: value(Field::Phase),
+            phase: phase.as_text().and_then(Phase::from_text),
+            recorded_phase: phase,
             category: value(Field::Category),
             name: value(Field::Name),
-            ts: value(Field::Ts),
-            dur: value(Field::Dur),
+            start: time(Field::Ts),
+            dur: time(Field::Dur),
             process: value(Field::Process),
             thread: value(Field::Thread),
             id: value(Field::Id),
-            args: Args::from_scanned(ScannedArgs { text, slots, is_lenient: event.is_lenient }),
+            args: Args::from_lazy(&args),
             shape: event.shape,
-        }
+        });
     }
 }
 

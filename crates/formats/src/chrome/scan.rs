@@ -3,11 +3,11 @@
 //! It says where values begin and end and checks the grammar on the way. What profilers are known to get wrong is
 //! taken and noted: empty values, NaN and infinity, commas too many, raw control characters in strings.
 
+use super::eight_bytes::find_quote_or_backslash;
 use super::slot::{Slot, SlotKind};
 use super::text::{is_strict, push_strict};
 use super::usual::{usual_list, usual_value};
 use super::word::{Word, ends_word, number_length, word_kind};
-use crate::eight_bytes::find_quote_or_backslash;
 
 /// Why a value was not scanned to its end, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::scan::{ScanLimits, Scanner};
 use super::text::unescape;
-use crate::event::Value;
+use crate::event::{LazyArgs, Value};
 
 /// What kind of value a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,8 @@ impl Slot {
     }
 
     /// The value; borrowed unless it has escapes or is not valid JSON.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is called for each field of each event")]
+    #[inline(always)]
     pub(super) fn value(self, text: &str, is_lenient: bool) -> Value<'_> {
         match self.kind() {
             SlotKind::Missing => Value::Missing,
@@ -94,13 +95,16 @@ impl Slot {
             SlotKind::Plain => Value::Text(Cow::Borrowed(self.raw(text))),
             SlotKind::Escaped => Value::Text(unescape(self.raw(text))),
             SlotKind::Json => Value::Json(Cow::Borrowed(self.raw(text))),
-            SlotKind::LaxJson => {
-                let limits = ScanLimits { max_depth: usize::MAX, max_string_bytes: usize::MAX };
-                // The scanner decides about a quote by what follows the string, so it may see the text to its end.
-                let mut scanner = Scanner::new(&text[self.start()..], limits, is_lenient);
-                Value::Json(Cow::Owned(scanner.rewrite(self.end() - self.start())))
-            }
+            SlotKind::LaxJson => Value::Json(Cow::Owned(self.rewritten(text, is_lenient))),
         }
+    }
+
+    #[cold]
+    fn rewritten(self, text: &str, is_lenient: bool) -> String {
+        let limits = ScanLimits { max_depth: usize::MAX, max_string_bytes: usize::MAX };
+        // The scanner decides about a quote by what follows the string, so it may see the text to its end.
+        let mut scanner = Scanner::new(&text[self.start()..], limits, is_lenient);
+        scanner.rewrite(self.end() - self.start())
     }
 }
 
@@ -118,25 +122,22 @@ pub(super) struct ArgSlot {
 }
 
 /// The arguments of a scanned event.
-#[derive(Clone, Copy)]
-pub(crate) struct ScannedArgs<'a> {
+pub(super) struct ScannedArgs<'a> {
     pub(super) text: &'a str,
     pub(super) slots: &'a [ArgSlot],
     pub(super) is_lenient: bool,
 }
 
-impl<'a> ScannedArgs<'a> {
-    pub(crate) fn len(self) -> usize {
+impl LazyArgs for ScannedArgs<'_> {
+    fn len(&self) -> usize {
         self.slots.len()
     }
 
-    #[inline]
-    pub(crate) fn key(self, index: usize) -> Cow<'a, str> {
+    fn key(&self, index: usize) -> Cow<'_, str> {
         self.slots[index].key.text(self.text)
     }
 
-    #[inline]
-    pub(crate) fn value(self, index: usize) -> Value<'a> {
+    fn value(&self, index: usize) -> Value<'_> {
         self.slots[index].value.value(self.text, self.is_lenient)
     }
 }

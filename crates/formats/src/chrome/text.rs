@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::eight_bytes::has_control;
+use super::eight_bytes::has_control;
 
 /// The text that `raw`, the inside of a JSON string, stands for.
 ///

@@ -3,10 +3,10 @@
 //! What these functions give is what the `Scanner` would say; they give nothing where it has more to look at.
 #![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
+use super::eight_bytes::{plain_string_length, short_strict_string_length};
 use super::scan::ScanLimits;
 use super::slot::{Slot, SlotKind};
 use super::word::number_length;
-use crate::eight_bytes::{plain_string_length, short_strict_string_length};
 
 /// What most values are: a string without escapes, or a number. Gives it, and where it ends, if `bytes` has one
 /// at `at`.

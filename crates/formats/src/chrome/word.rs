@@ -1,8 +1,8 @@
 //! Numbers and words of JSON, and what profilers write in their place.
 #![expect(clippy::inline_always, reason = "calls for each value of a trace are a good part of the time")]
 
+use super::eight_bytes::digits_end;
 use super::slot::SlotKind;
-use crate::eight_bytes::digits_end;
 
 /// Length of the JSON number at the start of `bytes`.
 #[inline(always)]

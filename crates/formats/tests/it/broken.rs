@@ -31,7 +31,8 @@ impl TraceSink for Marks {
 
     fn event(&mut self, event: &Event<'_>) {
         self.elements += 1;
-        let said = format!("{:?} {:?} {:?} {:?} {:?}", event.name, event.ts, event.dur, event.thread, event.args);
+        let Event { name, start, dur, thread, args, .. } = event;
+        let said = format!("{name:?} {:?} {:?} {thread:?} {args:?}", start.recorded, dur.recorded);
         // FNV-1a: the same in every run.
         let mark = said
             .bytes()

@@ -33,11 +33,11 @@ impl TraceSink for Dump {
         self.elements += 1;
         let mut line = String::new();
         let fields = [
-            ("ph", &event.phase),
+            ("ph", &event.recorded_phase),
             ("cat", &event.category),
             ("name", &event.name),
-            ("ts", &event.ts),
-            ("dur", &event.dur),
+            ("ts", &event.start.recorded),
+            ("dur", &event.dur.recorded),
             ("pid", &event.process),
             ("tid", &event.thread),
             ("id", &event.id),

@@ -123,11 +123,11 @@ impl TraceSink for Seen {
         assert!(before <= Some(event.offset_bytes), "event {} is before the one before", event.position);
         let mut line = format!("#{} @{}", event.position, event.offset_bytes - self.padding);
         let fields = [
-            &event.phase,
+            &event.recorded_phase,
             &event.category,
             &event.name,
-            &event.ts,
-            &event.dur,
+            &event.start.recorded,
+            &event.dur.recorded,
             &event.process,
             &event.thread,
             &event.id,

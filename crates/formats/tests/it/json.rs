@@ -17,11 +17,11 @@ impl TraceSink for Seen {
 
     fn event(&mut self, event: &Event<'_>) {
         let fields = [
-            ("ph", &event.phase),
+            ("ph", &event.recorded_phase),
             ("cat", &event.category),
             ("name", &event.name),
-            ("ts", &event.ts),
-            ("dur", &event.dur),
+            ("ts", &event.start.recorded),
+            ("dur", &event.dur.recorded),
             ("pid", &event.process),
             ("tid", &event.thread),
             ("id", &event.id),

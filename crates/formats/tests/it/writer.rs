@@ -6,9 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value as Json, json};
-use stepscope_formats::{
-    ChromeEvent, ChromeWriter, Event, JsonValue, Limits, TraceSink, Value, Warning, microseconds_to_ns, read_trace,
-};
+use stepscope_formats::{ChromeEvent, ChromeWriter, Event, JsonValue, Limits, TraceSink, Value, Warning, read_trace};
 use stepscope_model::Phase;
 
 use crate::dump::check;
@@ -111,14 +109,10 @@ impl TraceSink for Kept {
     fn header(&mut self, _: &str, _: &Value<'_>) {}
 
     fn event(&mut self, event: &Event<'_>) {
-        let time = |value: &Value<'_>| match value {
-            Value::Number(text) => microseconds_to_ns(text),
-            _ => None,
-        };
         let text = |value: Value<'_>| value.as_text().expect("a text").to_owned();
         let args = event.args.iter().map(|(key, value)| (Cow::into_owned(key), text(value)));
         let name = event.name.as_text().expect("a name").to_owned();
-        self.0.push((time(&event.ts).expect("a time"), time(&event.dur), name, args.collect()));
+        self.0.push((event.start.ns.expect("a time"), event.dur.ns, name, args.collect()));
     }
 
     fn warning(&mut self, warning: &Warning<'_>) {

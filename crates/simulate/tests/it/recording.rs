@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use serde_json::Value as Json;
-use stepscope_formats::{Event, Limits, TraceSink, Value, Warning, microseconds_to_ns, read_trace};
+use stepscope_formats::{Event, Limits, TraceSink, Value, Warning, read_trace};
 use stepscope_model::Phase;
 
 /// A trace, whole in memory.
@@ -65,17 +65,13 @@ impl TraceSink for Recording {
 
     fn event(&mut self, event: &Event<'_>) {
         let text = |value: &Value<'_>| json(value).as_str().unwrap_or_default().to_owned();
-        let time = |value: &Value<'_>| match value {
-            Value::Number(text) => microseconds_to_ns(text).unwrap(),
-            _ => 0,
-        };
         self.events.push(Recorded {
-            phase: Phase::from_text(&text(&event.phase)).unwrap(),
+            phase: event.phase.unwrap(),
             category: text(&event.category),
             name: text(&event.name),
             thread: (json(&event.process).to_string(), json(&event.thread).to_string()),
-            start_ns: time(&event.ts),
-            dur_ns: time(&event.dur),
+            start_ns: event.start.ns.unwrap_or(0),
+            dur_ns: event.dur.ns.unwrap_or(0),
             id: json(&event.id),
             args: event.args.iter().map(|(key, value)| (key.into_owned(), json(&value))).collect(),
         });

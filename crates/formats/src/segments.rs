@@ -11,17 +11,17 @@ use memchr::memmem;
 use stepscope_model::segment::{
     FRAME_HEAD_BYTES, MAGIC, MAX_PAYLOAD_BYTES, SegmentRecord, take_process_id, take_record,
 };
-use stepscope_model::warning;
+use stepscope_model::{Phase, warning};
 use twox_hash::XxHash3_128;
 
 use crate::error::FormatError;
-use crate::event::{Args, Event, TraceSink, Value, Warning};
+use crate::event::{Args, Event, Time, TraceSink, Value, Warning};
 use crate::registry::{Confidence, Format, Limits};
 
-/// Recordings of Stepscope itself.
-pub(crate) struct Recording;
+/// Segments of Stepscope's own recorder.
+pub(crate) struct Segments;
 
-impl Format for Recording {
+impl Format for Segments {
     fn name(&self) -> &'static str {
         "stepscope"
     }
@@ -226,16 +226,16 @@ impl Reader<'_> {
                     process.names.get(&name).map_or_else(|| lost_name(name), |name| Cow::Borrowed(name.as_str()));
                 let samples = samples.map(|samples| samples.to_string());
                 let entry = samples.as_deref().map(|samples| ("samples".into(), Value::Number(samples)));
-                self.event(&Plain {
-                    phase: "X",
-                    category: Some("user_annotation"),
-                    name: &name,
-                    ts: Some(&microseconds(start_ns)),
-                    dur: Some(&microseconds(i64::try_from(dur_ns).unwrap_or(i64::MAX))),
-                    process_id,
-                    thread: Some(&process.track),
-                    args: entry.as_slice(),
-                });
+                let event = Event {
+                    category: Value::Text("user_annotation".into()),
+                    name: Value::Text(name),
+                    start: Time::of_ns(start_ns),
+                    dur: Time::of_ns(i64::try_from(dur_ns).unwrap_or(i64::MAX)),
+                    thread: Value::Text(process.track.as_str().into()),
+                    args: Args::from_entries(entry.as_slice()),
+                    ..Event::of_phase(Phase::Complete)
+                };
+                self.event(process_id, event);
             }
             SegmentRecord::Reading { series, at_ns, value } => {
                 let name =
@@ -243,16 +243,14 @@ impl Reader<'_> {
                 let value = value.to_string();
                 let is_of_process = name.contains("process_");
                 let process_id = self.first_process.filter(|_| !is_of_process).unwrap_or(process_id);
-                self.event(&Plain {
-                    phase: "C",
-                    category: None,
-                    name: &name,
-                    ts: Some(&microseconds(at_ns)),
-                    dur: None,
-                    process_id,
-                    thread: None,
-                    args: &[("value".into(), Value::Number(&value))],
-                });
+                let entry = [("value".into(), Value::Number(&value))];
+                let event = Event {
+                    name: Value::Text(name),
+                    start: Time::of_ns(at_ns),
+                    args: Args::from_entries(&entry),
+                    ..Event::of_phase(Phase::Counter)
+                };
+                self.event(process_id, event);
             }
             SegmentRecord::Dropped { regions } => process.lost = regions,
             SegmentRecord::End => {}
@@ -267,26 +265,20 @@ impl Reader<'_> {
     }
 
     fn label(&mut self, process_id: u64, name: &str, thread: Option<&str>, label: &str) {
-        let args = [("name".into(), Value::Text(label.into()))];
-        self.event(&Plain { phase: "M", category: None, name, ts: None, dur: None, process_id, thread, args: &args });
+        let entry = [("name".into(), Value::Text(label.into()))];
+        let event = Event {
+            name: Value::Text(name.into()),
+            thread: thread.map_or(Value::Missing, |text| Value::Text(text.into())),
+            args: Args::from_entries(&entry),
+            ..Event::of_phase(Phase::Metadata)
+        };
+        self.event(process_id, event);
     }
 
-    fn event(&mut self, plain: &Plain<'_>) {
-        let process_id = plain.process_id.to_string();
-        self.sink.event(&Event {
-            position: self.position,
-            offset_bytes: self.offset_bytes,
-            phase: Value::Text(plain.phase.into()),
-            category: plain.category.map_or(Value::Missing, |text| Value::Text(text.into())),
-            name: Value::Text(plain.name.into()),
-            ts: plain.ts.map_or(Value::Missing, Value::Number),
-            dur: plain.dur.map_or(Value::Missing, Value::Number),
-            process: Value::Number(&process_id),
-            thread: plain.thread.map_or(Value::Missing, |text| Value::Text(text.into())),
-            id: Value::Missing,
-            args: Args::from_entries(plain.args),
-            shape: None,
-        });
+    fn event(&mut self, process_id: u64, event: Event<'_>) {
+        let process_id = process_id.to_string();
+        let (position, offset_bytes) = (self.position, self.offset_bytes);
+        self.sink.event(&Event { position, offset_bytes, process: Value::Number(&process_id), ..event });
         self.position += 1;
     }
 
@@ -296,26 +288,7 @@ impl Reader<'_> {
     }
 }
 
-/// An event in plain words.
-struct Plain<'a> {
-    phase: &'static str,
-    category: Option<&'static str>,
-    name: &'a str,
-    ts: Option<&'a str>,
-    dur: Option<&'a str>,
-    process_id: u64,
-    thread: Option<&'a str>,
-    args: &'a [(Cow<'a, str>, Value<'a>)],
-}
-
 /// A name that was in a frame which is damaged.
 fn lost_name(id: u64) -> Cow<'static, str> {
     format!("lost name {id}").into()
-}
-
-/// Nanoseconds as a decimal number of microseconds.
-fn microseconds(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    let ns = ns.unsigned_abs();
-    format!("{sign}{}.{:03}", ns / 1000, ns % 1000)
 }

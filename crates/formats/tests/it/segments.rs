@@ -15,8 +15,12 @@ impl TraceSink for Lines {
 
     fn event(&mut self, event: &Event<'_>) {
         let args: Vec<String> = event.args.iter().map(|(key, value)| format!("{key}={}", text(&value))).collect();
-        let fields = [&event.phase, &event.name, &event.ts, &event.dur, &event.process, &event.thread].map(text);
-        self.0.push(format!("{} {}", fields.join(" "), args.join(" ")).trim_end().to_owned());
+        let [phase, name, process, thread] =
+            [&event.recorded_phase, &event.name, &event.process, &event.thread].map(text);
+        let [start, dur] =
+            [&event.start, &event.dur].map(|time| time.ns.map_or_else(|| "-".to_owned(), |ns| ns.to_string()));
+        let line = format!("{phase} {name} {start} {dur} {process} {thread} {}", args.join(" "));
+        self.0.push(line.trim_end().to_owned());
     }
 
     fn warning(&mut self, warning: &Warning<'_>) {
@@ -97,18 +101,18 @@ const LINES: [&[&str]; 4] = [
         r#"distributedInfo {"rank": 3, "world_size": 8}"#,
         "M process_name - - 7 - name=python train.py",
         "M thread_name - - 7 71 name=MainThread",
-        "X step 1000.000 2.500 7 71 samples=32",
-        "X step 999.500 4.000 7 71",
+        "X step 1000000 2500 7 71 samples=32",
+        "X step 999500 4000 7 71",
     ],
     &[
         "M process_name - - 8 - name=worker",
         "M thread_name - - 8 81 task 2 name=task 2",
-        "X load 0.501 0.001 8 81 task 2",
-        "C process_rss_bytes 0.600 - 8 - value=9",
+        "X load 501 1 8 81 task 2",
+        "C process_rss_bytes 600 - 8 - value=9",
         // Of the machine, which the first process speaks for.
-        "C cpu_percent 0.700 - 7 - value=2",
+        "C cpu_percent 700 - 7 - value=2",
     ],
-    &["C cpu_percent 2000.000 - 7 - value=12.5", "X step 3000.000 0.010 7 71"],
+    &["C cpu_percent 2000000 - 7 - value=12.5", "X step 3000000 10 7 71"],
     &["not_recorded: 5 regions"],
 ];
 
@@ -167,7 +171,7 @@ fn names_that_were_lost_are_said_to_be() {
     first[20] ^= 1;
     let (lines, _) = read(&[first, third].concat());
     let lines: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.starts_with('X')).collect();
-    assert_eq!(lines, ["X lost name 1 3000.000 0.010 7 lost track 0"]);
+    assert_eq!(lines, ["X lost name 1 3000000 10 7 lost track 0"]);
 }
 
 #[test]

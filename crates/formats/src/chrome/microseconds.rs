@@ -1,14 +1,28 @@
 //! Times without floating point: decimal microseconds become integer nanoseconds, exactly.
 
-use crate::eight_bytes::{digits_end, number_of_digits};
+use super::eight_bytes::{digits_end, number_of_digits};
+use super::slot::{Slot, SlotKind};
+use crate::event::{Time, Value};
+
+/// The time in a slot that is due to hold a decimal number of microseconds.
+#[inline]
+pub(super) fn time(slot: Slot, text: &str, is_lenient: bool) -> Time<'_> {
+    match slot.kind() {
+        SlotKind::Number => {
+            let digits = slot.raw(text);
+            Time { ns: microseconds_to_ns(digits), recorded: Value::Number(digits) }
+        }
+        SlotKind::Missing => Time::default(),
+        _ => Time { ns: None, recorded: slot.value(text, is_lenient) },
+    }
+}
 
 /// Nanoseconds in `text`, which is a decimal number of microseconds.
 ///
 /// Digits past the third of the fraction round half away from zero. `None` when the text is not a number, or when the
 /// result does not fit. Takes time by the length of the text, whatever its exponent.
-#[must_use]
 #[inline]
-pub fn microseconds_to_ns(text: &str) -> Option<i64> {
+fn microseconds_to_ns(text: &str) -> Option<i64> {
     usual_microseconds_to_ns(text.as_bytes()).or_else(|| any_microseconds_to_ns(text))
 }
 
