@@ -27,6 +27,7 @@ mod writer;
 use std::io::Read;
 
 use memchr::{memchr, memmem};
+use stepscope_model::Content;
 
 use self::batch::Direct;
 use self::document::Document;
@@ -48,6 +49,10 @@ pub(crate) struct ChromeTrace;
 impl Format for ChromeTrace {
     fn name(&self) -> &'static str {
         "chrome_trace"
+    }
+
+    fn yields(&self) -> Content {
+        Content::Events
     }
 
     fn sniff(&self, head: &[u8]) -> Confidence {

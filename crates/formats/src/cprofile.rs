@@ -9,7 +9,7 @@ mod marshal;
 
 use std::io::Read;
 
-use stepscope_model::CPROFILE;
+use stepscope_model::Content;
 use stepscope_model::warning::{BAD_TIME, BAD_VALUE, BROKEN_EVENT, CUT_EVENT, EVENT_TOO_LONG, GARBAGE, WarningCode};
 
 use self::marshal::{FLAG_REF, Marshal, Stop, Value, unexpected};
@@ -30,7 +30,11 @@ pub(crate) struct CProfile;
 
 impl Format for CProfile {
     fn name(&self) -> &'static str {
-        CPROFILE
+        "cprofile"
+    }
+
+    fn yields(&self) -> Content {
+        Content::FunctionTotals
     }
 
     fn sniff(&self, head: &[u8]) -> Confidence {

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use stepscope_model::Content;
+
 use crate::chrome::ChromeTrace;
 use crate::cprofile::CProfile;
 use crate::error::FormatError;
@@ -15,6 +17,9 @@ use crate::segments::Segments;
 pub trait Format: Sync {
     /// Name in tables and JSON.
     fn name(&self) -> &'static str;
+
+    /// What a trace of it is made of: which calls of the sink its reader makes.
+    fn yields(&self) -> Content;
 
     /// How sure it is that a trace that begins with `head` (inflated) is its own.
     fn sniff(&self, head: &[u8]) -> Confidence;
@@ -71,6 +76,8 @@ impl Default for Limits {
 pub struct ReadSummary {
     /// Format that read it.
     pub format: &'static str,
+    /// What it is made of.
+    pub content: Content,
     /// Plain bytes.
     pub bytes_plain: u64,
     /// Notes: `gzip_truncated`, `gzip_corrupt`, `gzip_expansion_capped`, `invalid_utf8`, `json_truncated`, `bare_array`,
@@ -102,7 +109,8 @@ pub fn read_trace(
         error => error,
     })?;
     let notes = inflate.note().into_iter().chain(format_notes).collect();
-    Ok(ReadSummary { format: format.name(), bytes_plain: inflate.plain_bytes(), notes })
+    let (format, content) = (format.name(), format.yields());
+    Ok(ReadSummary { format, content, bytes_plain: inflate.plain_bytes(), notes })
 }
 
 /// The format that is surest of `head`; the first one of several.

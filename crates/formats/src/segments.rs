@@ -11,7 +11,7 @@ use memchr::memmem;
 use stepscope_model::segment::{
     FRAME_HEAD_BYTES, MAGIC, MAX_PAYLOAD_BYTES, SegmentRecord, take_process_id, take_record,
 };
-use stepscope_model::{Phase, warning};
+use stepscope_model::{Content, Phase, warning};
 use twox_hash::XxHash3_128;
 
 use crate::error::FormatError;
@@ -24,6 +24,10 @@ pub(crate) struct Segments;
 impl Format for Segments {
     fn name(&self) -> &'static str {
         "stepscope"
+    }
+
+    fn yields(&self) -> Content {
+        Content::Events
     }
 
     fn sniff(&self, head: &[u8]) -> Confidence {

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_formats::{FormatError, Limits, read_trace};
-use stepscope_model::source::element_of;
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
 use stepscope_model::warning::damage;
-use stepscope_model::{CPROFILE, RankFrom, SourceId, SourceRecord};
+use stepscope_model::{Content, RankFrom, SourceId, SourceRecord};
 use stepscope_store::{SourceWriter, Store};
 use twox_hash::XxHash3_128;
 
@@ -43,6 +42,7 @@ pub(crate) struct Recording {
     digest: String,
     bytes_in: u64,
     format: &'static str,
+    content: Content,
     bytes_plain: u64,
     pub notes: Vec<String>,
     pub strings: Strings,
@@ -109,6 +109,7 @@ pub(crate) fn read(
         digest: format!("{:032x}", hashing.hasher.finish_128()),
         bytes_in: hashed.load(Ordering::Relaxed),
         format: summary.format,
+        content: summary.content,
         bytes_plain: summary.bytes_plain,
         notes: summary.notes.iter().map(|&note| note.to_owned()).collect(),
         strings,
@@ -155,13 +156,13 @@ impl Recording {
     /// Whether it is a profile of functions, without times of day.
     #[must_use]
     pub(crate) fn is_profile(&self) -> bool {
-        self.format == CPROFILE
+        self.content == Content::FunctionTotals
     }
 
     /// What an element of the file is called.
     #[must_use]
     pub(crate) fn element(&self) -> &'static str {
-        element_of(self.format)
+        self.content.element()
     }
 
     /// What is broken or lost, in words; `None` when the trace is whole.
@@ -236,6 +237,7 @@ impl Recording {
             path: self.path.display().to_string(),
             digest: self.digest.clone(),
             format: self.format.to_owned(),
+            content: self.content,
             bytes_in: self.bytes_in,
             bytes_plain: self.bytes_plain,
             bytes_out: 0,

@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod class;
+pub mod content;
 pub mod exit;
 pub mod finding;
 pub mod health;
@@ -28,6 +29,7 @@ pub mod version;
 pub mod warning;
 
 pub use class::{Class, SpanClass};
+pub use content::Content;
 pub use exit::Exit;
 pub use finding::{Finding, Severity};
 pub use hint::Hint;
@@ -41,7 +43,7 @@ pub use report::{
 pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
 pub use skipped::{SkippedFile, skipped_sentences};
-pub use source::{CPROFILE, Device, RankFrom, SourceId, SourceRecord};
+pub use source::{Device, RankFrom, SourceId, SourceRecord};
 pub use step_number::step_numbers;
 pub use timeline::{
     FoundName, LaneMarks, NameGroup, NameSearch, SameName, Search, SearchMarks, SearchMatch, SearchStep, SpanDetails,

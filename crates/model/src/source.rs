@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Kind;
-
-/// The format of a profile that adds up the calls of functions, and has no times of day.
-pub const CPROFILE: &str = "cprofile";
+use crate::{Content, Kind};
 
 /// Which recording a row came from, inside a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,6 +76,8 @@ pub struct SourceRecord {
     pub digest: String,
     /// Format of the file.
     pub format: String,
+    /// What the elements of the file are.
+    pub content: Content,
     /// Bytes of the file.
     pub bytes_in: u64,
     /// Bytes after inflating.
@@ -148,13 +147,13 @@ impl SourceRecord {
     /// Whether it is a profile of functions: sums without times of day.
     #[must_use]
     pub fn is_profile(&self) -> bool {
-        self.format == CPROFILE
+        self.content == Content::FunctionTotals
     }
 
     /// What an element of the input is called.
     #[must_use]
     pub fn element(&self) -> &'static str {
-        element_of(&self.format)
+        self.content.element()
     }
 
     /// Whether it has steps to add up, but was read without the sums (`--without rollups`).
@@ -183,10 +182,4 @@ impl SourceRecord {
     pub fn event_rows(&self) -> u64 {
         crate::tables::EVENT_TABLES.iter().filter_map(|table| self.rows.get(table.name)).sum()
     }
-}
-
-/// What an element of an input of that format is called.
-#[must_use]
-pub fn element_of(format: &str) -> &'static str {
-    if format == CPROFILE { "function" } else { "event" }
 }

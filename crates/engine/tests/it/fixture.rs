@@ -9,7 +9,7 @@ use arrow::datatypes::Int32Type;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use stepscope_engine::{Engine, EngineError, EngineOptions, QueryOptions};
 use stepscope_model::tables::{SPANS, TRACKS};
-use stepscope_model::{ColumnType, RankFrom, SourceId, SourceRecord, Table, version};
+use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, Table, version};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 use tempfile::TempDir;
 
@@ -177,6 +177,7 @@ fn record() -> SourceRecord {
         path: String::new(),
         digest: String::new(),
         format: String::new(),
+        content: Content::Events,
         bytes_in: 0,
         bytes_plain: 0,
         bytes_out: 0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use stepscope_model::{Device, RankFrom, SourceId, SourceRecord, version};
+use stepscope_model::{Content, Device, RankFrom, SourceId, SourceRecord, version};
 
 use crate::device;
 use crate::job::Job;
@@ -33,6 +33,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         // There are no bytes to hash; each job and rank is told from others by what it is made of.
         digest: format!("{:016x}{rank:016x}", job.seed),
         format: "simulated".to_owned(),
+        content: Content::Events,
         bytes_in: 0,
         bytes_plain: 0,
         events_in: 0,

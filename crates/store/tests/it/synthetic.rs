@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow::datatypes::Int32Type;
-use stepscope_model::{ColumnType, RankFrom, SourceId, SourceRecord, Table, version};
+use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, Table, version};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 
 /// A name for a run.
@@ -52,6 +52,7 @@ pub(crate) fn record() -> SourceRecord {
         path: "trace.json".to_owned(),
         digest: "0".repeat(32),
         format: "kineto".to_owned(),
+        content: Content::Events,
         bytes_in: 1,
         bytes_plain: 2,
         bytes_out: 0,
