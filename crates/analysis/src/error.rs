@@ -235,7 +235,7 @@ impl AnalysisError {
         match self {
             Self::Ingest(IngestError::Cancelled) => Exit::Interrupted,
             Self::Ingest(IngestError::Arrow(_)) | Self::Shape(_) => Exit::Bug,
-            Self::Ingest(IngestError::Spill { .. })
+            Self::Ingest(IngestError::Spill { .. } | IngestError::UnreadableRow { .. })
             | Self::Cache { .. }
             | Self::DiskFull { .. }
             | Self::Write { .. } => Exit::Unwritable,

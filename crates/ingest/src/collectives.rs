@@ -188,24 +188,24 @@ impl Collectives {
         let mut around: (Option<SpanId>, Vec<Speaking>) = (None, Vec::new());
         while let Some((key, bytes)) = reader.next()? {
             if !key.is_kernel {
-                around = (key.owner, serde_json::from_slice(bytes).unwrap_or_default());
+                around = (key.owner, self.scratch.read_row(bytes)?);
                 continue;
             }
-            let Ok(kernel) = serde_json::from_slice::<Kernel>(bytes) else { continue };
+            let kernel: Kernel = self.scratch.read_row(bytes)?;
             let is_around = key.owner.is_some() && key.owner == around.0;
             let collective = describe(kernel, if is_around { &around.1 } else { &[] });
             let kernel = &collective.kernel;
             let time = kernel.launch_ns.unwrap_or(kernel.start_ns);
             in_order.push_with(ByLaunch { time, position: kernel.position }, |out| write_json(&collective, out))?;
         }
-        self.on_host.finish(&mut in_order)?;
+        self.on_host.finish(&mut in_order, &self.scratch)?;
         let in_order = in_order.finish()?;
         let mut reader = in_order.reader()?;
         let mut launched: HashMap<(Option<String>, bool), i64> = HashMap::new();
         // Groups may share a partition.
         let mut partitions: BTreeMap<u32, Rows<'_>> = BTreeMap::new();
         while let Some((_, bytes)) = reader.next()? {
-            let Ok(collective) = serde_json::from_slice::<Collective>(bytes) else { continue };
+            let collective: Collective = self.scratch.read_row(bytes)?;
             let group = collective.process_group();
             let partition = layout::collectives_partition(group.unwrap_or_default());
             let launched = launched.entry((group.map(str::to_owned), collective.is_host)).or_default();
@@ -358,7 +358,38 @@ fn text(span: &Span<'_>, column: SpanArgColumn, strings: &Strings) -> Option<Str
     }
 }
 
-/// Only plain structs are written, so that it cannot fail.
+/// Only plain structs are written, so that it cannot fail; reading would tell.
 fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use stepscope_store::Store;
+
+    use super::*;
+
+    /// What becomes of collectives to which `spoil` adds a row that cannot be read.
+    fn finish(spoil: impl FnOnce(&mut Collectives) -> Result<(), IngestError>) -> Result<(), IngestError> {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(folder.path(), 0);
+        let id = SourceId { rank: 0, window: 0 };
+        let store = Store::create(&folder.path().join("store"))?;
+        let mut writer = SourceWriter::begin(&store, "run", id)?;
+        let mut collectives = Collectives::new(&[], &scratch);
+        spoil(&mut collectives)?;
+        collectives.finish(&mut writer, id, &Strings::new(&scratch))
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_back_is_an_error() {
+        let cut = |out: &mut Vec<u8>| out.extend_from_slice(b"{\"name\": \"ncc");
+        let id = SpanId::new(0);
+        for is_kernel in [false, true] {
+            let spoiled =
+                finish(|collectives| collectives.met.push_with(ByOwner { owner: Some(id), is_kernel, id }, cut));
+            assert!(matches!(spoiled, Err(IngestError::UnreadableRow { .. })), "{spoiled:?}");
+        }
+        finish(|_| Ok(())).unwrap();
+    }
 }

@@ -65,6 +65,14 @@ pub enum IngestError {
         /// Why.
         source: std::io::Error,
     },
+    /// A row that waited in memory or in a temporary file is not what was put there.
+    #[error("cannot read back a row that was put aside: {source}")]
+    UnreadableRow {
+        /// Where the temporary files are.
+        folder: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
     /// The store did not take it.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -85,7 +93,7 @@ impl IngestError {
             | Self::Format { path, .. }
             | Self::NoTraces { path, .. }
             | Self::TooManyEvents { path, .. } => Some(shown(path)),
-            Self::Spill { folder, .. } => Some(shown(folder)),
+            Self::Spill { folder, .. } | Self::UnreadableRow { folder, .. } => Some(shown(folder)),
             Self::Damaged { location, .. } => Some(location.clone()),
             Self::NameTable(_) | Self::Store(_) | Self::Arrow(_) | Self::Cancelled => None,
         }
@@ -147,6 +155,9 @@ impl Hint for IngestError {
             Self::Spill { .. } => {
                 "a trace that is larger than `--memory-limit` needs room beside the store: free some, or allow more memory"
                     .into()
+            }
+            Self::UnreadableRow { .. } => {
+                "check the disk and read the trace again; if it fails again, report this with the trace".into()
             }
             Self::TooManyEvents { .. } => "record fewer steps, or split the trace".into(),
             Self::NameTable(_) | Self::Arrow(_) | Self::Cancelled => return None,

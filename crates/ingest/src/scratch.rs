@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::de::DeserializeOwned;
+
 use crate::error::IngestError;
 
 /// Memory that is not counted, at most.
@@ -45,6 +47,12 @@ impl Scratch {
     /// What to say when such a file cannot be written or read.
     pub(crate) fn failed(&self, source: io::Error) -> IngestError {
         IngestError::Spill { folder: self.folder.clone(), source }
+    }
+
+    /// The row of JSON in `bytes`, which were put aside before.
+    pub(crate) fn read_row<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, IngestError> {
+        serde_json::from_slice(bytes)
+            .map_err(|source| IngestError::UnreadableRow { folder: self.folder.clone(), source })
     }
 }
 

@@ -63,7 +63,7 @@ impl HostCollectives {
     }
 
     /// Hands out every collective with its call, or with its own start where the calls do not fit.
-    pub(super) fn finish(self, in_order: &mut Sorter<ByLaunch>) -> Result<(), IngestError> {
+    pub(super) fn finish(self, in_order: &mut Sorter<ByLaunch>, scratch: &Scratch) -> Result<(), IngestError> {
         let (works, calls) = (self.works.finish()?, self.calls.finish()?);
         let (mut works, mut calls) = (works.reader()?, calls.reader()?);
         while let Some((work, bytes)) = works.next()? {
@@ -76,7 +76,7 @@ impl HostCollectives {
                     }
                 }
             }
-            let Ok(mut collective) = serde_json::from_slice::<Collective>(bytes) else { continue };
+            let mut collective: Collective = scratch.read_row(bytes)?;
             collective.kernel.launch_ns = Some(call.time);
             collective.kernel.step = call.step.map(|step| step as u32);
             in_order.push_with(ByLaunch { time: call.time, position: work.position }, |out| {
@@ -149,6 +149,17 @@ mod tests {
 
     fn group(name: &str, backends: &str, ranks: Option<&[i64]>) -> ProcessGroup {
         ProcessGroup { name: Some(name.to_owned()), backends: backends.to_owned(), ranks: ranks.map(<[i64]>::to_vec) }
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_back_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(folder.path(), 0);
+        let mut collectives = HostCollectives::new(&[], &scratch);
+        let key = OfKind { kind: 0, time: 0, position: 0, step: None };
+        collectives.works.push_with(key, |out| out.extend_from_slice(b"{\"name\": \"glo")).unwrap();
+        let spoiled = collectives.finish(&mut Sorter::new(&scratch), &scratch);
+        assert!(matches!(spoiled, Err(IngestError::UnreadableRow { .. })), "{spoiled:?}");
     }
 
     #[test]
