@@ -1,5 +1,18 @@
 //! Takes events from a reader and keeps them as records, sorted.
 
+mod args;
+pub(crate) mod categories;
+pub(crate) mod counts;
+pub(crate) mod functions;
+pub(crate) mod header;
+mod identity;
+mod lanes;
+pub(crate) mod names;
+pub(crate) mod pair;
+pub(crate) mod record;
+pub(crate) mod shift;
+pub(crate) mod tracks;
+
 use std::sync::Arc;
 
 use stepscope_formats::{Event, FunctionTotals, Time, TraceSink, Value, Warning};
@@ -7,22 +20,22 @@ use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
 
-use crate::args::{ArgSplitter, rest_json};
-use crate::counts::{Counts, Place, plain};
-use crate::error::IngestError;
-use crate::functions::Functions;
-use crate::header::Header;
-use crate::identity::{canonical, integer};
-use crate::names::{NameFacts, Names};
-use crate::pair::Mark;
-use crate::record::{
+use self::args::{ArgSplitter, rest_json};
+use self::counts::{Counts, Place, plain};
+use self::functions::Functions;
+use self::header::Header;
+use self::identity::{canonical, integer};
+use self::names::{NameFacts, Names};
+use self::pair::Mark;
+use self::record::{
     CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanHead, SpanKey, SpanRecord, TrackId, is_in_range,
 };
-use crate::row::Field;
-use crate::scratch::Scratch;
-use crate::sorter::Sorter;
-use crate::strings::{Strings, Text};
-use crate::tracks::Tracks;
+use self::tracks::Tracks;
+use crate::error::IngestError;
+use crate::spill::row::Field;
+use crate::spill::scratch::Scratch;
+use crate::spill::sorter::Sorter;
+use crate::spill::strings::{Strings, Text};
 
 /// Arguments of a memory event that have a column.
 const MEMORY_COLUMNS: [&str; 7] =

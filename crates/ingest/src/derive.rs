@@ -1,30 +1,41 @@
 //! The first walk over the spans of a source: who encloses whom, and everything that is joined from it.
 
+pub(crate) mod evidence;
+mod forward;
+mod graph;
+pub(crate) mod health;
+pub(crate) mod launches;
+pub(crate) mod link;
+pub(crate) mod nest;
+mod points;
+pub(crate) mod steps;
+pub(crate) mod stream;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use stepscope_model::{Kind, Phase};
 
-use crate::collectives::{OwnerId, owners};
+use self::forward::{ForwardInputs, ForwardRow};
+use self::health::{Facts, Figure, HealthInputs};
+use self::link::{LinkInputs, Links};
+use self::nest::Nest;
+use self::points::{Holder, Points};
+use self::steps::{StepInputs, Steps};
+use self::stream::{Span, SpanStream};
+use crate::collect::record::{FlowHead, MemoryHead, MomentKey, TrackId};
+use crate::collect::tracks::Tracks;
 use crate::error::IngestError;
-use crate::forward::{ForwardInputs, ForwardRow};
-use crate::health::{Facts, Figure, HealthInputs};
-use crate::late::LateColumn;
-use crate::link::{LinkInputs, Links};
-use crate::nest::Nest;
-use crate::points::{Holder, Points};
-use crate::record::{FlowHead, MemoryHead, MomentKey, TrackId};
-use crate::row::Field;
-use crate::rows::Rows;
-use crate::scratch::Scratch;
-use crate::sorter::{Reader, Sorted};
-use crate::source::Recording;
-use crate::steps::{StepInputs, Steps};
-use crate::stream::{Span, SpanStream};
-use crate::strings::Strings;
-use crate::tracks::Tracks;
+use crate::source::ReadTrace;
+use crate::spill::late::LateColumn;
+use crate::spill::row::Field;
+use crate::spill::scratch::Scratch;
+use crate::spill::sorter::{Reader, Sorted};
+use crate::spill::strings::Strings;
 use crate::watch::Watch;
 use crate::write::Tables;
+use crate::write::collectives::{OwnerId, owners};
+use crate::write::rows::Rows;
 
 /// What is derived about the spans and cannot be told from the ones before them.
 pub(crate) struct Derivation {
@@ -41,23 +52,23 @@ pub(crate) struct Derivation {
 
 /// Walks over the spans. Writes on the way what has nothing to wait for: ends of arrows, memory events, counters.
 pub(crate) fn derive(
-    recording: &mut Recording,
+    trace: &mut ReadTrace,
     tables: &mut Tables<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Derivation, IngestError> {
-    let Recording { strings, tracks, counts, scratch, header, .. } = recording;
+    let ReadTrace { strings, tracks, counts, scratch, header, .. } = trace;
     let base = header.base_time_ns;
     let mut walk = Walk::new(scratch);
-    let mut flows = Moments::new(&recording.flows, base, tables.flow_rows(strings)?)?;
-    let mut memory = Moments::new(&recording.memory, base, tables.memory_rows(strings)?)?;
-    let mut counters = Moments::new(&recording.counters, base, tables.counter_rows(strings)?)?;
+    let mut flows = Moments::new(&trace.flows, base, tables.flow_rows(strings)?)?;
+    let mut memory = Moments::new(&trace.memory, base, tables.memory_rows(strings)?)?;
+    let mut counters = Moments::new(&trace.counters, base, tables.counter_rows(strings)?)?;
     counters.until(None, |moment, bytes, rows| {
         tracks.list[moment.track as usize].cover(moment.ts, moment.ts);
         Tables::counter(rows, &moment, bytes)
     })?;
     counters.rows.finish()?;
 
-    let mut stream = SpanStream::new(&recording.spans, base)?;
+    let mut stream = SpanStream::new(&trace.spans, base)?;
     loop {
         let span = stream.next()?;
         let before = span.map(|span| (span.key.track, span.key.start));
@@ -76,7 +87,7 @@ pub(crate) fn derive(
     let communication_issuers = owners(&links, scratch)?;
     let forwards = walk.forwards.link(counts)?;
     let steps = walk.steps.find(&links.rows, header)?;
-    let facts = Facts { counts, links: &links, steps: &steps, crossing: walk.nest.crossing, notes: &recording.notes };
+    let facts = Facts { counts, links: &links, steps: &steps, crossing: walk.nest.crossing, notes: &trace.notes };
     let health = walk.health.figures(&facts)?;
     let (self_ns, has_nanoseconds) = (walk.self_ns, walk.has_nanoseconds);
     Ok(Derivation { self_ns, links, forwards, steps, communication_issuers, health, has_nanoseconds })

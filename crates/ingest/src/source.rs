@@ -12,32 +12,32 @@ use stepscope_model::{Content, RankFrom, SourceId, SourceRecord};
 use stepscope_store::{SourceWriter, Store};
 use twox_hash::XxHash3_128;
 
+use crate::collect::counts::Counts;
+use crate::collect::header::Header;
+use crate::collect::names::Names;
+use crate::collect::pair;
+use crate::collect::record::{MomentKey, SpanId, SpanKey};
+use crate::collect::shift;
+use crate::collect::tracks::Tracks;
 use crate::collect::{Collector, Records};
-use crate::counts::Counts;
+use crate::derive::stream::SpanStream;
 use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
-use crate::header::Header;
-use crate::names::Names;
-use crate::pair;
-use crate::record::{MomentKey, SpanId, SpanKey};
-use crate::rollups::Rollups;
-use crate::run::{Extras, Progress};
-use crate::scratch::Scratch;
-use crate::shift;
-use crate::sorter::Sorted;
-use crate::stream::SpanStream;
-use crate::strings::Strings;
+use crate::runs::{Extras, Progress};
+use crate::spill::scratch::Scratch;
+use crate::spill::sorter::Sorted;
+use crate::spill::strings::Strings;
 use crate::threads::both;
-use crate::tiles::Tiles;
-use crate::tracks::Tracks;
 use crate::watch::Watch;
 use crate::write::Tables;
+use crate::write::rollups::Rollups;
+use crate::write::tiles::Tiles;
 
 /// Bytes read from a file at once.
 const READ_BYTES: usize = 1 << 20;
 
 /// A trace that has been read but not yet placed in a run. Times are as recorded, without the base time.
-pub(crate) struct Recording {
+pub(crate) struct ReadTrace {
     path: PathBuf,
     digest: String,
     bytes_in: u64,
@@ -75,7 +75,7 @@ pub(crate) fn read(
     names: Names,
     scratch: Arc<Scratch>,
     on_progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Recording, IngestError> {
+) -> Result<ReadTrace, IngestError> {
     let hashed = AtomicU64::new(0);
     let mut input =
         BufReader::with_capacity(READ_BYTES, Hashing { inner: input, hasher: XxHash3_128::new(), bytes: &hashed });
@@ -104,7 +104,7 @@ pub(crate) fn read(
     let moments = || Ok::<_, IngestError>((flows.finish()?, counters.finish()?, memory.finish()?));
     let (moments, spans) = both(moments, || spans.finish());
     let (flows, counters, memory) = moments?;
-    Ok(Recording {
+    Ok(ReadTrace {
         path: path.to_owned(),
         digest: format!("{:032x}", hashing.hasher.finish_128()),
         bytes_in: hashed.load(Ordering::Relaxed),
@@ -127,7 +127,7 @@ pub(crate) fn read(
     })
 }
 
-impl Recording {
+impl ReadTrace {
     /// The file, as given.
     #[must_use]
     pub(crate) fn path(&self) -> &std::path::Path {

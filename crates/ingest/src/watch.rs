@@ -1,7 +1,7 @@
 //! Tells how far deriving and writing are, and looks now and then whether to stop.
 
 use crate::error::IngestError;
-use crate::run::Progress;
+use crate::runs::Progress;
 
 /// Rows between two looks.
 const ROWS_PER_LOOK: u64 = 1 << 14;

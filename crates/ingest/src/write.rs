@@ -1,5 +1,16 @@
 //! Writes the tables of one source.
 
+mod activity;
+mod breakdown;
+pub(crate) mod collectives;
+mod device_use;
+mod kernel_rollup;
+mod op_rollup;
+pub(crate) mod rollups;
+pub(crate) mod rows;
+pub(crate) mod tiles;
+mod windows;
+
 use std::collections::BTreeMap;
 
 use stepscope_model::args::SPAN_ARG_COLUMNS;
@@ -9,25 +20,25 @@ use stepscope_model::tables::{
 use stepscope_model::{SourceId, Table};
 use stepscope_store::SourceWriter;
 
-use crate::counts::Counts;
+use self::op_rollup::DeviceWork;
+use self::rollups::{Derived, Rollups};
+use self::rows::Rows;
+use self::tiles::Tiles;
+use crate::collect::counts::Counts;
+use crate::collect::functions;
+use crate::collect::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
+use crate::collect::tracks::{TrackKey, Tracks};
 use crate::derive::Derivation;
+use crate::derive::evidence::{CommRule, ForwardRule};
+use crate::derive::health::Figure;
+use crate::derive::link::OperatorTime;
+use crate::derive::nest::Nest;
+use crate::derive::steps::Steps;
+use crate::derive::stream::SpanStream;
 use crate::error::IngestError;
-use crate::functions;
-use crate::health::Figure;
-use crate::link::OperatorTime;
-use crate::nest::Nest;
-use crate::op_rollup::DeviceWork;
-use crate::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
-use crate::rollups::{Derived, Rollups};
-use crate::row::Field;
-use crate::rows::Rows;
-use crate::rules::{CommRule, ForwardRule};
-use crate::sorter::{Reader, Sorted};
-use crate::steps::Steps;
-use crate::stream::SpanStream;
-use crate::strings::Strings;
-use crate::tiles::Tiles;
-use crate::tracks::{TrackKey, Tracks};
+use crate::spill::row::Field;
+use crate::spill::sorter::{Reader, Sorted};
+use crate::spill::strings::Strings;
 use crate::watch::Watch;
 
 /// Writes the tables of one source.
