@@ -36,7 +36,7 @@ def open(
 
     A trace is read once and kept in the user's cache (`cache=False` keeps it nowhere, `store` in a folder of your own);
     the next `open` is quick. A trace that is broken but partly readable opens with a warning, or is refused with
-    `strict=True`. `memory_limit` is a number of bytes or a size such as `"2GB"`.
+    `strict=True`. `memory_limit` is a number of bytes or a size such as `"2GB"` (10^9 bytes each) or `"2GiB"` (2^30).
     """
     native = NativeRun.open(
         _checked(paths),

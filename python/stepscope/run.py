@@ -11,7 +11,7 @@ from stepscope.errors import UsageError
 from stepscope.picture import Picture
 from stepscope.report import Report
 from stepscope.table import Table
-from stepscope.values import number, optional, texts, whole_number, whole_numbers
+from stepscope.values import from_text, number, optional, ranks, texts, whole_number
 
 if TYPE_CHECKING:
     from typing import TypeAlias, TypedDict
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         """Which part of a run is asked about, and how its rows are grouped."""
 
         group_by: str | Iterable[str]
-        rank: int | Iterable[int]
+        rank: int | str | Iterable[int]
         window: int
         step: Steps
         from_ns: int
@@ -40,8 +40,9 @@ __all__ = ["Run"]
 class Run:
     """A run: the recordings of one job, one or many ranks. `stepscope.open` makes it.
 
-    Every analysis takes the same keywords: `group_by`, `rank`, `window`, `step` (`3`, `"2-5"`, `(2, 5)`; 16 is
-    `ProfilerStep#16`), `from_ns` and `to_ns` (nanoseconds from the first event), `samples_per_step`.
+    Every analysis takes the same keywords: `group_by`, `rank` (`0`, `[0, 3]`, `"0,2-4"`), `window`, `step` (`3`,
+    `"2-5"`, `(2, 5)`; 16 is `ProfilerStep#16`), `from_ns` and `to_ns` (nanoseconds from the first event),
+    `samples_per_step`.
     """
 
     def __init__(self, native: NativeRun) -> None:
@@ -202,7 +203,7 @@ def _native_part(part: Part) -> dict[str, Any]:
     if unknown:
         raise TypeError(f"unknown keyword {unknown[0]!r}; an analysis takes {', '.join(_KEYWORDS)}")
     return {
-        "ranks": optional(whole_numbers, "rank", part.get("rank")) or [],
+        "ranks": optional(ranks, "rank", part.get("rank")) or [],
         "window": optional(whole_number, "window", part.get("window")),
         "steps": _steps(part.get("step")),
         "from_ns": optional(whole_number, "from_ns", part.get("from_ns")),
@@ -220,15 +221,15 @@ def _steps(step: Steps | None) -> tuple[int, int] | None:
     """First and last step, as people may write them."""
     if step is None:
         return None
-    pair: Any = step
+    from stepscope._native import steps as read
+
     if isinstance(step, str):
-        first, _, last = step.partition("-")
-        is_number = first.isdigit() and (last or first).isdigit()
-        pair = (int(first), int(last or first)) if is_number else ()
-    elif isinstance(step, range):
+        return from_text(read, "step", step)
+    pair: Any = step
+    if isinstance(step, range):
         pair = (step[0], step[-1]) if step else ()
     elif not isinstance(step, (tuple, list)):
         pair = (step, step)
     if len(pair) != 2:
         raise UsageError(f"{step!r} names no steps", None, 'write 3, "2-5" or (2, 5)')
-    return whole_number("step", pair[0]), whole_number("step", pair[1])
+    return from_text(read, "step", "-".join(str(whole_number("step", one)) for one in pair))

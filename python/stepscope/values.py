@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-__all__ = ["number", "optional", "parsed_size", "size_in_bytes", "texts", "whole_number", "whole_numbers"]
+from stepscope.errors import UsageError
 
-_SIZE = re.compile(r"([0-9]{1,15})\s*(?:([kmgt])i?)?b?", re.IGNORECASE)
+__all__ = ["from_text", "number", "optional", "ranks", "size_in_bytes", "texts", "whole_number"]
+
+Read = TypeVar("Read")
 
 
 def size_in_bytes(name: str, value: Any) -> int:
-    """A number of bytes, or a size such as `"20MB"`; factors are 1024, as for the sizes of the commands.
+    """A number of bytes, or a size such as `"20MB"`: a MB is 10^6 bytes, a MiB is 2^20.
 
     >>> size_in_bytes("max_bytes", "1GB")
-    1073741824
+    1000000000
     """
-    wanted = "a number of bytes or a size such as '20MB'"
     if isinstance(value, str):
-        size = parsed_size(value)
-        if size is None:
-            raise ValueError(_message(name, wanted, value))
-        return size
-    return whole_number(name, value, least=1, wanted=wanted)
+        from stepscope._native import limit_bytes
+
+        return from_text(limit_bytes, name, value)
+    return whole_number(name, value, least=1, wanted="a number of bytes, or a size such as 512MiB or 2GB")
 
 
-def parsed_size(text: str) -> int | None:
-    """The bytes of a size such as `20MB`; None if it is not a size, or 0."""
-    match = _SIZE.fullmatch(text.strip())
-    return int(match[1]) * 1024 ** " kmgt".index((match[2] or " ").lower()) or None if match else None
+def from_text(read: Callable[[str], Read], name: str, text: str) -> Read:
+    """What a text means where the command takes the same one."""
+    try:
+        return read(text)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}, found {text!r}") from None
 
 
 def whole_number(name: str, value: Any, *, least: int = 0, wanted: str | None = None) -> int:
@@ -48,11 +49,14 @@ def whole_number(name: str, value: Any, *, least: int = 0, wanted: str | None = 
     return number
 
 
-def whole_numbers(name: str, value: Any) -> list[int]:
-    """One whole number, or several."""
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [whole_number(name, one) for one in value]
-    return [whole_number(name, value)]
+def ranks(name: str, value: Any) -> list[int]:
+    """One rank or several, or a text such as `"0,2-4"`."""
+    if isinstance(value, str):
+        from stepscope._native import ranks as read
+
+        return from_text(read, name, value)
+    several = value if isinstance(value, Iterable) and not isinstance(value, bytes) else [value]
+    return [whole_number(name, one) for one in several]
 
 
 def number(name: str, value: Any) -> float:

@@ -52,7 +52,7 @@ def test_a_part_of_the_run(run: ss.Run) -> None:
         assert [row["step"] for row in rows] == [1], step
     with pytest.raises(errors.UsageError, match="step"):
         run.steps(step=10_000)
-    with pytest.raises(errors.UsageError, match="names no steps"):
+    with pytest.raises(errors.UsageError, match="step: expected a step such as 3, or steps such as 2-5, found 'one'"):
         run.steps(step="one")
     with pytest.raises(TypeError, match="unknown keyword 'steps'"):
         run.ops(steps=3)  # type: ignore[call-arg]

@@ -54,7 +54,7 @@ def test_a_wrong_config_is_refused_with_line_and_hint(
         ),
         ("profiling: {wait: 0, 'active': 3, unit: \"steps\",}  # Flow.\n", Settings(wait=0, unit="steps")),
         ("profiling: {}\n", Settings()),
-        ("\ufeff'profiling' :\r\n    max_bytes: 20MB\r\n", Settings(max_bytes=20 * 1024**2)),
+        ("\ufeff'profiling' :\r\n    max_bytes: 20MB\r\n", Settings(max_bytes=20_000_000)),
         ("profiling:\n  max_bytes: '1 KiB'\n", Settings(max_bytes=1024)),
         ("profiling:\n  max_bytes: 1500\n---\nwait: 7\n", Settings(max_bytes=1500)),
         # Missing, commented out, left empty, of somebody else.

@@ -291,7 +291,7 @@ def test_a_schedule_of_the_user_is_never_asked_ahead() -> None:
 
 
 def test_a_cap_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="max_bytes: expected a number of bytes or a size such as '20MB', found 0"):
+    with pytest.raises(ValueError, match="max_bytes: expected a number of bytes, or a size such as 512MiB or 2GB, found 0"):
         profile(max_bytes=0)
 
 

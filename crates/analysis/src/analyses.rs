@@ -29,7 +29,7 @@ mod transfers;
 use stepscope_model::Report;
 
 pub(crate) use self::asking::Asking;
-pub use self::question::{Question, StepRange};
+pub use self::question::Question;
 pub(crate) use self::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
 

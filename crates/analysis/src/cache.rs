@@ -17,7 +17,6 @@ mod fill;
 mod find;
 mod guard;
 mod inputs;
-mod limit;
 mod manage;
 mod moment;
 mod remove;
@@ -29,8 +28,12 @@ pub(crate) use fill::{Filling, Place, Published};
 pub(crate) use find::CachedStore;
 pub(crate) use inputs::{Inputs, Setup};
 pub use manage::Clear;
+use stepscope_model::arguments;
 
 use crate::error::AnalysisError;
+
+/// What the stores may take together unless `STEPSCOPE_CACHE_LIMIT` says otherwise.
+const USUAL_LIMIT_BYTES: u64 = 20_000_000_000;
 
 /// The folder of cached stores, and how large it may grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +51,10 @@ impl Cache {
         let home = || from("HOME").map(|home| home.join(".cache"));
         let own = || from("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("stepscope"));
         let limit_bytes = match std::env::var("STEPSCOPE_CACHE_LIMIT") {
-            Ok(text) if !text.trim().is_empty() => limit::parse(&text)?,
-            _ => limit::DEFAULT_BYTES,
+            Ok(text) if !text.trim().is_empty() => {
+                arguments::size_bytes(&text).map_err(|expected| AnalysisError::CacheLimit { expected, value: text })?
+            }
+            _ => USUAL_LIMIT_BYTES,
         };
         let root = from("STEPSCOPE_CACHE").or_else(own).ok_or(AnalysisError::NoCacheFolder)?;
         Ok(Self::at(&root, limit_bytes))

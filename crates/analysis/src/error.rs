@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_engine::EngineError;
 use stepscope_ingest::IngestError;
-use stepscope_model::{Exit, Hint, SkippedFile};
+use stepscope_model::{Exit, Expected, Hint, SkippedFile};
 use stepscope_store::StoreError;
 
 /// Why there is no answer.
@@ -142,8 +142,10 @@ pub enum AnalysisError {
         why: &'static str,
     },
     /// `STEPSCOPE_CACHE_LIMIT` is no size.
-    #[error("STEPSCOPE_CACHE_LIMIT is no size: {value}")]
+    #[error("STEPSCOPE_CACHE_LIMIT: {expected}, found {value}")]
     CacheLimit {
+        /// What a size is.
+        expected: Expected,
         /// What it says.
         value: String,
     },

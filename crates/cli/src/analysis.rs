@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Analysis, Progress as _, Question, STEPS_LABEL, StepRange, Workspace};
-use stepscope_model::{Exit, Part};
+use stepscope_analysis::{Analysis, Progress as _, Question, STEPS_LABEL, Workspace};
+use stepscope_model::{Exit, Expected, Part, StepRange, arguments};
 
 use crate::Context;
 use crate::commands::parsed;
@@ -32,14 +32,14 @@ struct Options {
 #[derive(Args)]
 #[command(next_help_heading = "Part of the run")]
 pub(crate) struct PartOptions {
-    /// Only these ranks, separated by commas
-    #[arg(long, value_name = "RANKS", value_delimiter = ',')]
-    rank: Vec<u32>,
+    /// Only these ranks, such as 0,3 or 2-5
+    #[arg(long, value_name = "RANKS", value_parser = ranks)]
+    rank: Vec<Ranks>,
     /// Only this window: which of a rank's recordings, from 0
     #[arg(long, value_name = "N")]
     window: Option<u32>,
     /// Only this step, or steps such as 2-5, by the numbers of the trace: 16 is ProfilerStep#16
-    #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
+    #[arg(long, value_name = "STEPS", value_parser = arguments::steps)]
     step: Option<StepRange>,
     /// Only what starts from this time on, such as 150ms or 1.5s (a bare number is nanoseconds), from the first event
     #[arg(long, value_name = "TIME", value_parser = parse_nanoseconds)]
@@ -55,13 +55,21 @@ pub(crate) struct PartOptions {
     samples_per_step: Option<f64>,
 }
 
+/// The ranks of one option; several add up.
+#[derive(Clone, Debug)]
+struct Ranks(Vec<u32>);
+
+fn ranks(text: &str) -> Result<Ranks, Expected> {
+    arguments::ranks(text).map(Ranks)
+}
+
 impl PartOptions {
     /// What is asked for, of the run at these paths.
     pub(crate) fn question(self, paths: &[PathBuf]) -> Question {
         let rest_of_command = format!("{}{}", shell_words::of_paths(paths), self.in_words());
         let Self { rank, window, step, from, to, group_by, samples_per_step } = self;
         Question {
-            ranks: rank,
+            ranks: rank.into_iter().flat_map(|Ranks(ranks)| ranks).collect(),
             window,
             steps: step,
             from_ns: from,
@@ -75,7 +83,7 @@ impl PartOptions {
 
     /// The options that say which part, as they are typed.
     fn in_words(&self) -> String {
-        let ranks: Vec<String> = self.rank.iter().map(u32::to_string).collect();
+        let ranks: Vec<String> = self.rank.iter().flat_map(|Ranks(ranks)| ranks).map(u32::to_string).collect();
         let words =
             [
                 (!ranks.is_empty()).then(|| format!(" --rank {}", ranks.join(","))),
@@ -166,17 +174,41 @@ fn refuse_picking(analysis: &Analysis, output: &OutputOptions) -> Result<(), Fai
     )))
 }
 
-/// `3` or `2-5`.
-fn parse_steps(text: &str) -> Result<StepRange, String> {
-    let number = |text: &str| {
-        text.trim().parse::<u32>().map_err(|_| "expected a step such as 3, or steps such as 2-5".to_owned())
-    };
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let range = StepRange { first: number(first)?, last: number(last)? };
-    if range.first > range.last { Err("the first step is behind the last".to_owned()) } else { Ok(range) }
-}
-
 fn parse_samples(text: &str) -> Result<f64, String> {
     let samples: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
     if samples.is_finite() && samples > 0.0 { Ok(samples) } else { Err("must be more than 0".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What the options make of a text, or what they say about it.
+    #[track_caller]
+    fn check(option: &str, case: &Value, meaning: impl FnOnce(&Question) -> Value) {
+        let text = case["text"].as_str().unwrap();
+        let command = PartOptions::augment_args(clap::Command::new("stepscope"));
+        let parsed = command.try_get_matches_from(["stepscope", &format!("--{option}={text}")]);
+        match parsed.and_then(|matches| PartOptions::from_arg_matches(&matches)) {
+            Ok(options) => assert_eq!(meaning(&options.question(&[])), case["is"], "{text}"),
+            Err(error) => {
+                let (error, wanted) = (error.to_string(), case["error"].as_str());
+                assert!(wanted.is_some_and(|wanted| error.contains(wanted)), "{text}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_and_steps_mean_what_they_mean_everywhere() {
+        let cases: Value = serde_json::from_str(include_str!("../../model/tests/arguments.json")).unwrap();
+        for case in cases["ranks"].as_array().unwrap() {
+            check("rank", case, |question| json!(question.ranks));
+        }
+        for case in cases["steps"].as_array().unwrap() {
+            check("step", case, |question| json!(question.steps.map(|steps| [steps.first, steps.last])));
+        }
+    }
 }

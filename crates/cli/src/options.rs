@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use stepscope_analysis::{Extras, RunChoice, Settings};
+use stepscope_model::arguments;
 
 use crate::shell_words;
 
@@ -96,8 +97,8 @@ pub(crate) struct ReadingOptions {
     /// Threads that a query may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Memory to use for reading and for a query, for example 512MiB or 2GiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    /// Memory to use for reading and for a query, such as 512MiB or 2GB (a GB is 10^9 bytes, a GiB is 2^30)
+    #[arg(long, value_name = "SIZE", value_parser = arguments::limit_bytes)]
     pub(crate) memory_limit: Option<u64>,
     /// Time that one query may take, for example 30s or 5m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
@@ -143,22 +144,6 @@ fn parse_rows(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "expected a number of rows; 0 shows all".to_owned())
 }
 
-/// `1500`, `512MiB`, `2G`: factors of 1024, as memory is sold.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
-    let number: u64 = digits.trim().parse().map_err(|_| "expected a size such as 512MiB or 2GiB".to_owned())?;
-    let factor: u64 = match text[digits.len()..].to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
-        "" => 1,
-        "k" => 1 << 10,
-        "m" => 1 << 20,
-        "g" => 1 << 30,
-        "t" => 1 << 40,
-        _ => return Err("unknown unit; KiB, MiB, GiB and TiB are known".to_owned()),
-    };
-    let bytes = number.checked_mul(factor).ok_or("too large")?;
-    if bytes == 0 { Err("must be more than 0".to_owned()) } else { Ok(bytes) }
-}
-
 /// `30`, `30s`, `500ms`, `5m`, `1h`.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
@@ -192,19 +177,26 @@ pub(crate) fn parse_nanoseconds(text: &str) -> Result<i64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches as _;
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
-    fn sizes() {
-        let check = |text: &str, want: Option<u64>| assert_eq!(parse_bytes(text).ok(), want, "{text}");
-        check("1500", Some(1_500));
-        check("512MiB", Some(512 << 20));
-        check("2G", Some(2 << 30));
-        check("1 gb", Some(1 << 30));
-        check("0", None);
-        check("-1", None);
-        check("2XB", None);
-        check("99999999999T", None);
+    fn sizes_mean_what_they_mean_everywhere() {
+        let cases: Value = serde_json::from_str(include_str!("../../model/tests/arguments.json")).unwrap();
+        for case in ["sizes", "limits"].into_iter().flat_map(|kind| cases[kind].as_array().unwrap()) {
+            let text = case["text"].as_str().unwrap();
+            let command = ReadingOptions::augment_args(clap::Command::new("stepscope"));
+            let parsed = command.try_get_matches_from(["stepscope", &format!("--memory-limit={text}")]);
+            match parsed.and_then(|matches| ReadingOptions::from_arg_matches(&matches)) {
+                Ok(options) => assert_eq!(json!(options.memory_limit), case["is"], "{text}"),
+                Err(error) => {
+                    let (error, wanted) = (error.to_string(), case["error"].as_str());
+                    assert!(wanted.is_some_and(|wanted| error.contains(wanted)), "{text}: {error}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Plain data shared by every crate of Stepscope.
 //!
 //! Nothing here reads, writes or computes: kinds of events, the documented schemas of the tables, the layout of what the
-//! recorder writes, what a source record says, reports on their way to a screen, warnings, reasons for missing values, and exit codes.
+//! recorder writes, what a source record says, reports on their way to a screen, warnings, reasons for missing values,
+//! exit codes, and how people write sizes, ranks and steps.
 
 pub mod args;
+pub mod arguments;
 pub mod class;
 pub mod content;
 pub mod exit;
@@ -28,6 +30,7 @@ mod typescript;
 pub mod version;
 pub mod warning;
 
+pub use arguments::{Expected, StepRange};
 pub use class::{Class, SpanClass};
 pub use content::Content;
 pub use exit::Exit;

@@ -2,6 +2,7 @@
 //! fast. The public names are in `python/stepscope`; everything here is private to it.
 
 mod annotations;
+mod arguments;
 mod batches;
 mod errors;
 mod line_counts;
@@ -25,6 +26,8 @@ use stepscope_analysis::Output;
 mod _native {
     #[pymodule_export]
     use super::annotations::annotate_regions;
+    #[pymodule_export]
+    use super::arguments::{limit_bytes, ranks, steps};
     #[pymodule_export]
     use super::batches::NativeBatches;
     #[pymodule_export]

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use stepscope_analysis::{
-    ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, StepRange, Stretch,
-    Workspace,
+    ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, Stretch, Workspace,
 };
-use stepscope_model::{Report, SourceId};
+use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
 
 use crate::batches::NativeBatches;

@@ -2,13 +2,11 @@
 
 use std::str::FromStr;
 
-use stepscope_analysis::{Question, StepRange};
+use stepscope_analysis::Question;
+use stepscope_model::{Expected, arguments};
 
 use crate::failure::Failure;
 use crate::request::Request;
-
-/// Ranks that one list may name.
-const MOST_RANKS: usize = 100_000;
 
 impl Request {
     /// A number behind the question mark.
@@ -17,13 +15,19 @@ impl Request {
         text.parse().map(Some).map_err(|_| Failure::malformed(format!("{name} is no number that fits: {text}")))
     }
 
+    /// An argument that is written as everywhere.
+    fn argument<T>(&self, name: &str, read: fn(&str) -> Result<T, Expected>) -> Result<Option<T>, Failure> {
+        let Some(text) = self.value(name) else { return Ok(None) };
+        read(text).map(Some).map_err(|expected| Failure::malformed(format!("{name}: {expected}, found {text}")))
+    }
+
     /// Which part of a run an analysis is asked about.
     pub(crate) fn question(&self) -> Result<Question, Failure> {
         let group_by = self.value("group").map(|groups| groups.split(',').map(str::to_owned).collect());
         Ok(Question {
-            ranks: self.value("rank").map_or_else(|| Ok(Vec::new()), ranks)?,
+            ranks: self.argument("rank", arguments::ranks)?.unwrap_or_default(),
             window: self.number("window")?,
-            steps: self.value("step").map(steps).transpose()?,
+            steps: self.argument("step", arguments::steps)?,
             from_ns: self.number("from")?,
             to_ns: self.number("to")?,
             group_by: group_by.unwrap_or_default(),
@@ -34,47 +38,36 @@ impl Request {
     }
 }
 
-/// `0,2-3`.
-fn ranks(text: &str) -> Result<Vec<u32>, Failure> {
-    let mut ranks = Vec::new();
-    for part in text.split(',') {
-        let (first, last) =
-            range(part).ok_or_else(|| Failure::malformed(format!("rank is no list of ranks: {text}")))?;
-        if (last - first) as usize >= MOST_RANKS - ranks.len().min(MOST_RANKS) {
-            return Err(Failure::malformed("rank names too many ranks"));
-        }
-        ranks.extend(first..=last);
-    }
-    Ok(ranks)
-}
-
-fn steps(text: &str) -> Result<StepRange, Failure> {
-    let malformed = || Failure::malformed(format!("step is neither a step nor a range such as 2-5: {text}"));
-    let (first, last) = range(text).ok_or_else(malformed)?;
-    Ok(StepRange { first, last })
-}
-
-/// `3` or `2-5`.
-fn range(text: &str) -> Option<(u32, u32)> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    (first <= last).then_some((first, last))
-}
-
 #[cfg(test)]
 mod tests {
+    use axum::http::Method;
+    use serde_json::{Value, json};
+
     use super::*;
 
+    #[track_caller]
+    fn check(name: &str, case: &Value, meaning: impl FnOnce(&Question) -> Value) {
+        let text = case["text"].as_str().unwrap();
+        let mut request = Request::new(Method::GET, "/").unwrap();
+        request.query.push((name.to_owned(), text.to_owned()));
+        match request.question() {
+            Ok(question) => assert_eq!(meaning(&question), case["is"], "{text}"),
+            Err(failure) => {
+                let error = case["error"].as_str().unwrap_or_default();
+                let answer = String::from_utf8(failure.response().body).unwrap();
+                assert!(answer.contains(&format!("{name}: {error}, found {text}")), "{answer}");
+            }
+        }
+    }
+
     #[test]
-    fn lists_of_ranks() {
-        let check = |text: &str, want: Option<&[u32]>| assert_eq!(ranks(text).ok().as_deref(), want, "{text}");
-        check("0", Some(&[0]));
-        check("0,2-4", Some(&[0, 2, 3, 4]));
-        check("4-2", None);
-        check("", None);
-        check("0,x", None);
-        // It would take all memory.
-        check("0-4294967295", None);
-        check("0-60000,0-60000", None);
+    fn ranks_and_steps_mean_what_they_mean_everywhere() {
+        let cases: Value = serde_json::from_str(include_str!("../../model/tests/arguments.json")).unwrap();
+        for case in cases["ranks"].as_array().unwrap() {
+            check("rank", case, |question| json!(question.ranks));
+        }
+        for case in cases["steps"].as_array().unwrap() {
+            check("step", case, |question| json!(question.steps.map(|steps| [steps.first, steps.last])));
+        }
     }
 }

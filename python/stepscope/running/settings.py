@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stepscope.errors import UsageError
-from stepscope.values import parsed_size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +45,10 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """A key of the section: what its values are, in words and as a function that gives `None` for a wrong one."""
+    """A key of the section: what its values are, in words and as a function.
+
+    The function gives `None` for a wrong one, or raises a `ValueError` that knows more about it.
+    """
 
     meaning: str
     wants: str
@@ -61,6 +63,13 @@ def _whole_number(text: str) -> int | None:
 
 def _boolean(text: str) -> bool | None:
     return {"true": True, "True": True, "false": False, "False": False}.get(text)
+
+
+def _limit_bytes(text: str) -> int:
+    # Loaded here, as a script that is recorded has no use for the rest of it.
+    from stepscope._native import limit_bytes
+
+    return limit_bytes(text)
 
 
 def _count(meaning: str, example: str) -> Key:
@@ -91,7 +100,7 @@ KEYS: dict[str, Key] = {
         takes_text=True,
     ),
     "max_bytes": Key(
-        "the most that the traces may take, such as 20MB", "a size such as 20MB", "20MB", parsed_size, takes_text=True
+        "the most that the traces may take, such as 20MB", "a size such as 20MB", "20MB", _limit_bytes, takes_text=True
     ),
 }
 
@@ -120,8 +129,12 @@ def _checked(entry: Entry) -> Any:
     if entry.is_quoted and not key.takes_text:
         problem = f"`{entry.key}` in profiling must be {key.wants}, not the text \"{entry.value}\""
         raise UsageError(problem, entry.place, "leave the quotes out")
-    value = key.read(entry.value)
-    if value is None:
+    try:
+        value = key.read(entry.value)
         problem = f"`{entry.key}` in profiling must be {key.wants}, not `{entry.value}`"
+    except ValueError as error:
+        value = None
+        problem = f"`{entry.key}` in profiling: {error}, found `{entry.value}`"
+    if value is None:
         raise UsageError(problem, entry.place, f"for example {entry.key}: {key.example}")
     return value

@@ -57,7 +57,8 @@ class profile(BudgetedProfile):
         acc_events: Keep the events of all cycles for `key_averages()`.
         custom_trace_id_callback: Gives each trace its id.
         post_processing_timeout_s: Seconds after which torch stops parsing events.
-        max_bytes: The most to record, as plain JSON: a number of bytes or a size such as `"200MB"`.
+        max_bytes: The most to record, as plain JSON: a number of bytes or a size such as `"200MB"` (10^6 bytes each)
+            or `"200MiB"` (2^20).
         max_events: The most entries of all event lists.
 
     Raises:

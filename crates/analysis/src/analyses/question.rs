@@ -1,8 +1,7 @@
 //! What part of a run an analysis is asked about, and how its rows are grouped.
 
-use std::fmt;
-
 use stepscope_engine::CancelFlag;
+use stepscope_model::StepRange;
 
 /// What is asked of an analysis.
 #[derive(Clone, Debug, Default)]
@@ -37,21 +36,5 @@ impl Question {
     /// A command such as `stepscope ops` about the same part, to be pasted.
     pub(crate) fn in_command(&self, command: &str) -> String {
         if self.rest_of_command.is_empty() { command.to_owned() } else { format!("{command} {}", self.rest_of_command) }
-    }
-}
-
-/// Steps by the numbers that the recording gives them (16 is `ProfilerStep#16`), else by their place from 0; both ends
-/// included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StepRange {
-    /// First step.
-    pub first: u32,
-    /// Last step.
-    pub last: u32,
-}
-
-impl fmt::Display for StepRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.first == self.last { write!(f, "{}", self.first) } else { write!(f, "{} to {}", self.first, self.last) }
     }
 }

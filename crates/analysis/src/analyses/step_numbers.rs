@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Unit, step_numbers};
+use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, StepRange, Unit, step_numbers};
 
-use super::{Asking, StepRange};
+use super::Asking;
 use crate::error::AnalysisError;
 
 /// The numbers of the steps of some recordings.

@@ -18,7 +18,8 @@ mod transfers;
 mod trim;
 
 use serde_json::{Map, Value as Json};
-use stepscope_analysis::{ANALYSES, Question, StepRange, Workspace};
+use stepscope_analysis::{ANALYSES, Question, Workspace};
+use stepscope_model::StepRange;
 use stepscope_model::{Cell, Part, Report, ReportTable};
 use stepscope_testkit::{TraceBuilder, corpus};
 

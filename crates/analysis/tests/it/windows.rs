@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use stepscope_analysis::{ANALYSES, CancelFlag, Question, StepRange, Workspace};
+use stepscope_analysis::{ANALYSES, CancelFlag, Question, Workspace};
+use stepscope_model::StepRange;
 use stepscope_testkit::TraceBuilder;
 
 use crate::analyses::{ask, by, cells, in_step, table};

@@ -19,7 +19,7 @@ pub(super) static COMMAND: Command = Command {
             "\
 What is read from a trace is kept, and found again as long as the trace has the same name and
 content. It lies in $STEPSCOPE_CACHE, else in $XDG_CACHE_HOME/stepscope, else in
-~/.cache/stepscope. Past $STEPSCOPE_CACHE_LIMIT (20GB), what was used longest ago goes.
+~/.cache/stepscope. Past $STEPSCOPE_CACHE_LIMIT (20GB; a GB is 10^9 bytes, a GiB is 2^30), what was used longest ago goes.
 
 Examples:
   stepscope cache

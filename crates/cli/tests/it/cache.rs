@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use stepscope_testkit::Random;
 
 use crate::command::{Ended, Place, ended, names};
@@ -259,11 +260,19 @@ fn the_environment_says_where_and_how_large() {
     let elsewhere = place.path("elsewhere");
     assert_eq!(run("STEPSCOPE_CACHE", elsewhere.to_str().unwrap(), &["health", "trace.json"]).code, 0);
     assert_eq!(names(&elsewhere), ["index", "lock", "stores"]);
-    let limited = run("STEPSCOPE_CACHE_LIMIT", "5GB", &["cache", "-f", "json"]);
-    assert!(limited.stdout.contains("\"limit_bytes\": 5000000000"), "{limited:?}");
-    let wrong = run("STEPSCOPE_CACHE_LIMIT", "much", &["health", "trace.json"]);
-    assert_eq!(wrong.code, 2, "{wrong:?}");
-    assert!(wrong.stderr.contains("STEPSCOPE_CACHE_LIMIT=5GB"), "{}", wrong.stderr);
+    let cases: Value = serde_json::from_str(include_str!("../../../model/tests/arguments.json")).unwrap();
+    for case in cases["sizes"].as_array().unwrap() {
+        let text = case["text"].as_str().unwrap();
+        let limited = run("STEPSCOPE_CACHE_LIMIT", text, &["cache", "-f", "json"]);
+        if let Some(error) = case["error"].as_str() {
+            assert_eq!(limited.code, 2, "{limited:?}");
+            let said = format!("STEPSCOPE_CACHE_LIMIT: {error}, found {text}");
+            assert!(limited.stderr.contains(&said), "{limited:?}");
+            assert!(limited.stderr.contains("for example STEPSCOPE_CACHE_LIMIT=5GB"), "{limited:?}");
+        } else {
+            assert!(limited.stdout.contains(&format!("\"limit_bytes\": {}", case["is"])), "{limited:?}");
+        }
+    }
 }
 
 /// The one note that says that nothing is kept.

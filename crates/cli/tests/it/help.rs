@@ -90,7 +90,8 @@ fn one_command() {
           --separate-runs        Make every file a run of its own
           --strict               Refuse a trace that is only partly readable (exit code 3)
           --threads <N>          Threads that a query may use
-          --memory-limit <SIZE>  Memory to use for reading and for a query, for example 512MiB or 2GiB
+          --memory-limit <SIZE>  Memory to use for reading and for a query, such as 512MiB or 2GB (a GB
+                                 is 10^9 bytes, a GiB is 2^30)
           --time-limit <TIME>    Time that one query may take, for example 30s or 5m
 
     Examples:

@@ -284,7 +284,7 @@ fn what_is_not_there_is_said_so() {
     check("/api/runs/job/analyses/ops?step=9", 404, "found no step 9");
     check("/api/runs/job/analyses/ops?group=colour", 400, "cannot be grouped by colour");
     check("/api/runs/job/analyses/ops?sort=colour", 400, "no column named colour");
-    check("/api/runs/job/analyses/ops?rank=x", 400, "no list of ranks");
+    check("/api/runs/job/analyses/ops?rank=x", 400, "rank: expected ranks such as 0 or 0,2-4, found x");
     check("/api/runs/job/analyses/ops?from=soon", 400, "from is no number");
     check("/api/runs/job/analyses/ops?limit=-1", 400, "limit is no number");
     check("/api/runs/job/timeline?rank=3", 404, "no recording of rank 3");
