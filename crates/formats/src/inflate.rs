@@ -156,7 +156,7 @@ impl<R: BufRead> Inflate<R> {
                 Err(_) => return Err(Trouble::Corrupt),
             }
             if self.state == State::Header {
-                self.read_trailer(produced);
+                self.read_trailer();
                 return Ok(produced);
             }
             if produced > 0 {
@@ -166,7 +166,7 @@ impl<R: BufRead> Inflate<R> {
     }
 
     /// Compares the checksum and the length that follow a member with what was decoded.
-    fn read_trailer(&mut self, _produced: usize) {
+    fn read_trailer(&mut self) {
         let mut trailer = [0_u8; 8];
         for place in &mut trailer {
             match self.next_byte() {
