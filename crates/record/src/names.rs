@@ -31,9 +31,6 @@ pub(crate) struct Names {
 }
 
 impl Scope {
-    /// Regions that are marked in Rust.
-    pub const RUST: Self = Self(0);
-
     /// A scope of its own.
     #[must_use]
     pub fn new() -> Self {
@@ -92,13 +89,13 @@ mod tests {
 
     #[test]
     fn names_past_the_limit_share_one() {
-        let mut names = Names::default();
+        let (mut names, scope) = (Names::default(), Scope::new());
         for number in 0..MAX_NAMES {
-            names.id(Scope::RUST, &number.to_string());
+            names.id(scope, &number.to_string());
         }
-        let more = names.id(Scope::RUST, "one more");
-        assert_eq!(names.id(Scope::RUST, "and another"), more);
-        assert_ne!(names.id(Scope::RUST, "17"), more);
+        let more = names.id(scope, "one more");
+        assert_eq!(names.id(scope, "and another"), more);
+        assert_ne!(names.id(scope, "17"), more);
         assert_eq!(&*names.texts.last().unwrap().1, MORE_NAMES);
     }
 }

@@ -108,27 +108,6 @@ pub fn switch(on: bool) {
     IS_ON.store(on, Ordering::Relaxed);
 }
 
-/// Enters a region whose start its caller keeps.
-#[inline]
-pub(crate) fn enter() -> u64 {
-    with_thread(|thread| thread.depth = thread.depth.saturating_add(1));
-    ticks()
-}
-
-/// Leaves a region that was entered at `start`.
-#[inline]
-pub(crate) fn leave(name: NameId, start: u64) {
-    let end = ticks();
-    let has_ring = with_thread(|thread| {
-        thread.depth = thread.depth.saturating_sub(1);
-        let depth = thread.depth;
-        thread.push(Event { start, dur: end.saturating_sub(start), name, task: 0, depth });
-    });
-    if !has_ring {
-        note_without_ring(name);
-    }
-}
-
 /// Enters a region on the thread, or on the asynchronous task `task` if that is not 0. The start is kept here, so one
 /// region can be entered again before it is left. Gives whether it is the first one of the thread.
 #[inline]
