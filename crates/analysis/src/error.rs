@@ -1,14 +1,13 @@
 //! Why there is no answer.
 
 use std::borrow::Cow;
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use stepscope_engine::EngineError;
 use stepscope_ingest::IngestError;
 use stepscope_model::{Exit, Expected, Hint, SkippedFile};
-use stepscope_store::StoreError;
+use stepscope_store::{StoreError, is_disk_full};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -290,23 +289,7 @@ impl AnalysisError {
 
 /// What the file system said, in one form wherever it happens.
 fn why(error: &io::Error) -> String {
-    if is_full(error) { "the disk is full".to_owned() } else { error.to_string() }
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-}
-
-fn is_disk_full(error: &dyn Error) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        // Not every layer keeps the cause apart from its words.
-        if error.to_string().contains("No space left on device") {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+    if is_disk_full(error) { "the disk is full".to_owned() } else { error.to_string() }
 }
 
 fn engine_exit(error: &EngineError) -> Exit {
@@ -343,7 +326,7 @@ impl Hint for AnalysisError {
             Self::NoSuchStep { found: None, .. } => {
                 "the trace has no steps; call `prof.step()` after each iteration".into()
             }
-            Self::Write { source, .. } if is_full(source) => "free some space, or write to another disk".into(),
+            Self::Write { source, .. } if is_disk_full(source) => "free some space, or write to another disk".into(),
             Self::Write { .. } => "name a file in a folder that can be written".into(),
             Self::OutputIsInput { .. } => "choose a place outside of the inputs".into(),
             Self::SeveralToOneFile { .. } => "name a folder, for example `-o parts/`, or choose with `--rank` and `--window`".into(),

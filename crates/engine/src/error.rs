@@ -6,7 +6,7 @@ use std::time::Duration;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use stepscope_model::Hint;
-use stepscope_store::StoreError;
+use stepscope_store::{StoreError, is_disk_full};
 
 /// A run that cannot be opened or a query that has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +89,7 @@ impl EngineError {
             }
             DataFusionError::ResourcesExhausted(message) => Self::OutOfMemory { limit_bytes, doing: doing(message) },
             DataFusionError::Internal(message) => Self::Bug { message: one_line(message) },
-            // Not every layer keeps the cause apart from its words.
-            other if other.to_string().contains("No space left on device") => Self::DiskFull,
+            other if is_disk_full(other) => Self::DiskFull,
             other => Self::Execution { message: first_lower(&other.strip_backtrace()) },
         }
     }

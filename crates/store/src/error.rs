@@ -1,6 +1,7 @@
 //! What can go wrong with a store.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -132,6 +133,24 @@ impl StoreError {
     }
 }
 
+/// Whether a full disk, or a quota, is at the bottom of an error.
+#[must_use]
+pub fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let Some(system) = error.downcast_ref::<io::Error>() else {
+            next = error.source();
+            continue;
+        };
+        if matches!(system.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return true;
+        }
+        // Its source would be that of the error inside, which may be the one.
+        next = system.get_ref().map(|inside| inside as &(dyn Error + 'static));
+    }
+    false
+}
+
 impl Hint for StoreError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
@@ -156,5 +175,25 @@ impl Hint for StoreError {
             Self::WrongVersion { .. } => Some("ingest the trace again into a new store".into()),
             Self::Parquet { .. } | Self::WrongColumns { .. } | Self::AlreadyFinished { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_by_its_kind_through_every_layer() {
+        let check = |error: Box<dyn Error>, want: bool| assert_eq!(is_disk_full(&*error), want, "{error}");
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let table = |source: ParquetError| StoreError::parquet("spans", Path::new("spans.parquet"))(source);
+        check(Box::new(full()), true);
+        check(Box::new(io::Error::from(io::ErrorKind::QuotaExceeded)), true);
+        check(Box::new(table(ParquetError::from(full()))), true);
+        check(Box::new(io::Error::other(table(ParquetError::from(full())))), true);
+        check(Box::new(StoreError::io("write a file", Path::new("a"))(full())), true);
+        check(Box::new(io::Error::from(io::ErrorKind::PermissionDenied)), false);
+        // Words are no reason: a trace may hold them.
+        check(Box::new(io::Error::other("No space left on device")), false);
     }
 }

@@ -20,7 +20,7 @@ mod table_file;
 mod verify;
 mod writer;
 
-pub use error::StoreError;
+pub use error::{StoreError, is_disk_full};
 pub use reader::{Key, Rows, TableReader};
 pub use schema::{arrow_schema, read_schema};
 pub use store::Store;
