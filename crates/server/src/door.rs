@@ -5,6 +5,7 @@
 
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::{Method, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::app::App;
 use crate::compress::compress;
@@ -16,6 +17,9 @@ use crate::routes;
 /// Nothing from elsewhere, nothing inline, no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What is not written as it is in an address.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Names that lead to this machine and to no other.
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -82,6 +86,7 @@ impl Door {
     /// Exchanges the token in the address for a cookie, and leads to the address without it.
     fn let_in(&self, request: &Request) -> Response {
         let rest = request.query.iter().filter(|(name, _)| name != "token");
+        let encoded = |text| utf8_percent_encode(text, RESERVED);
         let rest: Vec<String> = rest.map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
         let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), self.token);
@@ -114,15 +119,6 @@ impl Door {
 fn unknown() -> Failure {
     Failure::new(StatusCode::UNAUTHORIZED, "this browser was not let in")
         .with_hint("open the address that `stepscope open` printed, with its token")
-}
-
-/// Text in an address.
-fn encoded(text: &str) -> String {
-    let one = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(one).collect()
 }
 
 /// Headers that every answer has.

@@ -1,6 +1,9 @@
 //! A question on its way in: taken apart, and refused if it is malformed.
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderMap, Method, StatusCode};
+use percent_encoding::percent_decode_str;
 use stepscope_analysis::CancelFlag;
 
 use crate::failure::Failure;
@@ -66,18 +69,12 @@ impl Request {
 fn decoded(text: &str) -> Result<String, Failure> {
     let malformed =
         || Failure::malformed("the address is malformed").with_hint("bytes are written as %41, text as UTF-8");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16)).ok_or_else(malformed);
-            let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-            bytes.push((high * 16 + low) as u8);
-        } else {
-            bytes.push(byte);
-        }
+    // The library leaves a lone % as it is.
+    let is_whole = |byte: &str| byte.len() >= 2 && byte.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_whole) {
+        return Err(malformed());
     }
-    String::from_utf8(bytes).map_err(|_| malformed())
+    percent_decode_str(text).decode_utf8().map(Cow::into_owned).map_err(|_| malformed())
 }
 
 #[cfg(test)]
