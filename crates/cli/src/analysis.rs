@@ -7,10 +7,9 @@ use stepscope_analysis::{Analysis, Progress as _, Question, STEPS_LABEL, Workspa
 use stepscope_model::{Exit, Expected, Part, StepRange, arguments};
 
 use crate::Context;
-use crate::commands::parsed;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::options::{Format, InputOptions, OutputOptions, parse_nanoseconds};
+use crate::options::{Format, InputOptions, OutputOptions, parse_nanoseconds, parsed};
 use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 use crate::shell_words;

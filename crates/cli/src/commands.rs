@@ -22,6 +22,7 @@ use stepscope_model::Exit;
 use crate::analysis;
 use crate::color::ColorChoice;
 use crate::failure::Failure;
+use crate::options::parsed;
 use crate::{Context, VERSION};
 
 /// One command.
@@ -116,11 +117,6 @@ pub(crate) fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failur
         Some(command) => (command.run)(options, context),
         None => Err(Failure::usage(format!("no command named {name}")).with_hint("stepscope --help lists them")),
     }
-}
-
-/// The options of a command from what clap found.
-pub(crate) fn parsed<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
-    T::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))
 }
 
 #[cfg(test)]

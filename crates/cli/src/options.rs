@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use stepscope_analysis::{Extras, RunChoice, Settings};
 use stepscope_model::arguments;
 
+use crate::failure::Failure;
 use crate::shell_words;
 
 /// How data is written.
@@ -140,6 +141,11 @@ impl ReadingOptions {
     }
 }
 
+/// The options of a command from what clap found.
+pub(crate) fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+    T::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))
+}
+
 fn parse_rows(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "expected a number of rows; 0 shows all".to_owned())
 }
@@ -177,7 +183,6 @@ pub(crate) fn parse_nanoseconds(text: &str) -> Result<i64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::FromArgMatches as _;
     use serde_json::{Value, json};
 
     use super::*;

@@ -53,7 +53,7 @@ impl Door {
             Ok(Some(let_in)) => Ok(let_in),
             Err(failure) => Err(failure),
         };
-        let answer = answer.unwrap_or_else(|failure| failure.response());
+        let answer = answer.unwrap_or_else(Response::from);
         closed(compress(request, answer))
     }
 

@@ -1,12 +1,9 @@
 //! Why there is no answer, in the words of the terminal.
 
 use axum::http::StatusCode;
-use serde_json::json;
 use stepscope_analysis::AnalysisError;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::ShapeError;
-
-use crate::response::Response;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +28,6 @@ impl Failure {
 
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
-    }
-
-    /// The answer that says so.
-    pub(crate) fn response(&self) -> Response {
-        let body = json!({ "error": { "message": self.message, "hint": self.hint } });
-        Response::new(self.status, "application/json", body.to_string().into_bytes())
     }
 }
 

@@ -34,10 +34,10 @@ impl App {
     pub fn answer_hosted(&self, asked: &HostedRequest<'_>) -> Response {
         let answer = request_of(asked).map(|request| {
             let answer = routes::answer(self, &request).and_then(whole);
-            let answer = answer.unwrap_or_else(|failure| failure.response());
+            let answer = answer.unwrap_or_else(Response::from);
             compress(&request, answer)
         });
-        guarded(answer.unwrap_or_else(|failure| failure.response()), POLICY)
+        guarded(answer.unwrap_or_else(Response::from), POLICY)
     }
 }
 

@@ -44,6 +44,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::response::Response;
 
     #[track_caller]
     fn check(name: &str, case: &Value, meaning: impl FnOnce(&Question) -> Value) {
@@ -54,7 +55,7 @@ mod tests {
             Ok(question) => assert_eq!(meaning(&question), case["is"], "{text}"),
             Err(failure) => {
                 let error = case["error"].as_str().unwrap_or_default();
-                let answer = String::from_utf8(failure.response().body).unwrap();
+                let answer = String::from_utf8(Response::from(failure).body).unwrap();
                 assert!(answer.contains(&format!("{name}: {error}, found {text}")), "{answer}");
             }
         }

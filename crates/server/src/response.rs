@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::failure::Failure;
 
@@ -71,5 +72,13 @@ impl Response {
     pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+}
+
+/// The answer that says why there is none.
+impl From<Failure> for Response {
+    fn from(failure: Failure) -> Self {
+        let body = json!({ "error": { "message": failure.message, "hint": failure.hint } });
+        Self::new(failure.status, "application/json", body.to_string().into_bytes())
     }
 }

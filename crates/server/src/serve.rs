@@ -99,13 +99,13 @@ impl Drop for CancelOnDrop {
 async fn answer(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Outgoing {
     let request = match read(incoming).await {
         Ok(request) => request,
-        Err(failure) => return outgoing(closed(failure.response()), None),
+        Err(failure) => return outgoing(closed(failure.into()), None),
     };
     let guard = CancelOnDrop(request.cancel.clone());
     let answered = tokio::task::spawn_blocking(move || shared.door.answer(&shared.app, &request)).await;
     let response = answered.unwrap_or_else(|_| {
         let failure = Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "bug: the work on this question panicked");
-        closed(failure.with_hint("please report it with the address that was asked").response())
+        closed(failure.with_hint("please report it with the address that was asked").into())
     });
     outgoing(response, Some(guard))
 }

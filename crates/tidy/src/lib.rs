@@ -1,5 +1,7 @@
 //! What the tests of this crate need to know about the repository: its files and what cargo says about its crates.
 
+pub mod imports;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -68,8 +70,12 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 pub struct Package {
     /// Name of its folder: `stepscope-model` is in `model`.
     pub folder: String,
+    /// Its folder of sources, as a path from the root.
+    pub source_folder: String,
     /// Names of what it needs to build, tests apart.
     pub dependencies: Vec<String>,
+    /// The same with what its tests need.
+    pub all_dependencies: Vec<String>,
 }
 
 /// The crates of the workspace, as cargo sees them; none when cargo fails.
@@ -87,8 +93,13 @@ pub fn packages() -> Vec<Package> {
 }
 
 fn package(value: &Value) -> Option<Package> {
-    let folder = Path::new(value["manifest_path"].as_str()?).parent()?.file_name()?.to_string_lossy().into_owned();
-    let dependencies = value["dependencies"].as_array()?.iter().filter(|dependency| dependency["kind"] != "dev");
-    let dependencies = dependencies.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned).collect();
-    Some(Package { folder, dependencies })
+    let home = Path::new(value["manifest_path"].as_str()?).parent()?;
+    let folder = home.file_name()?.to_string_lossy().into_owned();
+    let source_folder = home.strip_prefix(root()).ok()?.join("src").to_string_lossy().into_owned();
+    let names = |wants_tests: bool| -> Option<Vec<String>> {
+        let all = value["dependencies"].as_array()?.iter();
+        let wanted = all.filter(|dependency| wants_tests || dependency["kind"] != "dev");
+        Some(wanted.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned).collect())
+    };
+    Some(Package { folder, source_folder, dependencies: names(false)?, all_dependencies: names(true)? })
 }
