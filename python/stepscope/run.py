@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from stepscope.analyses import Analyses
 from stepscope.batches import Batches
 from stepscope.errors import UsageError
 from stepscope.picture import Picture
@@ -14,30 +14,16 @@ from stepscope.table import Table
 from stepscope.values import from_text, number, optional, ranks, texts, whole_number
 
 if TYPE_CHECKING:
-    from typing import TypeAlias, TypedDict
-
     from typing_extensions import Unpack
 
     from stepscope._native import NativeRun
-
-    Steps: TypeAlias = int | str | tuple[int, int] | range
-
-    class Part(TypedDict, total=False):
-        """Which part of a run is asked about, and how its rows are grouped."""
-
-        group_by: str | Iterable[str]
-        rank: int | str | Iterable[int]
-        window: int
-        step: Steps
-        from_ns: int
-        to_ns: int
-        samples_per_step: float
+    from stepscope.part import Part, Steps
 
 
 __all__ = ["Run"]
 
 
-class Run:
+class Run(Analyses):
     """A run: the recordings of one job, one or many ranks. `stepscope.open` makes it.
 
     Every analysis takes the same keywords: `group_by`, `rank` (`0`, `[0, 3]`, `"0,2-4"`), `window`, `step` (`3`,
@@ -59,57 +45,9 @@ class Run:
         sources: list[dict[str, Any]] = json.loads(self._native.sources())
         return sources
 
-    def summary(self, **part: Unpack[Part]) -> Report:
-        """Everything on one screen: devices, steps, where the time goes, what to change."""
-        return self._analyse("summary", part)
-
     def findings(self, **part: Unpack[Part]) -> Report:
-        """What is slow, why, and what a change would save; `stepscope diagnose` in the terminal."""
-        return self._analyse("diagnose", part)
-
-    def diagnose(self, **part: Unpack[Part]) -> Report:
-        """The same as `findings`."""
-        return self._analyse("diagnose", part)
-
-    def steps(self, **part: Unpack[Part]) -> Report:
-        """Each step with what its time went to."""
-        return self._analyse("steps", part)
-
-    def ops(self, **part: Unpack[Part]) -> Report:
-        """Operators by name, `group_by="input_shape"` or `"stack"`."""
-        return self._analyse("ops", part)
-
-    def kernels(self, **part: Unpack[Part]) -> Report:
-        """Kernels by name, category, launching operator or launch properties."""
-        return self._analyse("kernels", part)
-
-    def memory(self, **part: Unpack[Part]) -> Report:
-        """Memory of devices: peaks, curves, what is alive at the peak."""
-        return self._analyse("memory", part)
-
-    def transfers(self, **part: Unpack[Part]) -> Report:
-        """Copies and fills with their bandwidth."""
-        return self._analyse("transfers", part)
-
-    def comms(self, **part: Unpack[Part]) -> Report:
-        """Collectives: bandwidth, and who waits for whom."""
-        return self._analyse("comms", part)
-
-    def modules(self, **part: Unpack[Part]) -> Report:
-        """The modules of a model, forward and backward."""
-        return self._analyse("modules", part)
-
-    def regions(self, **part: Unpack[Part]) -> Report:
-        """The regions that `record_function` marks."""
-        return self._analyse("regions", part)
-
-    def launches(self, **part: Unpack[Part]) -> Report:
-        """Runtime calls, and how long work waits for the device."""
-        return self._analyse("launches", part)
-
-    def functions(self, **part: Unpack[Part]) -> Report:
-        """Functions of a profile by cProfile, `group_by="caller"` or `"callee"`; sorts by the keys of `pstats`."""
-        return self._analyse("functions", part)
+        """What is slow, why, and what a change would save; the same as `diagnose`."""
+        return self.diagnose(**part)
 
     def tracks(self) -> Report:
         """Threads, streams and lanes."""

@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from stepscope.analyses import Analyses
+
 PAGE = Path(__file__).parents[2] / "docs" / "python-reference.md"
 MODULES = ("stepscope", "stepscope.lines", "stepscope.torch", "stepscope.performance", "stepscope.errors")
 HEAD = """\
@@ -38,7 +40,9 @@ def section(module: Any) -> str:
 def entry(level: str, name: str, value: Any) -> list[str]:
     lines = [f"{level} `{name}{signature(value)}`", "", text(value), ""]
     if inspect.isclass(value):
-        for member, found in sorted(vars(value).items()):
+        # What it has from classes that are in no list of names is its own to people.
+        homes = [base for base in value.__mro__ if base is value or base is Analyses]
+        for member, found in sorted(item for home in homes for item in vars(home).items()):
             is_public = not member.startswith("_") and (inspect.isfunction(found) or isinstance(found, property))
             if is_public and found.__doc__:
                 lines += entry("####", f"{value.__name__}.{member}", found)

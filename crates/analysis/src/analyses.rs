@@ -1,7 +1,7 @@
 //! The analyses: one file each, and the list of them.
 //!
 //! An analysis asks SQL and makes a report of the answer. To add one, write its file and add a line to [`ANALYSES`]: the
-//! command line, the server and Python take their lists from there.
+//! command line, the server, the pages, the HTML report and Python take their lists from there.
 
 mod asking;
 pub(crate) mod before_recording;
@@ -26,7 +26,7 @@ mod steps;
 mod summary;
 mod transfers;
 
-use stepscope_model::Report;
+use stepscope_model::{Content, EmptyPage, Frames, Page, PageEntry, Report, RowCount};
 
 pub(crate) use self::asking::Asking;
 pub use self::question::Question;
@@ -38,6 +38,8 @@ use crate::error::AnalysisError;
 pub struct Analysis {
     /// What people type.
     pub name: &'static str,
+    /// What its page and its section of the report are called.
+    pub title: &'static str,
     /// What it answers, in a few words.
     pub about: &'static str,
     /// Lines for the help: a command and what it is for.
@@ -46,34 +48,38 @@ pub struct Analysis {
     pub groupings: &'static [&'static str],
     /// Rows that people see unless they say otherwise; all when missing.
     pub usual_rows: Option<usize>,
+    /// Whether it answers with one main table, whose rows and columns can be picked. The summary is many small ones.
+    pub has_rows: bool,
+    /// What it has something to say about.
+    pub reads: &'static [Content],
+    /// Whether the HTML report has a section of it.
+    pub has_section: bool,
+    /// How the browser shows it; some are parts of other pages.
+    pub page: Option<Page>,
     pub(crate) answer: fn(&Asking<'_>) -> Result<Report, AnalysisError>,
 }
 
-impl Analysis {
-    /// Whether it answers with one main table, whose rows and columns can be picked. The summary is many small ones.
-    #[must_use]
-    pub fn has_rows(&self) -> bool {
-        self.name != summary::ANALYSIS.name
-    }
-
-    /// Whether it has something to say about a profile of functions, which has neither steps nor events.
-    pub(crate) fn reads_profiles(&self) -> bool {
-        [functions::ANALYSIS.name, summary::ANALYSIS.name].contains(&self.name)
-    }
+/// The pages of the browser that are an analysis, in the order of the rail.
+#[must_use]
+pub fn pages() -> Vec<PageEntry> {
+    let entry = |analysis: &&Analysis| {
+        analysis.page.map(|page| PageEntry { analysis: analysis.name, label: analysis.title, page })
+    };
+    ANALYSES.iter().filter_map(entry).collect()
 }
 
-/// Every analysis, in the order of the help.
+/// Every analysis, in the order of the help and of the rail.
 pub static ANALYSES: [&Analysis; 12] = [
     &summary::ANALYSIS,
     &diagnose::ANALYSIS,
-    &steps::ANALYSIS,
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
-    &memory::ANALYSIS,
+    &modules::ANALYSIS,
     &transfers::ANALYSIS,
     &comms::ANALYSIS,
-    &modules::ANALYSIS,
-    &regions::ANALYSIS,
+    &memory::ANALYSIS,
+    &steps::ANALYSIS,
     &launches::ANALYSIS,
+    &regions::ANALYSIS,
     &functions::ANALYSIS,
 ];

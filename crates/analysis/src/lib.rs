@@ -22,7 +22,7 @@ mod views;
 mod words;
 mod workspace;
 
-pub use analyses::{ANALYSES, Analysis, Question};
+pub use analyses::{ANALYSES, Analysis, Question, pages};
 pub use cache::{Cache, Clear};
 pub use error::AnalysisError;
 pub use output::{Output, OutputFile, remove_unfinished};

@@ -114,7 +114,7 @@ impl Workspace {
         if StepNumbers::are_needed(&report) {
             StepNumbers::read(&asking)?.label(&mut report);
         }
-        if !analysis.reads_profiles() && asking.sources.iter().all(|source| source.is_profile()) {
+        if asking.sources.iter().all(|source| source.is_profile() && !analysis.reads.contains(&source.content)) {
             let command = question.in_command("stepscope functions");
             let name = analysis.name;
             let text =

@@ -105,7 +105,7 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
     let command = Options::augment_args(clap::Command::new(analysis.name))
         .about(analysis.about)
         .after_help(format!("Examples:\n{}", examples.join("\n")));
-    let command = if analysis.has_rows() {
+    let command = if analysis.has_rows {
         command
     } else {
         let command = command.mut_arg("format", |argument| argument.help("How to write the data: table, json or md"));
@@ -124,7 +124,7 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
 /// Answers.
 pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
-    if !analysis.has_rows() {
+    if !analysis.has_rows {
         refuse_picking(analysis, &options.output)?;
     }
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;

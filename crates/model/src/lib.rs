@@ -15,6 +15,7 @@ pub mod hint;
 pub mod kernel_category;
 pub mod kind;
 pub mod null_reason;
+pub mod page;
 pub mod picture;
 pub mod report;
 pub mod schema;
@@ -38,6 +39,7 @@ pub use finding::{Finding, Severity};
 pub use hint::Hint;
 pub use kernel_category::KernelCategory;
 pub use kind::{Kind, Phase};
+pub use page::{EmptyPage, Frames, Page, PageEntry, RowCount};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use report::{
     Cell, Column as ReportColumn, Holds, LeftOut, Look, Metric, Missing, Part, Report, Series, Table as ReportTable,

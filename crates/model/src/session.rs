@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::page::PageEntry;
 use crate::skipped::SkippedFile;
 
 /// Everything that is open.
@@ -12,6 +13,8 @@ use crate::skipped::SkippedFile;
 pub struct Session {
     /// Version of Stepscope.
     pub version: &'static str,
+    /// Pages that are an analysis, in the order of the rail.
+    pub pages: Vec<PageEntry>,
     /// Runs, in the order in which they were named or found.
     pub runs: Vec<RunStatus>,
     /// Files beside the traces that were not read.

@@ -64,6 +64,7 @@ impl App {
         let skipped = self.skipped.read().unwrap_or_else(PoisonError::into_inner);
         Session {
             version: env!("CARGO_PKG_VERSION"),
+            pages: stepscope_analysis::pages(),
             runs: runs.iter().map(|run| run.status()).collect(),
             skipped_files: skipped.values().flatten().cloned().collect(),
         }

@@ -19,7 +19,11 @@ pub fn circles(source_folder: &str) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         imports.keys().map(|&module| (module, reached_from(module, &imports))).collect();
     let circle_of = |module: &str| -> BTreeSet<String> {
-        reached[module].iter().filter(|other| reached[**other].contains(module)).map(|&other| other.to_owned()).collect()
+        reached[module]
+            .iter()
+            .filter(|other| reached[**other].contains(module))
+            .map(|&other| other.to_owned())
+            .collect()
     };
     let found: BTreeSet<BTreeSet<String>> = reached.keys().map(|module| circle_of(module)).collect();
     found.into_iter().filter(|circle| !circle.is_empty()).collect()
@@ -80,7 +84,8 @@ fn file_of<'s>(module: &str, path: &str, sources: &'s BTreeMap<String, String>) 
         _ => return None,
     }
     base.extend(parts);
-    let name = (1..=base.len()).rev().map(|length| base[..length].join("::")).find(|name| sources.contains_key(name))?;
+    let name =
+        (1..=base.len()).rev().map(|length| base[..length].join("::")).find(|name| sources.contains_key(name))?;
     sources.get_key_value(&name).map(|(name, _)| name.as_str())
 }
 

@@ -26,6 +26,15 @@ export type Column = {
   from_width: number,
 };
 
+export type EmptyPage = {
+  /** What is not there. */
+  title: string,
+  /** Why. */
+  why: string,
+  /** What to record. */
+  code: string | null,
+};
+
 export type FoundName = {
   /** Name as recorded. */
   name: string,
@@ -36,6 +45,8 @@ export type FoundName = {
   /** The longest of them. */
   longest_span_id: number,
 };
+
+export type Frames = "calls" | "modules";
 
 export type LaneMarks = {
   /** Track. */
@@ -82,6 +93,48 @@ export type NameSearch = {
   groups: Array<NameGroup>,
 };
 
+export type Page = {
+  /** Name in the address; also of its icon, if there is one. */
+  address: string,
+  /** The key that leads to it after `g`. */
+  key: string | null,
+  /** What rows are called. */
+  noun: string,
+  /** What rows are grouped by at first; in a `tree` they stand below one another. */
+  rows_by: string,
+  /** Further groupings, as the analysis names them, and what their buttons say. */
+  groups: Array<[string, string]>,
+  /** The grouping whose rows appear below an expanded row. */
+  expand_by: string | null,
+  /** Columns that are shown though a terminal of this width has no room for them. */
+  shown: Array<string>,
+  /** Which frames its flame graph is made of. */
+  frames: Frames | null,
+  /** Whether sums can be shown per step and per call. */
+  has_values: boolean,
+  /** Whether it shows all ranks unless one is chosen. */
+  shows_all_ranks: boolean,
+  /** Whether it gives device time to operators, so that work without a launch is missing. */
+  is_by_operator: boolean,
+  /** The table without whose rows there is nothing to show. */
+  table: string | null,
+  /** How many rows the rail says that it has. */
+  count: RowCount,
+  /** What is said if there are no rows. */
+  empty: EmptyPage,
+  /** The query behind the table, to go on from. */
+  statement: string,
+};
+
+export type PageEntry = {
+  /** Name of the analysis. */
+  analysis: string,
+  /** What the page is called. */
+  label: string,
+  /** What can be done on it. */
+  page: Page,
+};
+
 export type Part = { "kind": "text" } & Text | { "kind": "metric" } & Metric | { "kind": "table" } & Table | { "kind": "series" } & Series;
 
 export type Report = {
@@ -92,6 +145,8 @@ export type Report = {
   /** Values that are missing, and why. */
   missing: Array<Missing>,
 };
+
+export type RowCount = "asked" | "of_table" | "none";
 
 export type RunReading = {
   /** Bytes that were read of all its files. */
@@ -182,6 +237,8 @@ export type Series = {
 export type Session = {
   /** Version of Stepscope. */
   version: string,
+  /** Pages that are an analysis, in the order of the rail. */
+  pages: Array<PageEntry>,
   /** Runs, in the order in which they were named or found. */
   runs: Array<RunStatus>,
   /** Files beside the traces that were not read. */

@@ -5,7 +5,7 @@ import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
-import { PAGE_OF_COMMAND } from "../shell/pages";
+import { pageOf } from "../shell/pages";
 import { copyText } from "../shell/Toast";
 import { pageAddress } from "../state/route";
 import { run, scope } from "../state/session";
@@ -52,7 +52,7 @@ function Head(props: { text: string }): JSX.Element {
 
 function FindingCard(props: { finding: Finding }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
-  const page = () => PAGE_OF_COMMAND[/^stepscope (\w+)/.exec(props.finding.show)?.[1] ?? ""];
+  const page = () => pageOf(/^stepscope (\w+)/.exec(props.finding.show)?.[1] ?? "");
   return (
     <article class="finding">
       <span class="g">

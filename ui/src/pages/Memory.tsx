@@ -3,7 +3,7 @@ import { createMemo, For, Show, type JSX } from "solid-js";
 import { figureText, numberOf } from "../format/number";
 import { MemoryChart, type Curve } from "../charts/MemoryChart";
 import { analysis, curves as askCurves } from "../server/questions";
-import type { Report, SeriesPart } from "../server/types";
+import type { PageEntry, Report, SeriesPart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { EmptyState } from "../shell/states";
@@ -13,7 +13,7 @@ import { fromZero, run, scope, source, sourceKey, timelineOutline } from "../sta
 import { Lede, SmallTable, Stat } from "../report/parts";
 import { cellNamed, sentence, tableNamed } from "../report/table";
 
-export function Memory(): JSX.Element {
+export function Memory(props: { entry: PageEntry }): JSX.Element {
   const question = createMemo(() => {
     const [name, parameters] = [run()?.run, scope()];
     return name !== undefined && parameters ? { run: name, parameters } : undefined;
@@ -33,11 +33,7 @@ export function Memory(): JSX.Element {
         <Show
           when={(tableNamed(report(), "devices")?.rows.length ?? 0) > 0}
           fallback={
-            <EmptyState
-              title="No memory events in this recording"
-              why="The profiler records allocations when it is asked to."
-              code="profile(..., profile_memory=True)"
-            />
+            <EmptyState {...props.entry.page.empty} />
           }
         >
           <MemoryOf report={report()} />

@@ -3,7 +3,7 @@ import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Sh
 import { counted, sentenceCase, shapeLabel } from "../format/names";
 import { count, figureText, numberOf } from "../format/number";
 import { analysis } from "../server/questions";
-import type { Cell, Column, Report, TablePart } from "../server/types";
+import type { Cell, Column, PageEntry, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { Icon } from "../shell/icons";
@@ -21,20 +21,22 @@ import { sentence, tableNamed, tables, texts } from "../report/table";
 import { rowKeys, withKeysShown } from "../report/row_keys";
 import { Segments } from "../report/Segments";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
-import { askTable, grouping, hasRows, type TableQuestion } from "./ask_table";
+import { askTable, grouping, hasRows, SINGLE, type TableQuestion } from "./ask_table";
 import { collectivesStatement, MOST_COLLECTIVES, spanPlace } from "./collectives";
 import { showLongest } from "./show_worst";
 import { Stacks } from "./Stacks";
-import { SINGLE, type TablePageEntry } from "./table_pages";
+
 
 const ROW_LIMIT = 5000;
-/** Analyses that give device time to operators. */
-const BY_OPERATOR = ["ops", "modules", "regions"];
+
+type TableOptions = PageEntry["page"];
 
 /** What the rows are called. */
-const nounOf = (page: TablePageEntry) => (choice("group") === SINGLE ? "collectives" : page.noun);
+const nounOf = (page: TableOptions) => (choice("group") === SINGLE ? "collectives" : page.noun);
 
-export function TablePage(props: { page: TablePageEntry }): JSX.Element {
+const isTree = (page: TableOptions) => page.rows_by === "tree";
+
+export function TablePage(props: { entry: PageEntry }): JSX.Element {
   const question = createMemo((): TableQuestion | undefined => {
     const [name, parameters] = [run()?.run, scope()];
     if (name === undefined || parameters === undefined) return undefined;
@@ -42,7 +44,7 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
     if (choice("group") === SINGLE && timelineOutline() === undefined) return undefined;
     return {
       run: name,
-      name: props.page.analysis,
+      name: props.entry.analysis,
       parameters: { ...parameters, group: grouping(), limit: ROW_LIMIT },
     };
   });
@@ -50,12 +52,9 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
   return (
     <Answer of={report} retry={retry}>
       {(report) => (
-        <Show when={report().name === props.page.analysis}>
-          <Show
-            when={hasRows(report())}
-            fallback={<EmptyState {...props.page.empty} why={`${props.page.empty.why}`} />}
-          >
-            <ReportTable page={props.page} report={report()} question={question()!} />
+        <Show when={report().name === props.entry.analysis}>
+          <Show when={hasRows(report())} fallback={<EmptyState {...props.entry.page.empty} />}>
+            <ReportTable page={props.entry.page} report={report()} question={question()!} />
           </Show>
         </Show>
       )}
@@ -63,7 +62,7 @@ export function TablePage(props: { page: TablePageEntry }): JSX.Element {
   );
 }
 
-function ReportTable(props: { page: TablePageEntry; report: Report; question: TableQuestion }): JSX.Element {
+function ReportTable(props: { page: TableOptions; report: Report; question: TableQuestion }): JSX.Element {
   const columnsChosen = createMemo(() => parseColumns(choice("columns")));
   const [width, setWidth] = createSignal(1248);
   let frame!: HTMLDivElement;
@@ -87,7 +86,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Ta
     return chosen ? chosen.last - chosen.first + 1 : (source()?.complete_steps ?? 0);
   };
   const table = createMemo(() => withKeysShown(perStepOrCall(main(), values(), steps())));
-  const isShown = (column: Column) => columnsChosen()[column.name] ?? (props.page.shown?.includes(column.name) || isShownAtFirst(column, width()));
+  const isShown = (column: Column) => columnsChosen()[column.name] ?? (props.page.shown.includes(column.name) || isShownAtFirst(column, width()));
   const sort = () => parseSort(choice("sort") ?? table().sorted_by);
   const filter = () => choice("q") ?? "";
   const subRows = createSubRows(
@@ -96,7 +95,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Ta
     table,
   );
   // Rows that are grouped further already have no others below them.
-  const hasSubRows = () => props.page.expandBy !== undefined && choice("group") === undefined;
+  const hasSubRows = () => props.page.expand_by !== null && choice("group") === undefined;
   const showInTimeline = (row: Cell[]) => showRow(table(), row);
   const statement = () =>
     choice("group") === SINGLE ? collectivesStatement({}, MOST_COLLECTIVES).trim() : props.page.statement;
@@ -106,11 +105,11 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Ta
   };
   return (
     <div class="flush" ref={frame}>
-      <Above report={props.report} others={others()} />
+      <Above report={props.report} others={others()} isByOperator={props.page.is_by_operator} />
       <div class="toolbar">
         <FilterField noun={nounOf(props.page)} />
         <Groups page={props.page} />
-        <Show when={props.page.hasValues}>
+        <Show when={props.page.has_values}>
           <span class="caption">Values</span>
           <Segments
             label="Values"
@@ -159,7 +158,7 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Ta
         choose={(key) => choose({ sel: key }, "replace")}
         open={showInTimeline}
         canExpand={hasSubRows()}
-        isTree={props.page.isTree && choice("group") === undefined}
+        isTree={isTree(props.page) && choice("group") === undefined}
         subRows={(row) => (hasSubRows() ? subRows.of(row) : undefined)}
         onExpand={() => hasSubRows() && subRows.ask()}
       />
@@ -170,10 +169,10 @@ function ReportTable(props: { page: TablePageEntry; report: Report; question: Ta
 }
 
 /** What stands above the main table: the sentence, figures, small tables. */
-function Above(props: { report: Report; others: TablePart[] }): JSX.Element {
+function Above(props: { report: Report; others: TablePart[]; isByOperator: boolean }): JSX.Element {
   const facts = () => texts(props.report).find((text) => text.tone === "plain" && text.label === null)?.text;
   const metrics = () => props.report.parts.filter((part) => part.kind === "metric");
-  const doubt = () => (BY_OPERATOR.includes(props.report.name) ? operatorDoubt() : lossDoubt());
+  const doubt = () => (props.isByOperator ? operatorDoubt() : lossDoubt());
   const isNeeded = () => Boolean(sentence(props.report) ?? facts() ?? doubt()) || props.others.length > 0;
   return (
     <Show when={isNeeded()}>
@@ -220,16 +219,16 @@ function FilterField(props: { noun: string }): JSX.Element {
   );
 }
 
-function Groups(props: { page: TablePageEntry }): JSX.Element {
+function Groups(props: { page: TableOptions }): JSX.Element {
   const options = (): [string, string][] => [
-    ["", props.page.isTree ? "tree" : props.page.analysis === "comms" ? "rank" : "name"],
+    ["", props.page.rows_by],
     ...props.page.groups,
   ];
   return (
     <Show when={props.page.groups.length > 0}>
-      <span class="caption">{props.page.isTree ? "Rows" : "Group by"}</span>
+      <span class="caption">{isTree(props.page) ? "Rows" : "Group by"}</span>
       <Segments
-        label={props.page.isTree ? "Rows" : "Group by"}
+        label={isTree(props.page) ? "Rows" : "Group by"}
         options={options()}
         value={choice("group") ?? ""}
         choose={(value) => choose({ group: value || undefined, sel: undefined })}
@@ -238,7 +237,7 @@ function Groups(props: { page: TablePageEntry }): JSX.Element {
   );
 }
 
-function StatusLine(props: { table: TablePart; filter: string; values: Values; page: TablePageEntry }): JSX.Element {
+function StatusLine(props: { table: TablePart; filter: string; values: Values; page: TableOptions }): JSX.Element {
   const shown = () => arrange(props.table, props.filter, undefined).length;
   const all = () => props.table.rows.length + (props.table.left_out ?? 0);
   const totals = () => {
@@ -311,19 +310,19 @@ function rankOf(cell: Cell): string | undefined {
 }
 
 /** Rows below a row, from the same analysis grouped further; asked when the first row is expanded. */
-function createSubRows(page: () => TablePageEntry, question: () => TableQuestion, table: () => TablePart) {
+function createSubRows(page: () => TableOptions, question: () => TableQuestion, table: () => TablePart) {
   const [asked, setAsked] = createSignal<TableQuestion>();
   const [finer] = createAnswer(asked, (asked) => analysis(asked.run, asked.name, asked.parameters));
   createEffect(on(question, () => setAsked(undefined), { defer: true }));
   const ask = () => {
-    const group = page().expandBy;
-    if (group !== undefined) setAsked({ ...question(), parameters: { ...question().parameters, group } });
+    const group = page().expand_by;
+    if (group !== null) setAsked({ ...question(), parameters: { ...question().parameters, group } });
   };
   const of = (row: Cell[]): Cell[][] | undefined => {
-    const group = page().expandBy;
+    const group = page().expand_by;
     const report = asked() && !finer.error ? finer.latest : undefined;
     const rows = report && tableNamed(report, "rows");
-    if (group === undefined || !rows) return undefined;
+    if (group === null || !rows) return undefined;
     const apart = rows.columns.findIndex((column) => column.name === group);
     const places = table().columns.map((column) => rows.columns.findIndex((other) => other.name === column.name));
     return rows.rows

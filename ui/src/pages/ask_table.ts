@@ -7,7 +7,11 @@ import { choice } from "../state/route";
 import { chosenRange, chosenSteps, ranks, source, timelineOutline } from "../state/session";
 import { collectivesReport, collectivesStatement, MOST_COLLECTIVES } from "./collectives";
 import { parentsOf, parentsStatement, withParents } from "./module_parents";
-import { FLAT, SINGLE } from "./table_pages";
+
+/** What the address has for the rows of a tree without their nesting; the analysis knows nothing of it. */
+const FLAT = "flat";
+/** What the address has for one row a collective, which the page asks for itself. */
+export const SINGLE = "collective";
 
 export type TableQuestion = { run: string; name: string; parameters: Parameters };
 

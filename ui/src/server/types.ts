@@ -6,6 +6,7 @@ export type {
   Column,
   Look,
   Missing,
+  PageEntry,
   Part,
   Report,
   RunReading,

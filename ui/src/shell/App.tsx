@@ -6,10 +6,9 @@ import { Memory } from "../pages/Memory";
 import { Overview } from "../pages/Overview";
 import { Sql } from "../pages/Sql";
 import { TablePage } from "../pages/TablePage";
-import { TABLE_PAGES } from "../pages/table_pages";
 import { openQuestions } from "../server/client";
 import { addressWith, currentPage, pageAddress } from "../state/route";
-import { followSession, run, session, sessionError, unknown } from "../state/session";
+import { followSession, run, session, sessionError, tablePage, unknown } from "../state/session";
 import { chooseRail, railChoice } from "../state/theme";
 import { followCounts } from "./counts";
 import { HelpSheet } from "./HelpSheet";
@@ -97,16 +96,11 @@ function RunOrReason(): JSX.Element {
 
 function CurrentPage(): JSX.Element {
   return (
-    <Switch>
-      <Match when={currentPage() === "overview"}>
-        <Overview />
-      </Match>
+    <Switch fallback={<Overview />}>
       <Match when={currentPage() === "timeline"}>
         <Timeline />
       </Match>
-      <Match when={currentPage() === "memory"}>
-        <Memory />
-      </Match>
+      <Match when={currentPage() === "memory" && tablePage("memory")}>{(entry) => <Memory entry={entry()} />}</Match>
       <Match when={currentPage() === "distributed"}>
         <Distributed />
       </Match>
@@ -116,7 +110,7 @@ function CurrentPage(): JSX.Element {
       <Match when={currentPage() === "sql"}>
         <Sql />
       </Match>
-      <Match when={TABLE_PAGES[currentPage()]}>{(page) => <TablePage page={page()} />}</Match>
+      <Match when={tablePage(currentPage())}>{(entry) => <TablePage entry={entry()} />}</Match>
     </Switch>
   );
 }

@@ -1,6 +1,6 @@
 // Every key and every gesture of the mouse on one screen.
 import { For, type JSX } from "solid-js";
-import { RAIL_PAGES } from "./pages";
+import { railPages } from "./pages";
 import { Sheet } from "./Sheet";
 
 const EVERYWHERE: [string[], string][] = [
@@ -50,7 +50,9 @@ const MOUSE: [string, string][] = [
 ];
 
 export function HelpSheet(props: { close: () => void }): JSX.Element {
-  const pages = RAIL_PAGES.map((entry): [string[], string] => [["g", entry.key], entry.label]);
+  const pages = railPages().flatMap((entry): [string[], string][] =>
+    entry.key === null ? [] : [[["g", entry.key], entry.label]],
+  );
   return (
     <Sheet title="Keys and mouse" close={props.close}>
       <div class="keys">

@@ -5,13 +5,13 @@ import { currentPage, pageAddress } from "../state/route";
 import { session } from "../state/session";
 import { skippedTitle } from "../state/skipped";
 import { hasRows, rowCount } from "./counts";
-import { Icon } from "./icons";
-import { RAIL, type PageEntry } from "./pages";
+import { Icon, pageIcon } from "./icons";
+import { rail, type RailEntry } from "./pages";
 
 export function Rail(): JSX.Element {
   return (
     <nav class="rail" aria-label="Pages">
-      <For each={RAIL}>
+      <For each={rail()}>
         {(group) => (
           <>
             <div class="cap">{group.caption}</div>
@@ -34,16 +34,16 @@ export function Rail(): JSX.Element {
   );
 }
 
-function RailLink(props: { entry: PageEntry }): JSX.Element {
-  const rows = () => (props.entry.page === "memory" && hasRows("memory") ? undefined : rowCount(props.entry.page));
+function RailLink(props: { entry: RailEntry }): JSX.Element {
+  const rows = () => rowCount(props.entry.page);
   return (
     <a
       href={pageAddress(props.entry.page)}
       classList={{ off: !hasRows(props.entry.page) }}
       aria-current={currentPage() === props.entry.page ? "page" : undefined}
-      title={`${props.entry.label} (g ${props.entry.key})`}
+      title={props.entry.key === null ? props.entry.label : `${props.entry.label} (g ${props.entry.key})`}
     >
-      <Icon name={props.entry.icon} />
+      <Icon name={pageIcon(props.entry.page)} />
       <span>{props.entry.label}</span>
       <Show when={rows() !== undefined}>
         <span class="n" title={count(rows() ?? 0)}>

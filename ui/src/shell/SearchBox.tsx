@@ -5,22 +5,14 @@ import { findingsOf } from "../pages/finding_rows";
 import { showWorst } from "../pages/show_worst";
 import { analysis, names, type SourceKey } from "../server/questions";
 import { createAnswer } from "../state/answer";
-import { choose, currentPage, goTo, type Page } from "../state/route";
+import { choose, currentPage, goTo } from "../state/route";
 import { run, scope, sourceKey } from "../state/session";
 import { Icon } from "./icons";
-import { RAIL_PAGES } from "./pages";
+import { railPages } from "./pages";
 import { moved, resultGroups, stillHolding, type Result } from "./results";
 
 const LABEL = "Search names, findings and pages";
 const TYPING_MS = 100;
-/** Pages that a link leads to, besides those of the rail. */
-const OTHER_PAGES: { page: Page; label: string }[] = [
-  { page: "steps", label: "Steps" },
-  { page: "launches", label: "Launches" },
-  { page: "regions", label: "Regions" },
-];
-const PAGES = [...RAIL_PAGES, ...OTHER_PAGES.filter(({ page }) => !RAIL_PAGES.some((entry) => entry.page === page))];
-
 type Asked = { source: SourceKey; text: string };
 
 export function SearchBox(): JSX.Element {
@@ -51,7 +43,7 @@ export function SearchBox(): JSX.Element {
     wanted() === ""
       ? []
       : resultGroups(wanted(), {
-          pages: PAGES,
+          pages: railPages(),
           findings: diagnosed.latest && !diagnosed.error ? findingsOf(diagnosed.latest) : [],
           names: named.error || !named.latest ? [] : stillHolding(named.latest.groups, named.latest.text, wanted()),
         }),

@@ -4,37 +4,17 @@ import { openQuestions } from "../server/client";
 import { analysis } from "../server/questions";
 import type { Report } from "../server/types";
 import type { Page } from "../state/route";
-import { ranks, source, sourceKey } from "../state/session";
-
-const COUNTED: [Page, string][] = [
-  ["operators", "ops"],
-  ["kernels", "kernels"],
-  ["modules", "modules"],
-  ["transfers", "transfers"],
-  ["launches", "launches"],
-  ["regions", "regions"],
-];
+import { ranks, source, sourceKey, tablePage, tablePages } from "../state/session";
 
 const [counts, setCounts] = createSignal<Partial<Record<Page, number>>>({});
 
 /** The number of rows of a page; undefined while it is not known. */
 export function rowCount(page: Page): number | undefined {
-  switch (page) {
-    case "communication":
-      return source()?.rows.collectives;
-    case "memory":
-      return source()?.rows.memory_events;
-    case "functions":
-      return source()?.rows.functions;
-    case "steps":
-      return source()?.rows.steps;
-    case "launches":
-      return source()?.rows.launches === 0 ? 0 : counts()[page];
-    case "distributed":
-      return ranks().length === 1 ? 0 : ranks().length || undefined;
-    default:
-      return counts()[page];
-  }
+  if (page === "distributed") return ranks().length === 1 ? 0 : ranks().length || undefined;
+  const shown = tablePage(page)?.page;
+  const inTable = shown?.table ? source()?.rows[shown.table] : undefined;
+  if (inTable === 0 || shown?.count === "of_table") return inTable;
+  return shown?.count === "asked" ? counts()[page] : undefined;
 }
 
 /** Whether the page has something to show, as far as is known. */
@@ -50,11 +30,11 @@ export function followCounts(): void {
       if (!key) return;
       void (async () => {
         await quiet();
-        for (const [page, name] of COUNTED) {
+        for (const { analysis: name, page } of tablePages().filter((entry) => entry.page.count === "asked")) {
           try {
             const report = await analysis(key.run, name, { rank: key.rank, window: key.window, limit: 1 });
             if (sourceKey() !== key) return;
-            setCounts((before) => ({ ...before, [page]: rowsOf(report) }));
+            setCounts((before) => ({ ...before, [page.address]: rowsOf(report) }));
           } catch {
             // A count that is not there is no reason to disturb anybody.
           }

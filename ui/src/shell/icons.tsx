@@ -20,6 +20,7 @@ const SHAPES = {
     "M2.5 2.5h3v3h-3zM6.5 2.5h3v3h-3zM10.5 2.5h3v3h-3zM2.5 6.5h3v3h-3zM6.5 6.5h3v3h-3zM10.5 6.5h3v3h-3zM2.5 10.5h3v3h-3zM6.5 10.5h3v3h-3zM10.5 10.5h3v3h-3z",
   compare: "M5 13V3M2.5 5.5L5 3l2.5 2.5M11 3v10M8.5 10.5L11 13l2.5-2.5",
   sql: "M3 4.5L6.5 8 3 11.5M8 12h5",
+  table: "M2.5 3h11v10h-11zM2.5 6.3h11M2.5 9.6h11M6.5 6.3V13",
   search: "M7 2.8a4.2 4.2 0 100 8.4 4.2 4.2 0 000-8.4zM10.2 10.2L13.5 13.5",
   sun: "M8 5.3a2.7 2.7 0 100 5.4 2.7 2.7 0 000-5.4zM8 1.5v1.7M8 12.8v1.7M1.5 8h1.7M12.8 8h1.7M3.4 3.4l1.2 1.2M11.4 11.4l1.2 1.2M3.4 12.6l1.2-1.2M11.4 4.6l1.2-1.2",
   moon: "M13 9.8A5.5 5.5 0 016.2 3a5.5 5.5 0 106.8 6.8z",
@@ -36,6 +37,11 @@ const SHAPES = {
 } as const;
 
 export type IconName = keyof typeof SHAPES;
+
+/** The icon of a page; one without an icon of its own is a table. */
+export function pageIcon(page: string): IconName {
+  return page in SHAPES ? (page as IconName) : "table";
+}
 
 export function Icon(props: { name: IconName; size?: number; class?: string }): JSX.Element {
   return (

@@ -2,7 +2,7 @@
 import { choice, choose, goTo } from "../state/route";
 import { chosenSteps, ranks, source, stepsAddress, timelineOutline } from "../state/session";
 import { toggleTheme } from "../state/theme";
-import { RAIL_PAGES } from "./pages";
+import { railPages } from "./pages";
 import { copyText } from "./Toast";
 
 const AFTER_G_MS = 1500;
@@ -31,7 +31,7 @@ export function followKeys(actions: ShellActions): void {
 function handle(key: string, actions: ShellActions): boolean {
   if (performance.now() - lastG < AFTER_G_MS) {
     lastG = 0;
-    const entry = RAIL_PAGES.find((entry) => entry.key === key);
+    const entry = railPages().find((entry) => entry.key === key);
     if (entry) {
       goTo(entry.page);
       return true;

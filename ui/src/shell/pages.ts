@@ -1,56 +1,35 @@
-// The pages in the order of the rail, with their keys and what they are made of.
+// The pages in the order of the rail, with their keys. Those that are an analysis come from the server, which has them
+// from the analyses themselves.
 import type { Page } from "../state/route";
-import type { IconName } from "./icons";
+import { tablePages } from "../state/session";
 
-export type PageEntry = { page: Page; label: string; icon: IconName; key: string };
-export type PageGroup = { caption: string; pages: PageEntry[] };
+export type RailEntry = { page: Page; label: string; key: string | null };
+export type RailGroup = { caption: string; pages: RailEntry[] };
 
-export const RAIL: PageGroup[] = [
-  {
-    caption: "Explore",
-    pages: [
-      { page: "overview", label: "Overview", icon: "overview", key: "o" },
-      { page: "timeline", label: "Timeline", icon: "timeline", key: "t" },
-    ],
-  },
+const EXPLORE: RailEntry[] = [
+  { page: "overview", label: "Overview", key: "o" },
+  { page: "timeline", label: "Timeline", key: "t" },
+];
+const COMPARE: RailEntry[] = [
+  { page: "distributed", label: "Distributed", key: "d" },
+  { page: "compare", label: "Compare", key: "=" },
+];
+const QUERY: RailEntry[] = [{ page: "sql", label: "SQL", key: "s" }];
+
+export const rail = (): RailGroup[] => [
+  { caption: "Explore", pages: EXPLORE },
   {
     caption: "Tables",
-    pages: [
-      { page: "operators", label: "Operators", icon: "operators", key: "p" },
-      { page: "kernels", label: "Kernels", icon: "kernels", key: "k" },
-      { page: "modules", label: "Modules", icon: "modules", key: "m" },
-      { page: "transfers", label: "Transfers", icon: "transfers", key: "x" },
-      { page: "communication", label: "Communication", icon: "communication", key: "c" },
-      { page: "memory", label: "Memory", icon: "memory", key: "y" },
-      { page: "steps", label: "Steps", icon: "steps", key: "e" },
-      { page: "launches", label: "Launches", icon: "launches", key: "l" },
-      { page: "regions", label: "Regions", icon: "regions", key: "r" },
-      { page: "functions", label: "Functions", icon: "functions", key: "f" },
-    ],
+    pages: tablePages().map(({ label, page }) => ({ page: page.address, label, key: page.key })),
   },
-  {
-    caption: "Compare",
-    pages: [
-      { page: "distributed", label: "Distributed", icon: "distributed", key: "d" },
-      { page: "compare", label: "Compare", icon: "compare", key: "=" },
-    ],
-  },
-  { caption: "Query", pages: [{ page: "sql", label: "SQL", icon: "sql", key: "s" }] },
+  { caption: "Compare", pages: COMPARE },
+  { caption: "Query", pages: QUERY },
 ];
 
-export const RAIL_PAGES: PageEntry[] = RAIL.flatMap((group) => group.pages);
+export const railPages = (): RailEntry[] => rail().flatMap((group) => group.pages);
 
-/** What the finding of a command line calls a page. */
-export const PAGE_OF_COMMAND: Record<string, Page> = {
-  summary: "overview",
-  steps: "steps",
-  ops: "operators",
-  kernels: "kernels",
-  modules: "modules",
-  transfers: "transfers",
-  comms: "communication",
-  memory: "memory",
-  launches: "launches",
-  regions: "regions",
-  functions: "functions",
-};
+/** The page that shows an analysis. */
+export function pageOf(analysis: string): Page | undefined {
+  if (analysis === "summary") return "overview";
+  return tablePages().find((entry) => entry.analysis === analysis)?.page.address;
+}

@@ -9,7 +9,12 @@ import { rateOf, readingWords, withSample, type Sample } from "./reading";
 import { copyText } from "./Toast";
 
 /** One sentence why, one line of code that would record it. */
-export function EmptyState(props: { title: string; why?: string; code?: string; children?: JSX.Element }): JSX.Element {
+export function EmptyState(props: {
+  title: string;
+  why?: string;
+  code?: string | null;
+  children?: JSX.Element;
+}): JSX.Element {
   return (
     <div class="state">
       <h2>{props.title}</h2>

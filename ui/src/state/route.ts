@@ -2,25 +2,9 @@
 // colleague the same thing; only what differs from the default is written.
 import { createMemo, createRoot, createSignal } from "solid-js";
 
-/** In the order of the rail; `e2e/run.mjs` reads this list too. */
-export const PAGES = [
-  "overview",
-  "timeline",
-  "operators",
-  "kernels",
-  "modules",
-  "transfers",
-  "communication",
-  "memory",
-  "steps",
-  "launches",
-  "regions",
-  "functions",
-  "distributed",
-  "compare",
-  "sql",
-] as const;
-export type Page = (typeof PAGES)[number];
+/** What the address calls a page; those that are an analysis come from the server. */
+export type Page = string;
+const FIRST_PAGE: Page = "overview";
 
 /** What the address may carry besides the page. */
 export const KEYS = [
@@ -75,7 +59,7 @@ export function changed(before: Choices, changes: Choices): Choices {
 
 export function parseHash(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?");
-  const page = PAGES.find((page) => page === path) ?? "overview";
+  const page = path || FIRST_PAGE;
   const choices: Choices = {};
   for (const [name, value] of new URLSearchParams(search)) {
     if ((KEYS as readonly string[]).includes(name) && value !== "") choices[name as Key] = value;

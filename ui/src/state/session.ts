@@ -3,11 +3,11 @@ import { batch, createMemo, createRoot, createSignal } from "solid-js";
 import { askJson, isAborted } from "../server/client";
 import { outline, type Parameters, type SourceKey } from "../server/questions";
 import { onOutdated, showRevisions } from "../server/revisions";
-import type { Run, Session, Source, TimelineOutline } from "../server/types";
+import type { PageEntry, Run, Session, Source, TimelineOutline } from "../server/types";
 import { createAnswer } from "./answer";
 import { inTime, likeliestPartner } from "./partner";
 import { renewal, type Renewal } from "./renewed";
-import { choice, choices, choose, currentPage } from "./route";
+import { choice, choices, choose, currentPage, type Page } from "./route";
 import { addressOf, placesOf } from "./steps";
 import { rangeOf, stepNumbers, unknownChoices, type Unknown } from "./unknown";
 
@@ -84,7 +84,8 @@ const chosen = createRoot(() => {
     { equals: (a, b) => a === b || same(withoutProgress(a), withoutProgress(b)) },
   );
   const ranks = createMemo(() => [...new Set(run()?.sources.map((source) => source.rank) ?? [])]);
-  return { run, ranks };
+  const pages = createMemo((): PageEntry[] => session()?.pages ?? [], [], { equals: same });
+  return { run, ranks, pages };
 });
 
 function withoutProgress(run: Run | undefined): Partial<Run> {
@@ -109,6 +110,14 @@ export const comparedRuns = (): [Run | undefined, Run | undefined] => {
 };
 
 export const ranks = chosen.ranks;
+
+/** Pages that are an analysis, in the order of the rail. */
+export const tablePages = chosen.pages;
+
+/** The analysis that a page shows. */
+export const tablePage = (page: Page): PageEntry | undefined =>
+  tablePages().find((entry) => entry.page.address === page);
+
 /** The windows of the chosen rank, also if the chosen window is not among them. */
 export const windows = (): number[] => {
   const rank = rankOrFirst();
@@ -120,7 +129,8 @@ export const windows = (): number[] => {
 };
 
 /** Pages that show all ranks unless one is chosen. */
-export const showsAllRanks = (): boolean => currentPage() === "distributed" || currentPage() === "communication";
+export const showsAllRanks = (): boolean =>
+  currentPage() === "distributed" || tablePage(currentPage())?.page.shows_all_ranks === true;
 
 const rankOrFirst = (): number => Number(choice("rank") ?? run()?.sources[0]?.rank);
 

@@ -17,13 +17,14 @@ use stepscope_model::{Cell, Holds, Look, Missing, Part, Report, ReportColumn, Re
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
 use super::layers::StepRanges;
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::rules::Waits;
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "comms",
+    title: "Communication",
     about: "Communication: collectives, bandwidth, and who makes the others wait",
     examples: &[
         ("stepscope comms runs/", "all ranks of a run: transfer, waiting, stragglers"),
@@ -33,6 +34,27 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["process_group"],
     usual_rows: Some(16),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "communication",
+        key: Some('c'),
+        noun: "ranks",
+        rows_by: "rank",
+        groups: &[("process_group", "+ group"), ("collective", "single collectives")],
+        has_values: false,
+        shows_all_ranks: true,
+        table: Some("collectives"),
+        count: RowCount::OfTable,
+        empty: EmptyPage {
+            title: "No collectives in this recording",
+            why: "Ranks meet in collectives such as all_reduce; a run on one device has none.",
+            code: None,
+        },
+        statement: "SELECT * FROM collectives\nLIMIT 100",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

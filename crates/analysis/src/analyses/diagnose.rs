@@ -10,13 +10,14 @@ use stepscope_model::{
 
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content};
 use crate::error::AnalysisError;
 use crate::rules::{Facts, findings};
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "diagnose",
+    title: "Findings",
     about: "Findings: what is slow, why, and the code to change",
     examples: &[
         ("stepscope diagnose trace.json.gz", "the worst first"),
@@ -25,6 +26,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &[],
     usual_rows: None,
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: false,
+    page: None,
     answer,
 };
 

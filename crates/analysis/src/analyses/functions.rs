@@ -5,12 +5,13 @@ use stepscope_model::tables::FUNCTIONS;
 use stepscope_model::{Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::{missing_in, sum_of};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "functions",
+    title: "Functions",
     about: "Functions of a Python profile: calls, own and cumulative time, callers",
     examples: &[
         ("stepscope functions train.prof", "those with the most time, with all they call, first"),
@@ -21,6 +22,25 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["caller", "callee", "rank", "window"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::FunctionTotals],
+    has_section: true,
+    page: Some(Page {
+        address: "functions",
+        key: Some('f'),
+        noun: "functions",
+        groups: &[("caller", "+ caller"), ("callee", "+ callee")],
+        has_values: false,
+        table: Some("functions"),
+        count: RowCount::OfTable,
+        empty: EmptyPage {
+            title: "No profile of functions in this recording",
+            why: "Functions are recorded by Python's own profiler, which adds up calls.",
+            code: Some("stepscope run --cprofile train.py"),
+        },
+        statement: "SELECT * FROM functions\nORDER BY cumtime_ns DESC",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -4,13 +4,14 @@ use stepscope_model::null_reason::{NOT_ON_THIS_VENDOR, argument_not_recorded};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn};
 
 use super::asking::{missing_in, sum_of};
-use super::{Analysis, Asking, categories};
+use super::{Analysis, Asking, Content, EmptyPage, Page, categories};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
 use crate::tensor_cores::TensorCoreNames;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "kernels",
+    title: "Kernels",
     about: "Kernels: how many, how long, how full they keep the device",
     examples: &[
         ("stepscope kernels trace.json.gz", "those with the most time first"),
@@ -24,6 +25,24 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["category", "operator", "properties", "rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "kernels",
+        key: Some('k'),
+        noun: "kernels",
+        groups: &[("operator", "+ operator"), ("stream", "+ stream")],
+        expand_by: Some("operator"),
+        shown: &["uses_tensor_cores"],
+        empty: EmptyPage {
+            title: "No kernels in this recording",
+            why: "Kernels are recorded with the activity of the device.",
+            code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
+        },
+        statement: "SELECT * FROM kernels_by_name\nORDER BY total_ns DESC",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

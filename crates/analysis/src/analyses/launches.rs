@@ -9,7 +9,7 @@ use stepscope_model::null_reason::{
 use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
 
 use super::asking::{cell, missing_in, sum_of};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::metrics::distribution::{self, named_columns};
@@ -20,6 +20,7 @@ use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "launches",
+    title: "Launches",
     about: "Launches: time in runtime calls, waits for the device, queues, idle streams",
     examples: &[
         ("stepscope launches trace.json.gz", "runtime functions with the most time first"),
@@ -28,6 +29,23 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["rank", "window", "step"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "launches",
+        key: Some('l'),
+        noun: "functions",
+        table: Some("launches"),
+        count: RowCount::None,
+        empty: EmptyPage {
+            title: "No launches in this recording",
+            why: "Launches are recorded with the activity of the device.",
+            code: None,
+        },
+        statement: "SELECT * FROM launches\nLIMIT 100",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

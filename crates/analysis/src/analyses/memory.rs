@@ -11,13 +11,14 @@ use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTab
 
 use self::open_blocks::OpenBlocks;
 use super::asking::{all_missing_in, cell};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::metrics::memory::{PAIRINGS, SUMS};
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "memory",
+    title: "Memory",
     about: "Memory: peaks, what operators allocate, what is never freed",
     examples: &[
         ("stepscope memory trace.json.gz", "operators that make memory grow most first"),
@@ -26,6 +27,23 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["rank", "window"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "memory",
+        key: Some('y'),
+        noun: "operators",
+        table: Some("memory_events"),
+        count: RowCount::None,
+        empty: EmptyPage {
+            title: "No memory events in this recording",
+            why: "The profiler records allocations when it is asked to.",
+            code: Some("profile(..., profile_memory=True)"),
+        },
+        statement: "SELECT * FROM memory_events\nLIMIT 100",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -10,11 +10,12 @@ use stepscope_model::null_reason::{NO_DEVICE_EVENTS, argument_not_recorded};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
 
 use super::asking::{all_missing_in, cell};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
 use crate::error::AnalysisError;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "modules",
+    title: "Modules",
     about: "Modules of the model: calls, time on the host and on devices, backward too",
     examples: &[
         ("stepscope modules trace.json.gz", "those with the most device time first"),
@@ -23,6 +24,25 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["class", "rank", "window", "step"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "modules",
+        key: Some('m'),
+        noun: "modules",
+        rows_by: "tree",
+        groups: &[("flat", "flat"), ("class", "by class")],
+        frames: Some(Frames::Modules),
+        is_by_operator: true,
+        empty: EmptyPage {
+            title: "No modules in this recording",
+            why: "Modules need Python frames; this trace has none.",
+            code: Some("profile(..., with_stack=True, with_modules=True)"),
+        },
+        statement: "SELECT * FROM spans\nWHERE python_module_id IS NOT NULL\nLIMIT 100",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -13,13 +13,14 @@ use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, Repo
 
 use self::walk::walk_operators;
 use super::asking::all_missing_in;
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "ops",
+    title: "Operators",
     about: "Operators: calls, time on the host and on devices, memory, FLOPs",
     examples: &[
         ("stepscope ops trace.json.gz", "those with the most device time first"),
@@ -29,6 +30,25 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["input_shape", "stack", "rank", "window", "step"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "operators",
+        key: Some('p'),
+        noun: "operators",
+        groups: &[("input_shape", "+ shape"), ("stack", "+ stack")],
+        expand_by: Some("input_shape"),
+        frames: Some(Frames::Calls),
+        is_by_operator: true,
+        empty: EmptyPage {
+            title: "No operators in this recording",
+            why: "Operators are recorded with the CPU activity.",
+            code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
+        },
+        statement: "SELECT * FROM ops_by_name\nORDER BY device_self_ns DESC",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -7,12 +7,13 @@ use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_ROLLUPS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text};
 
 use super::asking::{all_missing_in, cell};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "regions",
+    title: "Regions",
     about: "Regions marked with record_function: time on the host, work they launch",
     examples: &[
         ("stepscope regions trace.json.gz", "those with the most time first"),
@@ -21,6 +22,23 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["rank", "window", "step"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "regions",
+        key: Some('r'),
+        noun: "regions",
+        is_by_operator: true,
+        count: RowCount::None,
+        empty: EmptyPage {
+            title: "No regions in this recording",
+            why: "Regions are marked in the code.",
+            code: Some("with torch.profiler.record_function(\"forward\"):\n    ..."),
+        },
+        statement: "SELECT name, count(*), sum(dur_ns) FROM spans\nWHERE kind = 'ann'\nGROUP BY name",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -8,12 +8,13 @@ use stepscope_model::{Cell, Class, Holds, Look, Metric, Missing, Part, Report, R
 
 use super::asking::missing_in;
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, Throughput};
-use super::{Analysis, Asking, gather};
+use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount, gather};
 use crate::error::AnalysisError;
 use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "steps",
+    title: "Steps",
     about: "Steps: how long each takes, and what its time goes to",
     examples: &[
         ("stepscope steps trace.json.gz", "every step, with percentiles"),
@@ -26,6 +27,27 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["rank", "window", "step"],
     usual_rows: Some(40),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: false,
+    page: Some(Page {
+        address: "steps",
+        key: Some('e'),
+        noun: "steps",
+        has_values: false,
+        table: Some("steps"),
+        count: RowCount::OfTable,
+        empty: EmptyPage {
+            title: "No steps in this recording",
+            why: "The profiler marks steps when the loop tells it about them.",
+            code: Some(
+                "with profile(schedule=schedule(wait=1, warmup=1, active=5)) as profiler:\n    \
+                 for batch in loader:\n        train(batch)\n        profiler.step()",
+            ),
+        },
+        statement: "SELECT * FROM steps\nORDER BY rank, step",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -15,7 +15,7 @@ use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, Re
 use super::asking::missing_in;
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, in_complete};
-use super::{Analysis, Asking, categories, diagnose};
+use super::{Analysis, Asking, Content, categories, diagnose};
 use crate::error::AnalysisError;
 use crate::metrics::Measured;
 use crate::views::health::Standing;
@@ -23,6 +23,7 @@ use crate::{metrics, views, words};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "summary",
+    title: "Overview",
     about: "The answer on one screen: steps, devices, operators, kernels, findings, health",
     examples: &[
         ("stepscope summary trace.json.gz", "also: stepscope trace.json.gz"),
@@ -32,6 +33,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &[],
     usual_rows: None,
+    has_rows: false,
+    reads: &[Content::Events, Content::FunctionTotals],
+    has_section: false,
+    page: None,
     answer,
 };
 

@@ -9,7 +9,7 @@ use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, Repo
 
 use self::cover::{Cover, Covers};
 use super::asking::{cell, missing_in, sum_of};
-use super::{Analysis, Asking};
+use super::{Analysis, Asking, Content, EmptyPage, Page};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::metrics::copies::{Moved, SUMS};
@@ -18,6 +18,7 @@ use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "transfers",
+    title: "Transfers",
     about: "Copies and fills: how much, how fast, how much of it kernels hide",
     examples: &[
         ("stepscope transfers trace.json.gz", "those with the most time first"),
@@ -26,6 +27,22 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     groupings: &["rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
+    has_rows: true,
+    reads: &[Content::Events],
+    has_section: true,
+    page: Some(Page {
+        address: "transfers",
+        key: Some('x'),
+        noun: "copies",
+        groups: &[("stream", "+ stream"), ("step", "+ step")],
+        empty: EmptyPage {
+            title: "No copies in this recording",
+            why: "Copies and fills are recorded with the activity of the device.",
+            code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
+        },
+        statement: "SELECT * FROM device_events\nWHERE kind IN ('memcpy', 'memset')\nORDER BY dur_ns DESC\nLIMIT 100",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

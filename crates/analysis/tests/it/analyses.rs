@@ -19,8 +19,8 @@ mod trim;
 
 use serde_json::{Map, Value as Json};
 use stepscope_analysis::{ANALYSES, Question, Workspace};
-use stepscope_model::StepRange;
-use stepscope_model::{Cell, Part, Report, ReportTable};
+use stepscope_model::tables::TABLES;
+use stepscope_model::{Cell, Part, Report, ReportTable, RowCount, StepRange};
 use stepscope_testkit::{TraceBuilder, corpus};
 
 use crate::harness::{cell, lines, open, open_text};
@@ -129,4 +129,30 @@ pub(crate) fn sum(rows: &[Json], figure: &str) -> i64 {
 #[track_caller]
 pub(crate) fn named<'a>(rows: &'a [Json], name: &Json) -> &'a Json {
     rows.iter().find(|row| row["name"] == *name).unwrap_or_else(|| panic!("no row {name}"))
+}
+
+#[test]
+fn pages_are_apart_and_name_what_is_there() {
+    let pages = stepscope_analysis::pages();
+    assert!(pages.len() > 5, "{} pages", pages.len());
+    for (place, entry) in pages.iter().enumerate() {
+        let before = &pages[..place];
+        assert!(before.iter().all(|other| other.page.address != entry.page.address), "{}", entry.page.address);
+        assert!(
+            entry.page.key.is_none() || before.iter().all(|other| other.page.key != entry.page.key),
+            "{}",
+            entry.label
+        );
+        let analysis = ANALYSES.iter().find(|analysis| analysis.name == entry.analysis).unwrap();
+        let table = entry.page.table;
+        assert!(table.is_none_or(|name| TABLES.iter().any(|table| table.name == name)), "{table:?}");
+        assert!(table.is_some() || entry.page.count != RowCount::OfTable, "{}", entry.label);
+        // These two are made by the page.
+        let groups =
+            entry.page.groups.iter().map(|(name, _)| *name).filter(|name| !["flat", "collective"].contains(name));
+        for group in groups.chain(entry.page.expand_by) {
+            assert!(analysis.groupings.contains(&group), "{} cannot be grouped by {group}", analysis.name);
+        }
+        assert!(!entry.page.empty.why.is_empty() && !entry.page.statement.is_empty(), "{}", entry.label);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, ValueEnum};
 use stepscope_analysis::{ANALYSES, Question, Stretch, Workspace};
-use stepscope_model::{Cell, Exit, Report, SourceId, Timeline, TimelineStep, Unit};
+use stepscope_model::{Cell, Content, Exit, Report, SourceId, Timeline, TimelineStep, Unit};
 use stepscope_report::html::{Page, Picture, Section, page, step_label, timeline};
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::{markdown, text};
@@ -72,19 +72,6 @@ enum Format {
 /// Rows of a main table at most.
 const MOST_ROWS: usize = 50;
 
-/// The analyses that follow the overview, with their headings.
-const SECTIONS: [(&str, &str); 9] = [
-    ("functions", "Functions"),
-    ("ops", "Operators"),
-    ("kernels", "Kernels"),
-    ("modules", "Modules"),
-    ("regions", "Regions"),
-    ("transfers", "Transfers"),
-    ("comms", "Communication"),
-    ("memory", "Memory"),
-    ("launches", "Launches"),
-];
-
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let Options { paths, output, format, part, input } = parsed(matches)?;
     if output.is_none() && std::io::stdout().is_terminal() {
@@ -122,12 +109,12 @@ impl Answers {
     fn of(workspace: &Workspace, question: &Question) -> Result<Self, Failure> {
         let mut sections = Vec::new();
         // A profile of functions has nothing for the others, and a trace has no functions.
-        let is_asked = |name: &str| (name == "functions") == workspace.is_profile();
-        for (name, title) in SECTIONS.into_iter().filter(|(name, _)| is_asked(name)) {
-            let (mut report, about) = answer(workspace, name, question)?;
+        let content = if workspace.is_profile() { Content::FunctionTotals } else { Content::Events };
+        for analysis in ANALYSES.iter().filter(|analysis| analysis.has_section && analysis.reads.contains(&content)) {
+            let mut report = workspace.analyse(analysis, question)?;
             shape::apply(&mut report, &Shape { limit: Some(MOST_ROWS), is_usual_limit: true, ..Shape::default() })?;
-            let about = about.split_once(": ").map_or("", |(_, about)| about);
-            sections.push(Section { id: name, title, about, report });
+            let about = analysis.about.split_once(": ").map_or("", |(_, about)| about);
+            sections.push(Section { id: analysis.name, title: analysis.title, about, report });
         }
         let asked = asked_sources(workspace, question)?;
         let [rank, window] = match asked[..] {
@@ -141,10 +128,10 @@ impl Answers {
         let has_ranks = asked.iter().any(|id| id.rank != asked[0].rank);
         Ok(Self {
             run: workspace.run_info()["name"].as_str().unwrap_or_default().to_owned(),
-            summary: answer(workspace, "summary", question)?.0,
-            findings: answer(workspace, "diagnose", question)?.0,
-            steps: answer(workspace, "steps", question)?.0,
-            ranks: if has_ranks { Some(answer(workspace, "steps", &by_rank)?.0) } else { None },
+            summary: answer(workspace, "summary", question)?,
+            findings: answer(workspace, "diagnose", question)?,
+            steps: answer(workspace, "steps", question)?,
+            ranks: if has_ranks { Some(answer(workspace, "steps", &by_rank)?) } else { None },
             sections,
         })
     }
@@ -174,12 +161,12 @@ impl Answers {
     }
 }
 
-/// The answer of an analysis, and what it is about.
-fn answer(workspace: &Workspace, name: &str, question: &Question) -> Result<(Report, &'static str), Failure> {
+/// The answer of an analysis.
+fn answer(workspace: &Workspace, name: &str, question: &Question) -> Result<Report, Failure> {
     let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
-        return Ok((Report::default(), ""));
+        return Ok(Report::default());
     };
-    Ok((workspace.analyse(analysis, question)?, analysis.about))
+    Ok(workspace.analyse(analysis, question)?)
 }
 
 /// The recordings that are asked about.

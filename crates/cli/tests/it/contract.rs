@@ -105,7 +105,7 @@ fn the_check_of_nulls_finds_one() {
 #[test]
 fn every_format_has_the_same_rows() {
     each_answer(|what, analysis, report| {
-        if !analysis.has_rows() {
+        if !analysis.has_rows {
             return;
         }
         let document = document(report);
@@ -178,7 +178,7 @@ fn types_do_not_depend_on_the_run() {
     let mut types: BTreeMap<(&str, String), (String, String)> = BTreeMap::new();
     let mut wrong = Vec::new();
     each_answer(|what, analysis, report| {
-        if !analysis.has_rows() {
+        if !analysis.has_rows {
             return;
         }
         for field in batch(report).unwrap().schema_ref().fields() {
