@@ -235,7 +235,7 @@ impl AnalysisError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Ingest(IngestError::Cancelled) => Exit::Interrupted,
-            Self::Ingest(IngestError::Arrow(_)) | Self::Shape(_) => Exit::Bug,
+            Self::Ingest(IngestError::Store(StoreError::WrongColumns { .. })) | Self::Shape(_) => Exit::Bug,
             Self::Ingest(IngestError::Spill { .. } | IngestError::UnreadableRow { .. })
             | Self::Cache { .. }
             | Self::DiskFull { .. }

@@ -201,17 +201,16 @@ impl ReadTrace {
         extras: Extras,
         progress: &dyn Progress,
     ) -> Result<SourceRecord, IngestError> {
-        let id = place.id;
-        let mut writer = SourceWriter::begin(store, &place.run, id)?;
-        let mut tables = Tables { writer: &mut writer, id };
+        let mut writer = SourceWriter::begin(store, &place.run, place.id)?;
+        let mut tables = Tables { writer: &mut writer };
         let file = self.path.display().to_string();
         let mut watch = Watch::new(progress, &file, 2 * self.span_count);
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
         let groups = &self.header.process_groups;
-        let rollups = || Rollups::new(&self.scratch, tables.writer, id, &self.strings, groups);
+        let rollups = || Rollups::new(&self.scratch, tables.writer, &self.strings, groups);
         let rollups = extras.rollups.then(rollups).transpose()?;
-        let tiles = || Tiles::new(&self.scratch, tables.writer, id, &self.strings, &self.tracks);
+        let tiles = || Tiles::new(&self.scratch, tables.writer, &self.strings, &self.tracks);
         let tiles = extras.tiles.then(tiles).transpose()?;
         tables.spans(stream, &self.strings, &derivation, rollups, tiles, &mut watch)?;
         tables.functions(&self.functions, &self.strings)?;

@@ -13,16 +13,16 @@ mod windows;
 
 use std::collections::BTreeMap;
 
+use stepscope_model::Table;
 use stepscope_model::args::SPAN_ARG_COLUMNS;
 use stepscope_model::tables::{
     COUNTERS, FLOWS, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS,
 };
-use stepscope_model::{SourceId, Table};
 use stepscope_store::SourceWriter;
 
 use self::op_rollup::DeviceWork;
 use self::rollups::{Derived, Rollups};
-use self::rows::Rows;
+use self::rows::{Rows, SourceText as _};
 use self::tiles::Tiles;
 use crate::collect::counts::Counts;
 use crate::collect::functions;
@@ -44,7 +44,6 @@ use crate::watch::Watch;
 /// Writes the tables of one source.
 pub(crate) struct Tables<'w> {
     pub writer: &'w mut SourceWriter,
-    pub id: SourceId,
 }
 
 impl Tables<'_> {
@@ -112,8 +111,8 @@ impl Tables<'_> {
                 .word(head.phase.as_text())
                 .word(head.flag.map(Flag::as_text))
                 .word(head.kind.as_text())
-                .text(head.category, texts)
-                .text(head.name, texts)
+                .source_text(head.category, texts)
+                .source_text(head.name, texts)
                 .i64(id(nested.parent))
                 .i32(nested.depth as i32)
                 .i64(self_ns)
@@ -136,11 +135,11 @@ impl Tables<'_> {
                     match cell.value {
                         CellValue::Int(value) => rows.i64(value),
                         CellValue::Float(value) => rows.f64(value),
-                        CellValue::Text(text) => rows.text(text, texts),
+                        CellValue::Text(text) => rows.source_text(text, texts),
                     };
                 });
             }
-            rows.skip(SPAN_ARG_COLUMNS.len()).text(head.rest, texts).end_row()?;
+            rows.skip(SPAN_ARG_COLUMNS.len()).source_text(head.rest, texts).end_row()?;
             watch.tick()?;
         }
         rows.finish()?;
@@ -165,7 +164,7 @@ impl Tables<'_> {
                 }
                 TrackKey::Async { category, id } => {
                     let lane = format!("{}:{}", category.map_or("", text), id.map_or("", text));
-                    rows.word("async").null().new_text(lane.as_str());
+                    rows.word("async").null().text(lane.as_str());
                 }
             }
             rows.text_id(process.name)
@@ -183,7 +182,7 @@ impl Tables<'_> {
             }
             rows.end_row()?;
         }
-        rows.finish()
+        Ok(rows.finish()?)
     }
 
     pub(crate) fn counter_rows<'s>(&mut self, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
@@ -195,11 +194,12 @@ impl Tables<'_> {
         rows.i32(moment.track as i32)
             .i64(moment.ts)
             .i64(moment.position as i64)
-            .text(counter.name, texts)
-            .text(counter.series, texts)
+            .source_text(counter.name, texts)
+            .source_text(counter.series, texts)
             .f64(counter.value_bits.map(|bits| f64::from_bits(bits.cast_unsigned())))
-            .text(counter.args, texts)
-            .end_row()
+            .source_text(counter.args, texts)
+            .end_row()?;
+        Ok(())
     }
 
     pub(crate) fn memory_rows<'s>(&mut self, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
@@ -224,8 +224,9 @@ impl Tables<'_> {
             .i64(event.total_reserved_bytes)
             .i64(event.event_index)
             .i64(id(operator))
-            .text(event.args, texts)
-            .end_row()
+            .source_text(event.args, texts)
+            .end_row()?;
+        Ok(())
     }
 
     pub(crate) fn flow_rows<'s>(&mut self, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
@@ -243,12 +244,13 @@ impl Tables<'_> {
             .i64(moment.ts)
             .i64(moment.position as i64)
             .word(flow.phase.as_text())
-            .text(flow.category, texts)
-            .text(flow.name, texts)
+            .source_text(flow.category, texts)
+            .source_text(flow.name, texts)
             .i64(flow.id)
-            .text(flow.id_text, texts)
+            .source_text(flow.id_text, texts)
             .i64(id(span))
-            .end_row()
+            .end_row()?;
+        Ok(())
     }
 
     pub(crate) fn functions(&mut self, functions: &Sorted<u64>, strings: &Strings) -> Result<(), IngestError> {
@@ -259,7 +261,7 @@ impl Tables<'_> {
         let mut rows = self.rows(&STEPS, strings)?;
         for (number, step) in steps.list.iter().enumerate() {
             rows.i32(number as i32)
-                .new_text(step.name.as_str())
+                .text(step.name.as_str())
                 .word(steps.source)
                 .i64(step.start)
                 .i64(step.end)
@@ -271,39 +273,39 @@ impl Tables<'_> {
                 .i64(step.samples)
                 .end_row()?;
         }
-        rows.finish()
+        Ok(rows.finish()?)
     }
 
     pub(crate) fn warnings(&mut self, counts: &Counts, strings: &Strings) -> Result<(), IngestError> {
         let mut rows = self.rows(&INGEST_WARNINGS, strings)?;
         for warning in &counts.rows {
-            rows.new_text(warning.code.as_str())
+            rows.text(warning.code.as_str())
                 .bool(warning.is_loss)
                 .i64(warning.position.map(|position| position as i64))
                 .i64(warning.offset_bytes.map(|offset| offset as i64))
-                .new_text(warning.detail.as_deref())
+                .text(warning.detail.as_deref())
                 .end_row()?;
         }
-        rows.finish()
+        Ok(rows.finish()?)
     }
 
     pub(crate) fn health(&mut self, figures: &BTreeMap<String, Figure>, strings: &Strings) -> Result<(), IngestError> {
         let mut rows = self.rows(&HEALTH, strings)?;
         for (name, figure) in figures {
-            rows.new_text(name.as_str());
+            rows.text(name.as_str());
             match figure {
                 Figure::Count(value) => rows.i64(*value).null().null().null(),
                 Figure::Ratio(value) => rows.null().f64(*value).null().null(),
-                Figure::Word(word) => rows.null().null().new_text(word.as_str()).null(),
+                Figure::Word(word) => rows.null().null().text(word.as_str()).null(),
                 Figure::Missing(reason) => rows.null().null().null().word(*reason),
             };
             rows.end_row()?;
         }
-        rows.finish()
+        Ok(rows.finish()?)
     }
 
     fn rows<'s>(&mut self, table: &'static Table, strings: &'s Strings) -> Result<Rows<'s>, IngestError> {
-        Ok(Rows::new(table, self.writer.table(table)?, self.id, strings))
+        Ok(self.writer.rows(table, strings)?)
     }
 }
 

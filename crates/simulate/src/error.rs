@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use arrow::error::ArrowError;
 use stepscope_store::StoreError;
 
 /// Why a simulated job was not written.
@@ -20,9 +19,6 @@ pub enum SimulateError {
     /// The store did not take something.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Rows were made that their table has no place for: a bug.
-    #[error("simulated rows do not fit their table")]
-    Rows(#[from] ArrowError),
 }
 
 impl SimulateError {

@@ -4,14 +4,13 @@
 //! job would give them. There are no events, so there is nothing to look at inside of a rank.
 
 mod record;
-mod rows;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use stepscope_model::tables::{COLLECTIVES, STEP_BREAKDOWN, STEPS};
 use stepscope_model::{Class, SourceId};
-use stepscope_store::{SourceWriter, Store, layout};
+use stepscope_store::{RowWriter, SourceWriter, Store, StoreError, layout};
 
 use crate::collective::{self, Collective, PROCESS_GROUP};
 use crate::device;
@@ -20,7 +19,8 @@ use crate::job::Job;
 use crate::run::{BASE_TIME_NS, Run};
 use crate::step::{Place, Step};
 use crate::sweep::Shares;
-use rows::{Rows, Value};
+
+type Rows = RowWriter<()>;
 
 /// Writes every rank of the job as a source of the run `run_name`.
 pub fn write_store(job: &Job, store: &Store, run_name: &str) -> Result<(), SimulateError> {
@@ -47,23 +47,23 @@ pub fn write_store(job: &Job, store: &Store, run_name: &str) -> Result<(), Simul
 fn write_rank(run: &Run<'_>, rank: u32, store: &Store, run_name: &str) -> Result<(), SimulateError> {
     let id = SourceId { rank, window: 0 };
     let mut source = SourceWriter::begin(store, run_name, id)?;
-    let mut steps = Rows::new(&STEPS, source.table(&STEPS)?, id);
-    let mut breakdown = Rows::new(&STEP_BREAKDOWN, source.table(&STEP_BREAKDOWN)?, id);
+    let mut steps = source.rows(&STEPS, ())?;
+    let mut breakdown = source.rows(&STEP_BREAKDOWN, ())?;
     let partition = layout::collectives_partition(PROCESS_GROUP);
-    let mut collectives = Rows::new(&COLLECTIVES, source.partition(&COLLECTIVES, partition)?, id);
+    let mut collectives = source.partition_rows(&COLLECTIVES, partition, ())?;
     let group_ranks = collective::group_ranks(run.job());
     let mut whole: Option<Whole> = None;
     for step in run.rank(rank) {
         write_step(&mut steps, &step)?;
         let shares = step.shares();
-        write_shares(&mut breakdown, Value::Int(step.number.into()), &shares)?;
+        write_shares(&mut breakdown, Some(step.number), &shares)?;
         for collective in &step.collectives {
             write_collective(&mut collectives, run.job(), rank, &step, collective, &group_ranks)?;
         }
         whole.get_or_insert_with(|| Whole::starting(step.start_ns)).add(&step, &shares);
     }
     if let Some(whole) = &whole {
-        write_shares(&mut breakdown, Value::Null, &whole.shares)?;
+        write_shares(&mut breakdown, None, &whole.shares)?;
     }
     for rows in [steps, breakdown, collectives] {
         rows.finish()?;
@@ -91,28 +91,33 @@ impl Whole {
     }
 }
 
-fn write_step(rows: &mut Rows, step: &Step) -> Result<(), SimulateError> {
+fn write_step(rows: &mut Rows, step: &Step) -> Result<(), StoreError> {
     // The mark lies around the device work of its step, so there is nothing to be added to it.
     let (start_ns, end_ns) = (BASE_TIME_NS + step.start_ns, BASE_TIME_NS + step.end_ns);
-    rows.push(&[
-        Value::Int(step.number.into()),
-        Value::Text(&step.name()),
-        Value::Text("profiler_step"),
-        Value::Int(start_ns),
-        Value::Int(end_ns),
-        Value::Int(step.dur_ns()),
-        Value::Int(start_ns),
-        Value::Int(step.dur_ns()),
-        Value::Int(step.device_events() as i64),
-        Value::Bool(true),
-        Value::Null,
-    ])
+    rows.i32(step.number as i32)
+        .text(step.name().as_str())
+        .word("profiler_step")
+        .i64(start_ns)
+        .i64(end_ns)
+        .i64(step.dur_ns())
+        .i64(start_ns)
+        .i64(step.dur_ns())
+        .i64(step.device_events() as i64)
+        .bool(true)
+        .null()
+        .end_row()
 }
 
-fn write_shares(rows: &mut Rows, step: Value<'_>, shares: &Shares) -> Result<(), SimulateError> {
-    let sums =
-        [shares.all_communication_ns, shares.overlap_ns, shares.kernel_busy_ns, shares.device_busy_ns].map(Value::Int);
-    rows.push(&[&[step][..], &shares.class_ns.map(Value::Int), &sums].concat())
+fn write_shares(rows: &mut Rows, step: Option<u32>, shares: &Shares) -> Result<(), StoreError> {
+    rows.i32(step.map(|step| step as i32));
+    for time_ns in shares.class_ns {
+        rows.i64(time_ns);
+    }
+    rows.i64(shares.all_communication_ns)
+        .i64(shares.overlap_ns)
+        .i64(shares.kernel_busy_ns)
+        .i64(shares.device_busy_ns)
+        .end_row()
 }
 
 fn write_collective(
@@ -122,31 +127,31 @@ fn write_collective(
     step: &Step,
     collective: &Collective,
     group_ranks: &str,
-) -> Result<(), SimulateError> {
-    let ordinal = Value::Int(collective.ordinal as i64);
-    rows.push(&[
-        Value::Text(PROCESS_GROUP),
-        Value::Int(layout::process_group_id(Some(PROCESS_GROUP), Some(group_ranks), false)),
-        ordinal,
-        ordinal,
-        Value::Int(step.number.into()),
-        Value::Text("all_reduce"),
-        Value::Int(BASE_TIME_NS + collective.start_ns),
-        Value::Int(collective.dur_ns),
-        Value::Int(BASE_TIME_NS + collective.launch_ns),
+) -> Result<(), StoreError> {
+    let ordinal = collective.ordinal as i64;
+    rows.word(PROCESS_GROUP)
+        .i64(layout::process_group_id(Some(PROCESS_GROUP), Some(group_ranks), false))
+        .i64(ordinal)
+        .i64(ordinal)
+        .i32(step.number as i32)
+        .word("all_reduce")
+        .i64(BASE_TIME_NS + collective.start_ns)
+        .i64(collective.dur_ns)
+        .i64(BASE_TIME_NS + collective.launch_ns)
         // There is no span and no file to point at.
-        ordinal,
-        ordinal,
-        Value::Int(device::of_rank(rank)),
-        Place::CommunicationStream.stream_id().map_or(Value::Null, Value::Int),
-        Value::Text(collective::KERNEL_NAME),
-        Value::Text(group_ranks),
-        Value::Int(job.ranks.into()),
-        Value::Text("Float"),
-        Value::Int(collective.size_bytes()),
-        Value::Text("metadata"),
-        Value::Null,
-        Value::Text("kernel"),
-        Value::Bool(false),
-    ])
+        .i64(ordinal)
+        .i64(ordinal)
+        .i64(device::of_rank(rank))
+        .i64(Place::CommunicationStream.stream_id())
+        .word(collective::KERNEL_NAME)
+        // One group, so one text.
+        .numbered_text(0, || group_ranks)
+        .i64(i64::from(job.ranks))
+        .word("Float")
+        .i64(collective.size_bytes())
+        .word("metadata")
+        .null()
+        .word("kernel")
+        .bool(false)
+        .end_row()
 }

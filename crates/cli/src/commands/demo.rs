@@ -46,7 +46,7 @@ fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
         clean(&folder, was_there);
         match error {
             SimulateError::Write { path, source } => Failure::unwritable(&path, source),
-            other => Failure::usage(other.to_string()).at(&shown).with_exit(Exit::Bug),
+            SimulateError::Store(error) => Failure::usage(error.to_string()).at(&shown).with_exit(Exit::Bug),
         }
     })?;
     let truth = job.truth();

@@ -9,7 +9,7 @@ use crate::spill::row::{Field, row};
 use crate::spill::scratch::Scratch;
 use crate::spill::sorter::{Sorted, Sorter};
 use crate::spill::strings::{Strings, Text};
-use crate::write::rows::Rows;
+use crate::write::rows::{Rows, SourceText as _};
 
 row! {
     /// A function; its callers follow, and then the texts that the table of strings had no room for.
@@ -99,8 +99,8 @@ pub(crate) fn write(
         let position = position as i64;
         function_rows
             .i64(position)
-            .text(head.name, behind)
-            .text(head.file, behind)
+            .source_text(head.name, behind)
+            .source_text(head.file, behind)
             .i64(head.line)
             .i64(head.calls)
             .i64(head.primitive_calls)
@@ -111,8 +111,8 @@ pub(crate) fn write(
             let caller = CallerHead::take(&mut callers);
             call_rows
                 .i64(position)
-                .text(caller.name, behind)
-                .text(caller.file, behind)
+                .source_text(caller.name, behind)
+                .source_text(caller.file, behind)
                 .i64(caller.line)
                 .i64(caller.calls)
                 .i64(caller.primitive_calls)
@@ -122,5 +122,5 @@ pub(crate) fn write(
         }
     }
     function_rows.finish()?;
-    call_rows.finish()
+    Ok(call_rows.finish()?)
 }

@@ -8,7 +8,7 @@ use crate::error::IngestError;
 use crate::spill::row::row;
 use crate::spill::scratch::Scratch;
 use crate::spill::sorter::{Sorted, Sorter};
-use crate::write::rows::Rows;
+use crate::write::rows::{Rows, SourceText as _};
 
 row! {
     /// What a call launched, in the order of the calls.
@@ -92,7 +92,7 @@ pub(crate) fn write_row(
         .i32(key.track as i32)
         .i64(key.start)
         .i64(key.dur())
-        .text(span.record.head.name, span.record.texts)
+        .source_text(span.record.head.name, span.record.texts)
         .i32(step.map(|step| step as i32))
         .bool(launch.is_graph)
         .i64(launch.device_events)
@@ -103,5 +103,6 @@ pub(crate) fn write_row(
         .i64(first.dur)
         .i64(first.start - key.start)
         .i64((first.start - key.end()).max(0))
-        .end_row()
+        .end_row()?;
+    Ok(())
 }

@@ -90,7 +90,7 @@ impl Breakdown {
         if let Some(shares) = &whole {
             write_row(&mut rows, None, shares)?;
         }
-        rows.finish()
+        Ok(rows.finish()?)
     }
 
     fn end_track(&mut self) -> Result<(), IngestError> {
@@ -112,5 +112,6 @@ fn write_row(rows: &mut Rows<'_>, step: Option<i32>, shares: &Shares) -> Result<
         .i64(shares.overlap_ns)
         .i64(shares.kernel_busy_ns)
         .i64(shares.device_busy_ns)
-        .end_row()
+        .end_row()?;
+    Ok(())
 }

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use stepscope_model::SourceId;
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, UNKNOWN_DTYPE, argument_not_recorded};
 use stepscope_model::tables::COLLECTIVES;
@@ -181,7 +180,7 @@ impl Collectives {
     }
 
     /// Writes a row for each, in the order of the launches.
-    pub(crate) fn finish(self, writer: &mut SourceWriter, id: SourceId, strings: &Strings) -> Result<(), IngestError> {
+    pub(crate) fn finish(self, writer: &mut SourceWriter, strings: &Strings) -> Result<(), IngestError> {
         let mut in_order: Sorter<ByLaunch> = Sorter::new(&self.scratch);
         let met = self.met.finish()?;
         let mut reader = met.reader()?;
@@ -213,14 +212,11 @@ impl Collectives {
             *launched += i64::from(ordinal.is_some());
             let rows = match partitions.entry(partition) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => {
-                    let table = writer.partition(&COLLECTIVES, partition)?;
-                    new.insert(Rows::new(&COLLECTIVES, table, id, strings))
-                }
+                Entry::Vacant(new) => new.insert(writer.partition_rows(&COLLECTIVES, partition, strings)?),
             };
             collective.write(ordinal, rows)?;
         }
-        partitions.into_values().try_for_each(Rows::finish)
+        Ok(partitions.into_values().try_for_each(Rows::finish)?)
     }
 }
 
@@ -249,12 +245,12 @@ impl Collective {
         let Self { kernel, metadata, .. } = self;
         let text = |figure: fn(&Metadata) -> Option<&str>| metadata.as_ref().and_then(figure);
         let ranks = text(|metadata| metadata.process_group_ranks.as_deref());
-        rows.new_text(self.process_group())
+        rows.text(self.process_group())
             .i64(layout::process_group_id(self.process_group(), ranks, self.is_host))
             .i64(ordinal)
             .i64(kernel.seq)
             .i32(kernel.step.map(|step| step as i32))
-            .new_text(self.name.as_str())
+            .text(self.name.as_str())
             .i64(kernel.start_ns)
             .i64(kernel.dur_ns)
             .i64(kernel.launch_ns)
@@ -262,16 +258,17 @@ impl Collective {
             .i64(kernel.position as i64)
             .i64(kernel.device_id)
             .i64(kernel.stream_id)
-            .new_text(kernel.name.as_str())
-            .new_text(ranks)
+            .text(kernel.name.as_str())
+            .text(ranks)
             .i64(metadata.as_ref().and_then(|metadata| metadata.group_size))
-            .new_text(text(|metadata| metadata.dtype.as_deref()))
+            .text(text(|metadata| metadata.dtype.as_deref()))
             .i64(self.volume.as_ref().ok().copied())
-            .new_text(self.volume.as_ref().ok().map(|_| self.volume_from.as_str()))
-            .new_text(self.volume.as_ref().err().map(String::as_str))
-            .new_text(self.named_by.as_str())
+            .text(self.volume.as_ref().ok().map(|_| self.volume_from.as_str()))
+            .text(self.volume.as_ref().err().map(String::as_str))
+            .text(self.named_by.as_str())
             .bool(self.is_host)
-            .end_row()
+            .end_row()?;
+        Ok(())
     }
 }
 
@@ -365,6 +362,7 @@ fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use stepscope_model::SourceId;
     use stepscope_store::Store;
 
     use super::*;
@@ -373,12 +371,11 @@ mod tests {
     fn finish(spoil: impl FnOnce(&mut Collectives) -> Result<(), IngestError>) -> Result<(), IngestError> {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::new(folder.path(), 0);
-        let id = SourceId { rank: 0, window: 0 };
         let store = Store::create(&folder.path().join("store"))?;
-        let mut writer = SourceWriter::begin(&store, "run", id)?;
+        let mut writer = SourceWriter::begin(&store, "run", SourceId { rank: 0, window: 0 })?;
         let mut collectives = Collectives::new(&[], &scratch);
         spoil(&mut collectives)?;
-        collectives.finish(&mut writer, id, &Strings::new(&scratch))
+        collectives.finish(&mut writer, &Strings::new(&scratch))
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl DeviceUse {
         if let Some((device, done)) = sweep {
             write_rows(&mut rows, device, done)?;
         }
-        rows.finish()
+        Ok(rows.finish()?)
     }
 }
 
@@ -204,7 +204,8 @@ fn write_row(
         .i64(got.with_blocks_per_sm_ns)
         .f64(got.occupancy_ns)
         .i64(got.with_occupancy_ns)
-        .end_row()
+        .end_row()?;
+    Ok(())
 }
 
 fn number(bits: Option<i64>) -> Option<f64> {

@@ -132,9 +132,9 @@ impl KernelRollup {
             let category = group.numbers.category.unwrap_or(KernelCategory::Other);
             rows.i32(group.numbers.step.map(|step| step as i32))
                 .i64(group.numbers.device)
-                .new_text(group.name)
+                .text(group.name)
                 .bool(category == KernelCategory::Communication)
-                .new_text(category.as_text())
+                .text(category.as_text())
                 .i64(totals.count)
                 .i64(totals.time_ns)
                 .i64(*min_ns)
@@ -144,9 +144,10 @@ impl KernelRollup {
                 .i64(totals.with_blocks_per_sm_ns)
                 .f64(totals.occupancy_ns)
                 .i64(totals.with_occupancy_ns)
-                .new_text(durations.to_string().as_str())
-                .end_row()
+                .text(durations.to_string().as_str())
+                .end_row()?;
+            Ok(())
         })?;
-        rows.finish()
+        Ok(rows.finish()?)
     }
 }

@@ -178,8 +178,8 @@ impl OpRollup {
         self.groups.finish(strings, |group| {
             let sums = group.sums;
             rows.i32(group.numbers.step.map(|step| step as i32))
-                .new_text(group.name)
-                .new_text(group.dims)
+                .text(group.name)
+                .text(group.dims)
                 .i64(sums.spans)
                 .i64(sums.calls)
                 .i64(sums.host_self_ns)
@@ -193,9 +193,10 @@ impl OpRollup {
                 .i64(sums.flops_device_ns)
                 .i64(sums.flops_host_ns)
                 .i64(sums.root_host_ns)
-                .end_row()
+                .end_row()?;
+            Ok(())
         })?;
-        rows.finish()
+        Ok(rows.finish()?)
     }
 
     /// Ends the operators inside `parent`: children come in the order of their starts.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use stepscope_model::Kind;
 use stepscope_model::tables::{KERNEL_ROLLUP, LAUNCHES, OP_ROLLUP, STEP_BREAKDOWN, STEP_DEVICES};
-use stepscope_model::{Kind, SourceId};
 use stepscope_store::SourceWriter;
 
 use super::breakdown::Breakdown;
@@ -45,7 +45,6 @@ pub(crate) struct Rollups<'s> {
     breakdown: Breakdown,
     collectives: Collectives,
     launches: Rows<'s>,
-    id: SourceId,
     strings: &'s Strings,
 }
 
@@ -53,7 +52,6 @@ impl<'s> Rollups<'s> {
     pub(crate) fn new(
         scratch: &Arc<Scratch>,
         writer: &mut SourceWriter,
-        id: SourceId,
         strings: &'s Strings,
         groups: &[ProcessGroup],
     ) -> Result<Self, IngestError> {
@@ -63,8 +61,7 @@ impl<'s> Rollups<'s> {
             devices: DeviceUse::new(scratch),
             breakdown: Breakdown::new(scratch),
             collectives: Collectives::new(groups, scratch),
-            launches: Rows::new(&LAUNCHES, writer.table(&LAUNCHES)?, id, strings),
-            id,
+            launches: writer.rows(&LAUNCHES, strings)?,
             strings,
         })
     }
@@ -104,13 +101,13 @@ impl<'s> Rollups<'s> {
 
     /// Writes the tables.
     pub(crate) fn finish(self, steps: &Steps, writer: &mut SourceWriter) -> Result<(), IngestError> {
-        let Self { id, strings, .. } = self;
-        let mut rows = |table| Ok::<_, IngestError>(Rows::new(table, writer.table(table)?, id, strings));
+        let strings = self.strings;
+        let mut rows = |table| Ok::<_, IngestError>(writer.rows(table, strings)?);
         self.launches.finish()?;
         self.ops.finish(rows(&OP_ROLLUP)?, strings)?;
         self.kernels.finish(rows(&KERNEL_ROLLUP)?, strings)?;
         self.devices.finish(steps, rows(&STEP_DEVICES)?)?;
         self.breakdown.finish(steps, rows(&STEP_BREAKDOWN)?)?;
-        self.collectives.finish(writer, id, strings)
+        self.collectives.finish(writer, strings)
     }
 }

@@ -5,8 +5,8 @@ mod pyramid;
 
 use std::sync::Arc;
 
+use stepscope_model::SpanClass;
 use stepscope_model::tables::TILES;
-use stepscope_model::{SourceId, SpanClass};
 use stepscope_store::SourceWriter;
 
 use self::bucket::{Bucket, Longest};
@@ -32,11 +32,10 @@ impl<'s> Tiles<'s> {
     pub(crate) fn new(
         scratch: &Arc<Scratch>,
         writer: &mut SourceWriter,
-        id: SourceId,
         strings: &'s Strings,
         tracks: &'s Tracks,
     ) -> Result<Self, IngestError> {
-        let rows = Rows::new(&TILES, writer.table(&TILES)?, id, strings);
+        let rows = writer.rows(&TILES, strings)?;
         Ok(Self { rows, tracks, strings, scratch: Arc::clone(scratch), current: None })
     }
 
@@ -63,7 +62,7 @@ impl<'s> Tiles<'s> {
     /// Writes what is left.
     pub(crate) fn finish(mut self) -> Result<(), IngestError> {
         self.end_track()?;
-        self.rows.finish()
+        Ok(self.rows.finish()?)
     }
 
     fn end_track(&mut self) -> Result<(), IngestError> {

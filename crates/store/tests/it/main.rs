@@ -6,5 +6,6 @@ mod commit;
 mod layout;
 mod reader;
 mod round_trip;
+mod rows;
 mod synthetic;
 mod versions;

@@ -15,7 +15,7 @@ use crate::error::IngestError;
 use crate::spill::row::{Field, row};
 use crate::spill::scratch::Scratch;
 use crate::spill::sorter::Sorter;
-use crate::write::rows::Rows;
+use crate::write::rows::{Rows, SourceText as _};
 
 /// Spans that a row of the finest level stands for, on average, at least: below it the spans themselves are shown.
 const SPANS_PER_ROW: u64 = 16;
@@ -172,7 +172,7 @@ fn write_level(track: TrackId, level: Level, rows: &mut Rows<'_>) -> Result<(), 
             .i64(tile.count as i64)
             .word(SpanClass::ALL[usize::from(tile.class) % SpanClass::ALL.len()].as_text())
             .i64(tile.longest.index() as i64)
-            .text(tile.name, behind)
+            .source_text(tile.name, behind)
             .end_row()?;
     }
     Ok(())
