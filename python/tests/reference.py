@@ -40,9 +40,9 @@ def section(module: Any) -> str:
 def entry(level: str, name: str, value: Any) -> list[str]:
     lines = [f"{level} `{name}{signature(value)}`", "", text(value), ""]
     if inspect.isclass(value):
-        # What it has from classes that are in no list of names is its own to people.
-        homes = [base for base in value.__mro__ if base is value or base is Analyses]
-        for member, found in sorted(item for home in homes for item in vars(home).items()):
+        # What it has from the generated class is its own to people.
+        members = {**(vars(Analyses) if issubclass(value, Analyses) else {}), **vars(value)}
+        for member, found in sorted(members.items()):
             is_public = not member.startswith("_") and (inspect.isfunction(found) or isinstance(found, property))
             if is_public and found.__doc__:
                 lines += entry("####", f"{value.__name__}.{member}", found)
