@@ -4,6 +4,8 @@ import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const LONGEST_WAIT_MS = 120_000;
+/** What is asked for follows the screen, not the length of the recording. */
+const MOST_COLUMNS = 2000;
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export async function startBrowser() {
@@ -40,6 +42,8 @@ export async function openPage(browser, address, { theme = "dark", width = 1440,
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.host !== new URL(address).host && url.protocol !== "blob:") complaints.push(`request to ${url.host}`);
+    const columns = url.pathname.endsWith("/timeline/counters") ? Number(url.searchParams.get("width")) : 0;
+    if (columns > MOST_COLUMNS) complaints.push(`curves of ${columns} columns, more than any screen has`);
   });
   await page.goto(pages ? address.replace(/\?token=\w+/, "") : address);
   const show = async (hash) => {

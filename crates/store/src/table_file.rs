@@ -60,7 +60,9 @@ impl TableFile {
     /// Ends the file.
     pub(crate) fn finish(mut self) -> Result<File, ParquetError> {
         self.end_group()?;
-        self.writer.into_inner()
+        // `into_inner` would make a text of what the file system says.
+        self.writer.finish()?;
+        Ok(self.writer.inner_mut().try_clone()?)
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {

@@ -28,9 +28,8 @@ export function createCurves(
   view: () => Range,
   isReady: () => boolean,
 ): Curves {
-  const ask = async (range: Range, signal: AbortSignal) => {
+  const ask = async (range: Range, columns: number, signal: AbortSignal) => {
     const [from, to] = [Math.max(bounds.from, range.from), Math.min(bounds.to, range.to)];
-    const columns = Math.round((COLUMNS * lengthOf(range)) / Math.min(lengthOf(view()), lengthOf(range)));
     const zero = outline.zero_ns;
     const answer = await curves(source, Math.floor(from + zero), Math.ceil(to + zero) + 1, columns, signal);
     return { curves: shownCurves(answer.curves, zero, { from, to }), countersLeftOut: answer.counters_left_out };
@@ -38,14 +37,18 @@ export function createCurves(
   const wanted = createMemo(() => isReady());
   const [whole] = createAnswer(
     () => (wanted() ? bounds : undefined),
-    (range, signal) => ask(range, signal),
+    // However little of it is on screen: what is, is asked for finely.
+    (range, signal) => ask(range, COLUMNS, signal),
   );
   // Few points are all there are.
   const isCoarse = () => (whole.latest?.curves ?? []).some((curve) => curve.times.length > COLUMNS);
   const near = createMemo(() => (isCoarse() ? rangeAround(view()) : undefined), undefined, {
     equals: (a, b) => a?.from === b?.from && a?.to === b?.to,
   });
-  const [fine] = createAnswer(near, ask);
+  const [fine] = createAnswer(near, (range, signal) => {
+    const screens = lengthOf(range) / Math.min(lengthOf(view()), lengthOf(range));
+    return ask(range, Math.round(COLUMNS * screens), signal);
+  });
   // What is known of the part that was looked at before is as true as it was.
   const known = () => fine.latest ?? fine.former;
   return {

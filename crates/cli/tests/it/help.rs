@@ -15,15 +15,15 @@ fn the_first_screen() {
     Commands:
       summary      The answer on one screen: steps, devices, operators, kernels, findings, health
       diagnose     Findings: what is slow, why, and the code to change
-      steps        Steps: how long each takes, and what its time goes to
       ops          Operators: calls, time on the host and on devices, memory, FLOPs
       kernels      Kernels: how many, how long, how full they keep the device
-      memory       Memory: peaks, what operators allocate, what is never freed
+      modules      Modules of the model: calls, time on the host and on devices, backward too
       transfers    Copies and fills: how much, how fast, how much of it kernels hide
       comms        Communication: collectives, bandwidth, and who makes the others wait
-      modules      Modules of the model: calls, time on the host and on devices, backward too
-      regions      Regions marked with record_function: time on the host, work they launch
+      memory       Memory: peaks, what operators allocate, what is never freed
+      steps        Steps: how long each takes, and what its time goes to
       launches     Launches: time in runtime calls, waits for the device, queues, idle streams
+      regions      Regions marked with record_function: time on the host, work they launch
       functions    Functions of a Python profile: calls, own and cumulative time, callers
       open         Shows traces in the browser: pages, tables and a timeline
       report       Writes one HTML file to send to somebody: overview, findings, timeline, tables
