@@ -115,8 +115,9 @@ print(any(row.key == "aten::cos" for row in prof.key_averages()), "done")
     assert (ended.code, ended.out) == (0, "False done\n"), ended.err
     assert mentions(ended.notes, r"stopped recording after [01]\.\d s without a call of step\(\).*max_bytes \(2\.0 MB\)")
     (trace,) = traces(tmp_path / "runs")
-    # Four looks per second: what an operator every microsecond or two fills in that time.
-    assert 500_000 < trace.stat().st_size < 60_000_000
+    # Four looks per second: what an operator every microsecond or two fills in that time, or a little longer where the
+    # look has to wait for its turn; the loop runs for three seconds.
+    assert 500_000 < trace.stat().st_size < 120_000_000
     assert ss.open(trace).summary()
 
 
