@@ -1,5 +1,5 @@
 // The keys that work on every page. Single keys rest while a field has focus.
-import { choice, choose, goTo } from "../state/route";
+import { choice, choose, currentAddress, goTo } from "../state/route";
 import { chosenSteps, ranks, source, stepsAddress, timelineOutline } from "../state/session";
 import { toggleTheme } from "../state/theme";
 import { railPages } from "./pages";
@@ -59,7 +59,7 @@ function handle(key: string, actions: ShellActions): boolean {
       toggleTheme();
       return true;
     case "c":
-      void copyText(location.href, "Link");
+      void copyText(currentAddress(), "Link");
       return true;
     case "\\":
       actions.toggleRail();

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { changed, parseHash, writeHash } from "./route";
+import { expect, test, vi } from "vitest";
+import { changed, choice, choose, parseHash, writeHash } from "./route";
 
 test("an address is read and written back", () => {
   const hash = "#/operators?run=resnet50&rank=1&steps=5-10&sort=-device_self_ns&group=input_shape,stack";
@@ -34,4 +34,22 @@ test("steps and ranges follow to another rank, spans and windows do not", () => 
 test("the address restores how the timeline and tables are looked at", () => {
   const hash = "#/timeline?run=a&columns=calls,-device_self_ns&color=name&arrows=off&weight=host";
   expect(writeHash(parseHash(hash))).toBe(hash);
+});
+
+test("small changes are on screen at once, and in the address when they have rested or something new begins", () => {
+  vi.useFakeTimers();
+  const written: string[] = [];
+  const write = (how: string) => (_: unknown, __: string, hash: string) => written.push(`${how} ${hash}`);
+  const history = { replaceState: write("replace"), pushState: write("push") };
+  vi.stubGlobal("window", { history, setTimeout });
+  for (const sel of ["1", "2", "3"]) choose({ sel }, "replace");
+  expect([choice("sel"), written]).toEqual(["3", []]);
+  vi.runAllTimers();
+  expect(written).toEqual(["replace #/overview?sel=3"]);
+  choose({ sel: "4" }, "replace");
+  choose({ sel: "5" });
+  vi.runAllTimers();
+  expect(written.slice(1)).toEqual(["replace #/overview?sel=4", "push #/overview?sel=5"]);
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
 });

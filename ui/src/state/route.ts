@@ -94,9 +94,36 @@ export const choice = (key: Key): string | undefined => watched.choices[key]();
 /** All choices of the address. */
 export const choices = (): Choices => place().choices;
 
+/** What replaces an entry of the history is written when it has rested: browsers take only so many of them. */
+const REST_MS = 100;
+let unwritten: { hash: string; timer: number } | undefined;
+
+function writeLater(hash: string): void {
+  clearTimeout(unwritten?.timer);
+  unwritten = { hash, timer: window.setTimeout(writeNow, REST_MS) };
+}
+
+function writeNow(): void {
+  if (!unwritten) return;
+  clearTimeout(unwritten.timer);
+  window.history.replaceState(null, "", unwritten.hash);
+  unwritten = undefined;
+}
+
+/** The address of everything that is on screen. */
+export function currentAddress(): string {
+  writeNow();
+  return location.href;
+}
+
 /** Follows the address bar; call once. */
 export function followAddress(): void {
-  addEventListener("hashchange", () => setPlace(parseHash(location.hash)));
+  addEventListener("hashchange", () => {
+    clearTimeout(unwritten?.timer);
+    unwritten = undefined;
+    setPlace(parseHash(location.hash));
+  });
+  addEventListener("pagehide", writeNow);
 }
 
 /** The address of another page, with what carries over. */
@@ -107,6 +134,7 @@ export function pageAddress(page: Page, changes: Choices = {}): string {
 }
 
 export function goTo(page: Page, changes: Choices = {}): void {
+  writeNow();
   location.hash = pageAddress(page, changes);
 }
 
@@ -120,7 +148,10 @@ export function choose(changes: Choices, history: "push" | "replace" = "push"): 
   const next = { page: place().page, choices: changed(place().choices, changes) };
   const hash = writeHash(next);
   if (hash === writeHash(place())) return;
-  if (history === "push") window.history.pushState(null, "", hash);
-  else window.history.replaceState(null, "", hash);
+  if (history === "replace") writeLater(hash);
+  else {
+    writeNow();
+    window.history.pushState(null, "", hash);
+  }
   setPlace(next);
 }

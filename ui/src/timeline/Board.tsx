@@ -12,7 +12,6 @@ import type { SeveralRanks } from "./ask_ranks";
 import { AsTable } from "./AsTable";
 import { createRows } from "./create_rows";
 import { followHand, type Surface } from "./gestures";
-import { layGround } from "./ground";
 import { Headers } from "./Headers";
 import { timelineKey } from "./keys";
 import { createLaneShapes } from "./lane_shapes";
@@ -20,13 +19,13 @@ import { LaneStore } from "./lane_store";
 import { entryUnder, type Hit } from "./hit";
 import { entryAt } from "./lanes";
 import { drawOverlay, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
-import { Painter, Rectangles } from "./painter";
-import { readPalette, rgba, type Palette } from "./palette";
+import { readPalette, type Palette } from "./palette";
 import { RangePane } from "./RangePane";
 import { rankSpans } from "./rank_spans";
 import { laneAt, rowAt } from "./rows";
 import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
 import { buildScene, canShow, type ColorBy, type Scene } from "./scene";
+import { SpanCanvas } from "./span_canvas";
 import { SpanPane } from "./SpanPane";
 import { arrowsOf, spotOf, spotOfMatch, viewOn, type TimelineState } from "./state";
 import { tipOf, TipView, type Tip } from "./Tip";
@@ -97,9 +96,8 @@ export function Board(props: {
   /** The same collective on all ranks as the one under the cursor, else as the selected one. */
   const matched = createMemo(() => (loaded(), ranks.sameAs([hovered(), selected()], store)));
 
-  let painter: Painter | undefined;
+  let spanCanvas!: SpanCanvas;
   let palette: Palette;
-  const ground = new Rectangles();
   let scene: Scene | undefined;
   let isSceneStale = true;
   let builtAt = -Infinity;
@@ -133,19 +131,11 @@ export function Board(props: {
     const isTooEarly = performance.now() - builtAt < REBUILD_MS;
     if (!scene || !isUsable || (isSceneStale && !isTooEarly)) {
       scene = buildScene(shown.rows, store, curves, palette, props.colorBy, shown, ranks.waitOf, scene);
-      painter?.spans.load(scene.rectangles);
       isSceneStale = false;
       builtAt = performance.now();
     } else if (isSceneStale) invalidate();
     const now: Picture = { ...shown, scene };
-    const pixelsPerNs = now.width / lengthOf(now.view);
-    layGround(ground, now);
-    painter?.ground.load(ground);
-    painter?.draw(now.width, now.height, rgba(palette.sunken), {
-      pixelsPerNs,
-      originPixel: (scene.origin - now.view.from) * pixelsPerNs,
-      scroll: now.scroll,
-    });
+    spanCanvas.paint(now);
     drawOverlay(prepare(above, now.width, now.height), now);
     drawRuler(prepare(head, now.width, RULER_PX + STEPS_PX), now.width, now.view, state.steps, palette, now.range, now.marks);
     // For tests and the bench: what is on screen, once there is something.
@@ -154,7 +144,7 @@ export function Board(props: {
   }
 
   onMount(() => {
-    painter = Painter.on(spans);
+    spanCanvas = new SpanCanvas(spans);
     palette = readPalette(body);
     const observer = new ResizeObserver(() => {
       setSize({ width: Math.max(1, spans.clientWidth), height: Math.max(1, body.clientHeight) });

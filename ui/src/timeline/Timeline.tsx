@@ -4,7 +4,7 @@ import type { SourceKey } from "../server/questions";
 import type { TimelineOutline } from "../server/types";
 import { EmptyState } from "../shell/states";
 import { copyText } from "../shell/Toast";
-import { choice, choose } from "../state/route";
+import { choice, choose, currentAddress } from "../state/route";
 import { createAnswer } from "../state/answer";
 import { chosenRange, ranks, run, source as recording, sourceKey, timelineOutline } from "../state/session";
 import { askRanks, type RanksQuestion, type SeveralRanks } from "./ask_ranks";
@@ -95,7 +95,7 @@ function TimelineOf(props: {
           <kbd>w</kbd> <kbd>s</kbd> zoom <kbd>a</kbd> <kbd>d</kbd> pan <kbd>[</kbd> <kbd>]</kbd> step <kbd>f</kbd> fit{" "}
           <kbd>m</kbd> mark
         </span>
-        <button class="btn" onClick={() => void copyText(location.href, "Link")}>
+        <button class="btn" onClick={() => void copyText(currentAddress(), "Link")}>
           Copy link
         </button>
       </div>

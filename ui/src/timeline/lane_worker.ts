@@ -23,7 +23,8 @@ async function answer({ id, address, revision, zero, from, to, width }: Extract<
   const stop = new AbortController();
   open.set(id, stop);
   try {
-    const response = await answerTo(address, { signal: stop.signal }, revision);
+    // There are many lanes: what somebody waits for goes past them to the few connections of a browser.
+    const response = await answerTo(address, { signal: stop.signal, priority: "low" }, revision);
     const lanes = decodeLanes(new Uint8Array(await response.arrayBuffer()), zero, from, to, width);
     // Columns change hands; several may lie in one piece of memory.
     const columns = Object.values(lanes).filter((column) => ArrayBuffer.isView(column));

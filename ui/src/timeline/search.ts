@@ -133,6 +133,8 @@ export function createSearch(
       const [last, id] = [walked(), timeline.selectedId()];
       return last && last.text === text() && last.match.span_id === id ? last.place : undefined;
     },
+    /** When the match that is on its way, if one is, has been selected. */
+    arrived: () => steps,
     goToMatch,
     goToSameName,
   };

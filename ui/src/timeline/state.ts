@@ -14,8 +14,8 @@ import type { ColorBy } from "./scene";
 import { createSearch } from "./search";
 import { clamp, fitted, lengthOf, parseView, typicalStep, writeView, type Range } from "./view";
 
-/** Panning replaces the address, and only when the hand rests. */
-const REST_MS = 200;
+/** Panning changes the choices when the hand rests. */
+const REST_MS = 100;
 
 /** Steps of a walk that come faster than this are on their way to another match. */
 const WALKING_MS = 100;
@@ -80,7 +80,10 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline,
   let walkedId: number | undefined;
   const [details] = createAnswer(selectedId, async (id, signal) => {
     // Whoever walks through matches sees where each is; the rest is asked for when the walk rests.
-    if (id === walkedId) await new Promise((rested) => setTimeout(rested, WALKING_MS));
+    if (id === walkedId) {
+      await new Promise((rested) => setTimeout(rested, WALKING_MS));
+      await search.arrived();
+    }
     return span(source, id, signal);
   });
   const knownDetails = (): SpanDetails | undefined => details.latest;
