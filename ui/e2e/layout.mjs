@@ -129,6 +129,8 @@ export async function layoutFaults(page) {
     // Boxes outside of their panel.
     for (const panel of root === document.body ? document.querySelectorAll(PANELS) : [root]) {
       if (!isSeen(panel)) continue;
+      if (panel.matches(".panel") && panel.scrollWidth > panel.clientWidth + 1)
+        say(`columns of ${place(panel)} begin behind its edge: ${panel.scrollWidth - panel.clientWidth} px`);
       const own = panel.getBoundingClientRect();
       for (const element of panel.querySelectorAll("*")) {
         if (element.closest(FLOATING) || !isSeen(element)) continue;

@@ -39,6 +39,10 @@ ORDER BY place, rank LIMIT ${limit}`;
 export function Waiting(props: { caused: (rank: number) => number }): JSX.Element {
   const steps = () => timelineOutline()?.steps ?? [];
   const isBySteps = () => steps().length > 1 && chosenSteps() === undefined;
+  const explained = () =>
+    isBySteps()
+      ? "one column per step; click a cell to see it in the timeline"
+      : "one column per collective in order of launch; click a cell to see it in the timeline";
   const question = createMemo(() => {
     const name = run()?.run;
     return name === undefined || timelineOutline() === undefined
@@ -94,10 +98,8 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
             >
               <header>
                 <h2>Waiting, ranks × {isBySteps() ? "steps" : "collectives"}</h2>
-                <span class="what">
-                  {isBySteps()
-                    ? "one column per step; click a cell to see it in the timeline"
-                    : "one column per collective in order of launch; click a cell to see it in the timeline"}
+                <span class="what" title={explained()}>
+                  {explained()}
                 </span>
                 <span class="more heat-key">
                   0 <i /> {figureText("ns", Math.round(heatCap(known())))} and more
