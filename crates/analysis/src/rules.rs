@@ -24,7 +24,7 @@ mod unfused_elementwise;
 
 use std::cmp::Ordering;
 
-use stepscope_model::{Finding, Severity};
+use stepscope_model::{Finding, Sentence, Severity, Target};
 
 pub use self::advice::{Fix, Framework, Need};
 pub(crate) use self::data_loading::is_loading_region;
@@ -49,8 +49,8 @@ pub struct Rule {
     pub fixes: &'static [Fix],
     /// When it is a false alarm.
     pub not_this: &'static str,
-    /// The command that shows more.
-    pub show: &'static str,
+    /// What shows more.
+    pub show: Target,
     pub(crate) find: fn(&Facts) -> Option<Found>,
 }
 
@@ -66,12 +66,12 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     /// What is wrong, with its figure.
-    pub title: String,
+    pub title: Sentence,
     pub severity: Severity,
     /// Time of a step at stake, in nanoseconds.
     pub at_stake_ns: Option<f64>,
     /// What was measured, the shortest first.
-    pub evidence: Vec<String>,
+    pub evidence: Vec<Sentence>,
     /// The figures of title and evidence, by name: what is said can be checked.
     pub figures: Vec<(&'static str, f64)>,
 }

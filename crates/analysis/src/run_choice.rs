@@ -3,7 +3,7 @@
 use stepscope_store::Store;
 
 use crate::error::AnalysisError;
-use crate::words::shortened;
+use crate::names::shortened;
 
 /// Which of several runs to open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use stepscope_engine::{CancelFlag, Engine, QueryOptions, QueryResult};
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Part, Report, SkippedFile, SourceId, SourceRecord, SourceSummary, Text, skipped_sentences};
+use stepscope_model::{
+    Cell, Part, Report, Role, Sentence, SkippedFile, SourceId, SourceRecord, SourceSummary, Target, Text, say,
+    skipped_sentences,
+};
 use stepscope_store::Store;
 use stepscope_store::owned::OwnedFolder;
 
@@ -18,14 +21,11 @@ use crate::analyses::{Analysis, Asking, Question, StepNumbers};
 use crate::cache::{CachedStore, Filling};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
+use crate::names::shortened;
 use crate::settings::Settings;
 use crate::timeline::{CurveCache, NameCache, ReaderCache, SearchCache, ShapeCache};
 use crate::trim::Trimmed;
-use crate::words::shortened;
 use crate::{metrics, views};
-
-/// The label of the line about steps that were asked for and are not there.
-pub const STEPS_LABEL: &str = "steps";
 
 /// A run that is open for questions.
 pub struct Workspace {
@@ -115,15 +115,16 @@ impl Workspace {
             StepNumbers::read(&asking)?.label(&mut report);
         }
         if asking.sources.iter().all(|source| source.is_profile() && !analysis.reads.contains(&source.content)) {
-            let command = question.in_command("stepscope functions");
-            let name = analysis.name;
-            let text =
-                format!("This is a profile of Python functions, with nothing in it for `{name}`: see `{command}`.");
+            let text = say!(
+                "This is a profile of Python functions, with nothing in it for `{}`: see `{}`.",
+                analysis.name,
+                Target::of("functions")
+            );
             report.parts.insert(0, Part::Text(text.into()));
         }
         if let Some(note) = steps_left_out(&asking) {
-            report.data.push(("notes", serde_json::json!([note])));
-            report.parts.push(Part::Text(Text::labelled(STEPS_LABEL, note)));
+            report.data.push(("notes", Cell::Sentences(vec![note.clone()])));
+            report.parts.push(Part::Text(Text::labelled(Role::Steps, vec![note])));
         }
         Ok(report)
     }
@@ -278,7 +279,7 @@ impl Workspace {
                 events: source.events_in,
                 first_ns: source.first_event_ns,
                 last_ns: source.last_event_ns,
-                health: grades.get(&source.id).map_or_else(|| "unknown".to_owned(), |standing| standing.grade.clone()),
+                health: grades.get(&source.id).and_then(|standing| standing.grade),
                 devices: names.filter(|name| !name.is_empty()).collect(),
                 complete_steps: row.map_or(0, |row| counts[row] as u64),
                 rows: source.rows.clone(),
@@ -354,7 +355,7 @@ fn source_info(source: &SourceRecord) -> Json {
 }
 
 /// What to say about steps that were asked for and are not in the trace, if there are such.
-fn steps_left_out(asking: &Asking<'_>) -> Option<String> {
+fn steps_left_out(asking: &Asking<'_>) -> Option<Sentence> {
     let (asked, steps) = (asking.question.steps?, asking.steps.as_ref()?);
     let range = |first: i64, last: i64| match last - first {
         0 => format!("step {first}"),
@@ -363,10 +364,11 @@ fn steps_left_out(asking: &Asking<'_>) -> Option<String> {
     let ((first, last), (asked_first, asked_last)) = (steps.numbers, (asked.first.into(), asked.last.into()));
     let before = (asked_first < first).then(|| range(asked_first, first - 1));
     let after = (asked_last > last).then(|| range(last + 1, asked_last));
+    let is_one = (first - asked_first).max(0) + (asked_last - last).max(0) == 1;
     let left_out: Vec<String> = before.into_iter().chain(after).collect();
-    let verb = if left_out.len() == 1 && left_out[0].starts_with("step ") { "is" } else { "are" };
+    let verb = if is_one { "is" } else { "are" };
     let noun = if steps.all.parse::<i64>().is_ok() { "step" } else { "steps" };
-    let note = || format!("{} {verb} not in the trace: it has {noun} {}", left_out.join(" and "), steps.all);
+    let note = || format!("{} {verb} not in the trace: it has {noun} {}", left_out.join(" and "), steps.all).into();
     (!left_out.is_empty()).then(note)
 }
 

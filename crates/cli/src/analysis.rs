@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Analysis, Progress as _, Question, STEPS_LABEL, Workspace};
-use stepscope_model::{Exit, Expected, Part, StepRange, arguments};
+use stepscope_analysis::{Analysis, Progress as _, Question, Workspace};
+use stepscope_model::{Exit, Expected, Role, StepRange, arguments};
+use stepscope_report::sentence;
 
 use crate::Context;
+use crate::command;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::options::{Format, InputOptions, OutputOptions, parse_nanoseconds, parsed};
@@ -63,9 +65,8 @@ fn ranks(text: &str) -> Result<Ranks, Expected> {
 }
 
 impl PartOptions {
-    /// What is asked for, of the run at these paths.
-    pub(crate) fn question(self, paths: &[PathBuf]) -> Question {
-        let rest_of_command = format!("{}{}", shell_words::of_paths(paths), self.in_words());
+    /// What is asked for.
+    pub(crate) fn question(self) -> Question {
         let Self { rank, window, step, from, to, group_by, samples_per_step } = self;
         Question {
             ranks: rank.into_iter().flat_map(|Ranks(ranks)| ranks).collect(),
@@ -75,7 +76,6 @@ impl PartOptions {
             to_ns: to,
             group_by,
             samples_per_step,
-            rest_of_command,
             cancel: interrupt::flag().clone(),
         }
     }
@@ -130,19 +130,14 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let progress = TerminalProgress::new(context);
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &progress)?;
-    let mut question = options.part.question(&options.paths);
-    question.rest_of_command.push_str(&options.input.in_words());
-    let mut report = workspace.analyse(analysis, &question)?;
-    for part in &report.parts {
-        if let Part::Text(text) = part
-            && text.label == Some(STEPS_LABEL)
-        {
-            progress.notice(&text.text);
-        }
-    }
+    let [part, input] = [options.part.in_words(), options.input.in_words()];
+    let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
+    let mut report = workspace.analyse(analysis, &options.part.question())?;
+    report.spell(&|target| command::line(target, &rest));
+    let notices = report.texts().filter(|text| text.role == Role::Steps).flat_map(|text| &text.lines);
+    notices.for_each(|line| progress.notice(&sentence::written(line)));
     let answer = Answer {
         before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
-        after: std::mem::take(&mut report.data),
         usual_limit: analysis.usual_rows,
         ..Answer::new(report)
     };
@@ -192,7 +187,7 @@ mod tests {
         let command = PartOptions::augment_args(clap::Command::new("stepscope"));
         let parsed = command.try_get_matches_from(["stepscope", &format!("--{option}={text}")]);
         match parsed.and_then(|matches| PartOptions::from_arg_matches(&matches)) {
-            Ok(options) => assert_eq!(meaning(&options.question(&[])), case["is"], "{text}"),
+            Ok(options) => assert_eq!(meaning(&options.question()), case["is"], "{text}"),
             Err(error) => {
                 let (error, wanted) = (error.to_string(), case["error"].as_str());
                 assert!(wanted.is_some_and(|wanted| error.contains(wanted)), "{text}: {error}");

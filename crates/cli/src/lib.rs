@@ -5,6 +5,7 @@
 mod analysis;
 mod bug;
 mod color;
+pub mod command;
 mod commands;
 mod failure;
 mod figures;

@@ -1,5 +1,7 @@
 //! What is slow and why, with the measured time at stake.
 
+use crate::say::{Sentence, Target};
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -29,19 +31,19 @@ pub struct Finding {
     /// Name of the rule that found it.
     pub rule: &'static str,
     /// What is wrong, with its figure.
-    pub title: String,
+    pub title: Sentence,
     /// How bad it is.
     pub severity: Severity,
     /// Time of a step that it takes; null where it is no time.
     pub at_stake_ns: Option<f64>,
     /// What was measured, the shortest first.
-    pub evidence: Vec<String>,
+    pub evidence: Vec<Sentence>,
     /// The figures of title and evidence, by name.
     pub figures: Vec<(&'static str, f64)>,
     /// The code to change, as far as it applies to what was recorded.
     pub fix: String,
     /// When it is a false alarm.
     pub not_this: &'static str,
-    /// The command that shows more.
-    pub show: &'static str,
+    /// What shows more.
+    pub show: Target,
 }

@@ -2,7 +2,43 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 use crate::warning::WARNING_CODES;
+
+/// How far figures built on a trace can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// As far as the trace goes.
+    Good,
+    /// With care: some of it is lost or belongs to nothing.
+    Partial,
+    /// Hardly.
+    Poor,
+}
+
+impl Grade {
+    /// Every grade, the best first.
+    pub const ALL: [Self; 3] = [Self::Good, Self::Partial, Self::Poor];
+
+    /// The word in tables and JSON.
+    #[must_use]
+    pub fn as_text(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Partial => "partial",
+            Self::Poor => "poor",
+        }
+    }
+
+    /// The grade of that word.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|grade| grade.as_text() == text)
+    }
+}
 
 /// The figure that is shown beside those of the table `health`, where it is not 0.
 pub const UNANALYZED: &str = "unanalyzed_device_events";

@@ -18,6 +18,7 @@ pub mod null_reason;
 pub mod page;
 pub mod picture;
 pub mod report;
+pub mod say;
 pub mod schema;
 pub mod segment;
 pub mod session;
@@ -28,6 +29,7 @@ pub mod tables;
 pub mod timeline;
 #[cfg(test)]
 mod typescript;
+pub mod unit;
 pub mod version;
 pub mod warning;
 
@@ -36,15 +38,17 @@ pub use class::{Class, SpanClass};
 pub use content::Content;
 pub use exit::Exit;
 pub use finding::{Finding, Severity};
+pub use health::Grade;
 pub use hint::Hint;
 pub use kernel_category::KernelCategory;
 pub use kind::{Kind, Phase};
 pub use page::{EmptyPage, Frames, Page, PageEntry, RowCount};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use report::{
-    Cell, Column as ReportColumn, Holds, LeftOut, Look, Metric, Missing, Part, Report, Series, Table as ReportTable,
-    Text, Tone, Unit,
+    Cell, Column as ReportColumn, Holds, LeftOut, Look, Metric, Missing, Part, Report, Role, Series, Status,
+    Table as ReportTable, Text, Tone,
 };
+pub use say::{Figure, Piece, Rounding, Sentence, Target};
 pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
 pub use skipped::{SkippedFile, skipped_sentences};
@@ -54,3 +58,4 @@ pub use timeline::{
     FoundName, LaneMarks, NameGroup, NameSearch, SameName, Search, SearchMarks, SearchMatch, SearchStep, SpanDetails,
     SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep, TimelineTrack, WorstInstance,
 };
+pub use unit::Unit;

@@ -6,6 +6,9 @@
 use serde::{Serialize, Serializer};
 
 use crate::class::Class;
+use crate::health::Grade;
+use crate::say::{Sentence, Target};
+use crate::unit::Unit;
 
 /// One answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -19,7 +22,7 @@ pub struct Report {
     pub missing: Vec<Missing>,
     /// Members of the JSON document that are for programs only.
     #[serde(skip)]
-    pub data: Vec<(&'static str, serde_json::Value)>,
+    pub data: Vec<(&'static str, Cell)>,
 }
 
 impl Report {
@@ -28,18 +31,42 @@ impl Report {
     pub fn new(name: &str, parts: Vec<Part>) -> Self {
         Self { name: name.to_owned(), parts, ..Self::default() }
     }
+
+    /// Its texts, in reading order.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
+    }
+
+    /// Puts each question that it names into the words of whoever shows it.
+    pub fn spell(&mut self, spelling: &dyn Fn(&Target) -> String) {
+        for sentence in self.sentences() {
+            sentence.spell(spelling);
+        }
+    }
+
+    fn sentences(&mut self) -> Vec<&mut Sentence> {
+        let of_parts = self.parts.iter_mut().flat_map(|part| match part {
+            Part::Text(text) => text.lines.iter_mut().collect(),
+            Part::Table(table) => {
+                let cells = table.rows.iter_mut().chain(&mut table.total).flatten().flat_map(Cell::sentences);
+                cells.chain(&mut table.notes).collect()
+            }
+            Part::Metric(_) | Part::Series(_) => Vec::new(),
+        });
+        of_parts.chain(self.data.iter_mut().flat_map(|(_, cell)| cell.sentences())).collect()
+    }
 }
 
 /// A value that is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Missing {
     /// Where it would be in JSON, such as `rows[0].peak_bytes` or `memory_peak_bytes`.
     pub path: String,
     /// What people call it.
     pub label: String,
-    /// Why it is missing: one of the fixed reasons.
-    pub reason: String,
+    /// Why it is missing: one of the fixed reasons, or one with a figure.
+    pub reason: Sentence,
 }
 
 /// One part of an answer.
@@ -47,7 +74,7 @@ pub struct Missing {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Part {
-    /// A sentence.
+    /// Some lines.
     Text(Text),
     /// One figure.
     Metric(Metric),
@@ -57,16 +84,18 @@ pub enum Part {
     Series(Series),
 }
 
-/// A line for people; programs get the figures in it from other parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// Lines for people, made of pieces.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Text {
-    /// A word before it, such as `health` or `next`; texts that follow one another stand below each other.
-    pub label: Option<&'static str>,
-    /// The line, or several.
-    pub text: String,
-    /// What stands at the right end of the line.
-    pub right: Option<String>,
+    /// What it is for; texts with a label that follow one another stand below each other.
+    pub role: Role,
+    /// The lines.
+    pub lines: Vec<Sentence>,
+    /// The grade that the first line gives the reason for; stands before it.
+    pub explains: Option<Grade>,
+    /// What stands at the right end of the first line.
+    pub right: Option<Status>,
     /// How much it weighs.
     pub tone: Tone,
     /// Whether it is code or a command: never broken into lines, so that it can be copied.
@@ -76,27 +105,107 @@ pub struct Text {
 impl Text {
     /// The sentence that says it all.
     #[must_use]
-    pub fn strong(text: impl Into<String>) -> Self {
-        Self { text: text.into(), tone: Tone::Strong, ..Self::default() }
+    pub fn headline(sentence: impl Into<Sentence>) -> Self {
+        Self { role: Role::Headline, lines: vec![sentence.into()], tone: Tone::Strong, ..Self::default() }
     }
 
-    /// A line with a word before it.
+    /// Lines with a word before them.
     #[must_use]
-    pub fn labelled(label: &'static str, text: impl Into<String>) -> Self {
-        Self { label: Some(label), text: text.into(), tone: Tone::Secondary, ..Self::default() }
+    pub fn labelled(role: Role, lines: Vec<Sentence>) -> Self {
+        Self { role, lines, tone: Tone::Secondary, ..Self::default() }
     }
 
     /// Code or commands with a word before them.
     #[must_use]
-    pub fn code(label: &'static str, text: impl Into<String>) -> Self {
-        Self { is_code: true, tone: Tone::Plain, ..Self::labelled(label, text) }
+    pub fn code(role: Role, lines: Vec<Sentence>) -> Self {
+        Self { is_code: true, tone: Tone::Plain, ..Self::labelled(role, lines) }
     }
 }
 
-impl<T: Into<String>> From<T> for Text {
-    fn from(text: T) -> Self {
-        Self { text: text.into(), ..Self::default() }
+impl<T: Into<Sentence>> From<T> for Text {
+    fn from(sentence: T) -> Self {
+        Self { lines: vec![sentence.into()], ..Self::default() }
     }
+}
+
+/// What a text is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// To be read where it stands.
+    #[default]
+    Plain,
+    /// The sentence that says it all.
+    Headline,
+    /// The name of the run, and facts about it below.
+    Head,
+    /// The title of a finding.
+    Finding,
+    /// How busy devices are.
+    Utilization,
+    /// What steps compute.
+    Compute,
+    /// How far the trace can be trusted.
+    Health,
+    /// What ranks have in common.
+    Ranks,
+    /// Which steps are not there.
+    Steps,
+    /// Why a value is missing.
+    Null,
+    /// The rule behind a finding.
+    Rule,
+    /// What was measured.
+    Evidence,
+    /// What to change.
+    Fix,
+    /// When a finding is a false alarm.
+    NotThis,
+    /// What shows more of a finding.
+    Show,
+    /// What to ask next.
+    Next,
+}
+
+impl Role {
+    /// The word before the text.
+    #[must_use]
+    pub fn label(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Plain | Self::Headline | Self::Head | Self::Finding => return None,
+            Self::Utilization => "utilization",
+            Self::Compute => "compute",
+            Self::Health => "health",
+            Self::Ranks => "ranks",
+            Self::Steps => "steps",
+            Self::Null => "null",
+            Self::Rule => "rule",
+            Self::Evidence => "evidence",
+            Self::Fix => "fix",
+            Self::NotThis => "not this",
+            Self::Show => "show",
+            Self::Next => "next",
+        })
+    }
+}
+
+/// What stands at the right end of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The health of one recording; null where it is not known.
+    Health(Option<Grade>),
+    /// In how many of several recordings the health is good.
+    Good {
+        /// Those.
+        good: usize,
+        /// All.
+        all: usize,
+    },
+    /// Time of a step that is at stake, in nanoseconds.
+    AtStake(f64),
 }
 
 /// How much a text weighs.
@@ -125,7 +234,7 @@ pub struct Metric {
     /// Unit to show.
     pub unit: Unit,
     /// Why the value is missing.
-    pub reason: Option<String>,
+    pub reason: Option<Sentence>,
     /// Whether only programs get it, because a text says it to people.
     pub is_for_programs: bool,
 }
@@ -162,7 +271,7 @@ pub struct Table {
     #[serde(skip)]
     pub gap: Option<(usize, String)>,
     /// What the line below the table says, in pieces.
-    pub notes: Vec<String>,
+    pub notes: Vec<Sentence>,
     /// Whether it may stand beside the table before it when the screen has room.
     pub is_beside: bool,
 }
@@ -420,80 +529,6 @@ pub struct Series {
     pub points: Vec<(i64, f64)>,
 }
 
-/// What a number counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Nothing in particular.
-    #[default]
-    Plain,
-    /// Time or duration in nanoseconds.
-    #[serde(rename = "ns")]
-    Nanoseconds,
-    /// Bytes.
-    Bytes,
-    /// Bytes that were moved, counted in thousands as the vendors of links do.
-    MovedBytes,
-    /// A share from 0 to 1.
-    Ratio,
-    /// Bytes a nanosecond, which is 10^9 bytes a second.
-    #[serde(rename = "gb_per_s")]
-    GigabytesPerSecond,
-    /// Floating-point operations.
-    Flops,
-    /// Floating-point operations a second.
-    #[serde(rename = "flops_per_s")]
-    FlopsPerSecond,
-    /// Nothing: the digits are a name, so they are never grouped, rounded or summed.
-    Id,
-}
-
-/// Names of sizes that do not end in their unit.
-const BYTES_NAMES: [&str; 4] = ["bytes", "bytes_in", "bytes_plain", "bytes_out"];
-
-/// Columns that hold the number of something, not how many.
-static ID_NAMES: [&str; 11] =
-    ["rank", "window", "step", "id", "pid", "tid", "device", "stream", "bucket", "position", "line"];
-
-impl Unit {
-    /// What a name in JSON or SQL ends in to carry it.
-    #[must_use]
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "_ns",
-            Self::Bytes | Self::MovedBytes => "_bytes",
-            Self::Ratio => "_ratio",
-            Self::GigabytesPerSecond => "_gb_per_s",
-            Self::FlopsPerSecond => "_flops_per_s",
-            Self::Flops => "_flops",
-            Self::Plain | Self::Id => "",
-        }
-    }
-
-    /// The unit that a name in JSON or SQL carries.
-    #[must_use]
-    pub fn of_name(name: &str) -> Self {
-        if name.ends_with("_ns") {
-            Self::Nanoseconds
-        } else if name.ends_with("_bytes") || BYTES_NAMES.contains(&name) {
-            Self::Bytes
-        } else if name.ends_with("_ratio") {
-            Self::Ratio
-        } else if name.ends_with("_gb_per_s") {
-            Self::GigabytesPerSecond
-        } else if name.ends_with("_flops_per_s") {
-            Self::FlopsPerSecond
-        } else if name.ends_with("_flops") {
-            Self::Flops
-        } else if name.ends_with("_id") || ID_NAMES.contains(&name) {
-            Self::Id
-        } else {
-            Self::Plain
-        }
-    }
-}
-
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -509,8 +544,22 @@ pub enum Cell {
     Text(String),
     /// Several numbers, for a small picture.
     Numbers(Vec<f64>),
+    /// Words of ours with figures between.
+    Sentence(Sentence),
+    /// Several of them.
+    Sentences(Vec<Sentence>),
     /// A value with parts of its own, for example reason → count. Text shows it as compact JSON.
     Json(serde_json::Value),
+}
+
+impl Cell {
+    fn sentences(&mut self) -> &mut [Sentence] {
+        match self {
+            Self::Sentence(sentence) => std::slice::from_mut(sentence),
+            Self::Sentences(sentences) => sentences,
+            _ => &mut [],
+        }
+    }
 }
 
 /// The largest integer up to which a JavaScript number holds every one.
@@ -527,6 +576,8 @@ impl Serialize for Cell {
             Self::Float(value) => serializer.serialize_f64(*value),
             Self::Text(text) => serializer.serialize_str(text),
             Self::Numbers(numbers) => numbers.serialize(serializer),
+            Self::Sentence(sentence) => serializer.collect_map([("sentence", sentence)]),
+            Self::Sentences(sentences) => serializer.collect_map([("sentences", sentences)]),
             Self::Json(value) => value.serialize(serializer),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::health::Grade;
 use crate::page::PageEntry;
 use crate::skipped::SkippedFile;
 
@@ -86,9 +87,8 @@ pub struct SourceSummary {
     /// End of the last event.
     #[cfg_attr(test, ts(type = "number | bigint | null"))]
     pub last_ns: Option<i64>,
-    /// Grade of its health: good, partial or poor.
-    #[cfg_attr(test, ts(type = "\"good\" | \"partial\" | \"poor\""))]
-    pub health: String,
+    /// Grade of its health; null where it is not known.
+    pub health: Option<Grade>,
     /// Names of its devices.
     pub devices: Vec<String>,
     /// Steps whose device work was recorded to the end.

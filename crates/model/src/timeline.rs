@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::{Cell, Unit};
+use crate::report::Cell;
+use crate::unit::Unit;
 
 /// The frame of a timeline: how long it is, its steps and its tracks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

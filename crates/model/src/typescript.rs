@@ -14,7 +14,9 @@ const HEAD: &str = "\
 // Generated from the Rust types of crates/model. Do not edit: run the tests with STEPSCOPE_UPDATE=1.
 
 /** Integers beyond 2^53 come as text; in columns of numbers the page makes them `bigint`. */
-export type Cell = null | boolean | number | bigint | string | Array<number> | { [key: string]: unknown };
+export type Cell =
+  | null | boolean | number | bigint | string | Array<number> | { sentence: Sentence } | { sentences: Array<Sentence> }
+  | { [key: string]: unknown };
 
 export type SpanRow = { [column: string]: Cell };
 

@@ -84,9 +84,8 @@ impl NativeReport {
         } else {
             vec![("run", self.run.clone()), ("health", self.health.clone())]
         };
-        let after = self.report.data.clone();
         let version = env!("CARGO_PKG_VERSION");
-        json::render(&Document { report: Some(&self.report), version, before, after, ..Document::default() })
+        json::render(&Document { report: Some(&self.report), version, before, ..Document::default() })
     }
 
     /// The main table as columns.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use stepscope_analysis::{
     ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, Stretch, Workspace,
 };
+use stepscope_cli::command;
 use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
 
@@ -25,8 +26,8 @@ pub(crate) struct NativeRun {
     workspace: Arc<Workspace>,
     /// What it was opened with.
     inputs: Vec<PathBuf>,
-    /// The paths, as a command that answers name would have them.
-    rest_of_command: String,
+    /// The traces among them.
+    paths: Vec<PathBuf>,
 }
 
 /// Which part of a run is asked about; see `Question`.
@@ -47,11 +48,7 @@ impl NativeRun {
     /// Opens traces, folders or a store. `progress` is called now and then with a sentence about what goes on, and with
     /// notices at the end.
     #[staticmethod]
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::needless_pass_by_value,
-        reason = "Python has keywords, and gives values"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "Python has keywords")]
     #[pyo3(signature = (paths, run, store, no_cache, strict, memory_limit_bytes, threads, progress))]
     fn open(
         py: Python<'_>,
@@ -68,7 +65,6 @@ impl NativeRun {
         let settings = Settings { run, store, no_cache, strict, memory_limit_bytes, threads, ..Settings::default() };
         let cancel = CancelFlag::default();
         let told = Told { state: Mutex::default(), cancel: cancel.clone() };
-        let rest_of_command = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
         let opened = waiting::wait(
             py,
             &cancel,
@@ -85,7 +81,7 @@ impl NativeRun {
         progress.call_method1("finished", (notices,))?;
         let workspace = opened.map_err(|error| errors::of(py, &error))?;
         let inputs = paths.iter().cloned().chain(settings.store).collect();
-        Ok(Self { workspace: Arc::new(workspace), inputs, rest_of_command })
+        Ok(Self { workspace: Arc::new(workspace), inputs, paths })
     }
 
     #[getter]
@@ -113,7 +109,6 @@ impl NativeRun {
             to_ns: part.to_ns,
             group_by: part.group_by,
             samples_per_step: part.samples_per_step,
-            rest_of_command: self.rest_of_command.clone(),
             cancel: cancel.clone(),
         };
         self.report(py, &cancel, analysis.usual_rows, || self.workspace.analyse(analysis, &question))
@@ -183,7 +178,8 @@ impl NativeRun {
         shown_rows: Option<usize>,
         answer: impl FnOnce() -> Result<Report, AnalysisError> + Send,
     ) -> PyResult<NativeReport> {
-        let report = asked(py, cancel, answer)?;
+        let mut report = asked(py, cancel, answer)?;
+        report.spell(&|target| command::of_paths(target, &self.paths));
         Ok(NativeReport::new(report, shown_rows, self.workspace.run_info(), self.workspace.health_info()))
     }
 }

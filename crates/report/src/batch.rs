@@ -116,7 +116,7 @@ fn type_of(cell: &Cell) -> Type {
         Cell::Int(_) => Type::Integers,
         Cell::Float(_) => Type::Numbers,
         Cell::Numbers(_) => Type::Lists,
-        Cell::Text(_) | Cell::Json(_) => Type::Texts,
+        Cell::Text(_) | Cell::Json(_) | Cell::Sentence(_) | Cell::Sentences(_) => Type::Texts,
     }
 }
 
@@ -151,6 +151,7 @@ fn text(cell: &Cell) -> Option<String> {
         Cell::Bool(value) => Some(value.to_string()),
         Cell::Int(value) => Some(value.to_string()),
         Cell::Float(value) => Some(value.to_string()),
+        Cell::Sentence(_) | Cell::Sentences(_) => text(&crate::sentence::cell(cell)),
         Cell::Text(text) => Some(text.clone()),
         Cell::Json(value) => Some(value.to_string()),
         Cell::Numbers(numbers) => Some(serde_json::Value::from(numbers.clone()).to_string()),

@@ -55,6 +55,7 @@ fn field(cell: &Cell) -> String {
         Cell::Null | Cell::Float(_) => String::new(),
         Cell::Text(text) if text.is_empty() => "\"\"".to_owned(),
         Cell::Text(text) => quoted(text),
+        Cell::Sentence(_) | Cell::Sentences(_) => field(&crate::sentence::cell(cell)),
         Cell::Json(value) => quoted(&value.to_string()),
         Cell::Numbers(numbers) => quoted(&serde_json::Value::from(numbers.clone()).to_string()),
     }

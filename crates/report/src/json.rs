@@ -7,6 +7,7 @@ use stepscope_model::{Cell, LeftOut, Part, Report, ReportTable};
 
 use crate::rows::distinct_names;
 use crate::safe_text::acts_on_terminal;
+use crate::sentence;
 use crate::stream::TableStream;
 
 /// A report and what stands beside its rows.
@@ -43,8 +44,11 @@ pub fn render(document: &Document) -> String {
         members.extend(member(part, &mut nulls));
     }
     members.extend(document.after.iter().map(|(name, value)| ((*name).to_owned(), pretty(value))));
+    for (name, cell) in document.report.iter().flat_map(|report| &report.data) {
+        members.push(((*name).to_owned(), pretty(&value(cell, name, &mut nulls))));
+    }
     let missing = document.report.iter().flat_map(|report| &report.missing);
-    nulls.extend(missing.map(|missing| (missing.path.clone(), missing.reason.clone())));
+    nulls.extend(missing.map(|missing| (missing.path.clone(), sentence::written(&missing.reason))));
     nulls.extend(document.nulls.iter().cloned());
     if !nulls.is_empty() {
         let object: Map<String, Value> = nulls.into_iter().map(|(path, reason)| (path, Value::from(reason))).collect();
@@ -64,7 +68,7 @@ fn member(part: &Part, nulls: &mut Vec<(String, String)>) -> Option<(String, Str
     match part {
         Part::Text(_) => None,
         Part::Metric(metric) => {
-            let reason = metric.reason.as_ref().map(|reason| (metric.name.clone(), reason.clone()));
+            let reason = metric.reason.as_ref().map(|reason| (metric.name.clone(), sentence::written(reason)));
             nulls.extend(reason.filter(|_| matches!(metric.value, Cell::Null)));
             Some((metric.name.clone(), value(&metric.value, &metric.name, nulls).to_string()))
         }
@@ -192,6 +196,7 @@ fn value(cell: &Cell, path: &str, nulls: &mut Vec<(String, String)>) -> Value {
             Value::Null
         }
         Cell::Text(text) => Value::from(text.as_str()),
+        Cell::Sentence(_) | Cell::Sentences(_) => value(&sentence::cell(cell), path, nulls),
         Cell::Json(value) => value.clone(),
         Cell::Numbers(numbers) => Value::from(numbers.clone()),
     }

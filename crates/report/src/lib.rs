@@ -6,6 +6,7 @@
 pub mod arrow;
 mod batch;
 pub mod csv;
+mod figure;
 pub mod html;
 pub mod json;
 pub mod kernel_label;
@@ -15,6 +16,7 @@ mod number;
 pub mod parquet;
 mod rows;
 pub mod safe_text;
+pub mod sentence;
 pub mod shape;
 pub mod stream;
 pub mod text;

@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Series, Text, Tone};
+use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Sentence, Series, Text, Tone};
 
 use crate::number::{Format, NULL, grouped};
 use crate::stream::TableStream;
 use crate::text::{self, TextOptions};
-use crate::{kernel_label, safe_text};
+use crate::{kernel_label, safe_text, sentence};
 
 /// The whole report.
 #[must_use]
@@ -47,24 +47,24 @@ fn paragraph(text: &Text) -> String {
     if text.is_code {
         return code(text);
     }
-    let lines: Vec<String> = safe_text::lines(&text.text).lines().map(escaped).collect();
+    let lines: Vec<String> = sentence::lines(text).iter().map(|line| escaped(line)).collect();
     let mut paragraph = lines.join("  \n");
     if text.tone == Tone::Strong {
         paragraph = format!("**{paragraph}**");
     }
-    if let Some(label) = text.label {
+    if let Some(label) = text.role.label() {
         paragraph = format!("*{}* {paragraph}", escaped(label));
     }
-    if let Some(right) = &text.right {
-        let _ = write!(paragraph, "  \n{}", escaped(right));
+    if let Some(right) = text.right {
+        let _ = write!(paragraph, "  \n{}", escaped(&sentence::status_text(right)));
     }
     format!("{paragraph}\n")
 }
 
 /// A block that GitHub leaves as it is. Tildes, as code may hold backticks.
 fn code(text: &Text) -> String {
-    let label = text.label.map(|label| format!("*{}*\n\n", escaped(label))).unwrap_or_default();
-    format!("{label}~~~\n{}\n~~~\n", safe_text::lines(&text.text))
+    let label = text.role.label().map(|label| format!("*{}*\n\n", escaped(label))).unwrap_or_default();
+    format!("{label}~~~\n{}\n~~~\n", safe_text::lines(&sentence::lines(text).join("\n")))
 }
 
 fn curve(series: &Series) -> String {
@@ -75,7 +75,11 @@ fn figures(metrics: &[&Metric]) -> String {
     let mut text = String::from("| figure | value |\n|---|---:|\n");
     for metric in metrics {
         let value = Format::of_figures(metric.unit, &[&metric.value]).show(&metric.value);
-        let reason = metric.reason.as_ref().map(|reason| format!(" ({})", escaped(reason))).unwrap_or_default();
+        let reason = metric
+            .reason
+            .as_ref()
+            .map(|reason| format!(" ({})", escaped(&sentence::written(reason))))
+            .unwrap_or_default();
         let name = text::header(&metric.name, metric.unit, TextOptions::default());
         let _ = writeln!(text, "| {} | {}{reason} |", escaped(&name), escaped(&value));
     }
@@ -153,14 +157,14 @@ fn push_row(text: &mut String, cells: impl Iterator<Item = String>) {
     let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
 }
 
-fn notes(rows: u64, left_out: LeftOut, notes: &[String]) -> Vec<String> {
+fn notes(rows: u64, left_out: LeftOut, notes: &[Sentence]) -> Vec<String> {
     let shown = grouped(i128::from(rows), 0);
     let count = match left_out {
         LeftOut::Nothing => None,
         LeftOut::Rows(more) => Some(format!("{shown} of {} shown", grouped(i128::from(rows + more), 0))),
         LeftOut::Uncounted => Some(format!("the first {shown} rows; there are more")),
     };
-    count.into_iter().chain(notes.iter().map(|note| escaped(note))).collect()
+    count.into_iter().chain(notes.iter().map(|note| escaped(&sentence::written(note)))).collect()
 }
 
 /// How a column is written.

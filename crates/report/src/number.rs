@@ -3,6 +3,8 @@
 
 use stepscope_model::{Cell, Unit};
 
+pub(crate) use crate::figure::grouped;
+
 /// What stands for a value that is not known.
 pub(crate) const NULL: &str = "–";
 
@@ -85,6 +87,7 @@ impl Format {
             (Cell::Bool(value), Self::Raw) => value.to_string(),
             (Cell::Bool(value), _) => if *value { "yes" } else { "no" }.to_owned(),
             (Cell::Text(text), _) => crate::safe_text::one_line(text).into_owned(),
+            (Cell::Sentence(_) | Cell::Sentences(_), _) => self.show(&crate::sentence::cell(cell)),
             (Cell::Numbers(numbers), _) => format!("{numbers:?}"),
             (Cell::Json(value), _) => crate::safe_text::one_line(&value.to_string()).into_owned(),
             (Cell::Int(value), format) => format.show_int(*value),
@@ -259,24 +262,6 @@ fn divide_rounded(value: i128, unit: i128) -> i128 {
 
 fn power_of_ten(decimals: usize) -> i128 {
     10i128.pow(decimals as u32)
-}
-
-/// Digits in groups of three; the last `decimals` of them behind the point.
-pub(crate) fn grouped(value: i128, decimals: usize) -> String {
-    let digits = format!("{:0>width$}", value.unsigned_abs(), width = decimals + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - decimals);
-    let mut text = String::from(if value < 0 { "−" } else { "" });
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if decimals > 0 {
-        text.push('.');
-        text.push_str(fraction);
-    }
-    text
 }
 
 #[cfg(test)]

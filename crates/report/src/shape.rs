@@ -212,7 +212,7 @@ fn compare(a: &Cell, b: &Cell, reverse: bool) -> Ordering {
 }
 
 fn compare_known(a: &Cell, b: &Cell) -> Ordering {
-    match (a, b) {
+    match (&*crate::sentence::cell(a), &*crate::sentence::cell(b)) {
         (Cell::Bool(a), Cell::Bool(b)) => a.cmp(b),
         (Cell::Int(a), Cell::Int(b)) => a.cmp(b),
         (Cell::Int(a), Cell::Float(b)) => (*a as f64).total_cmp(b),
@@ -220,7 +220,7 @@ fn compare_known(a: &Cell, b: &Cell) -> Ordering {
         (Cell::Float(a), Cell::Float(b)) => a.total_cmp(b),
         (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
         (Cell::Json(a), Cell::Json(b)) => a.to_string().cmp(&b.to_string()),
-        _ => class(a).cmp(&class(b)),
+        (a, b) => class(a).cmp(&class(b)),
     }
 }
 
@@ -229,8 +229,8 @@ fn class(cell: &Cell) -> u8 {
     match cell {
         Cell::Bool(_) => 0,
         Cell::Int(_) | Cell::Float(_) => 1,
-        Cell::Text(_) => 2,
-        Cell::Json(_) | Cell::Numbers(_) => 3,
+        Cell::Text(_) | Cell::Sentence(_) => 2,
+        Cell::Json(_) | Cell::Numbers(_) | Cell::Sentences(_) => 3,
         Cell::Null => 4,
     }
 }

@@ -121,14 +121,14 @@ pub fn figure(cell: &Cell, unit: Unit) -> String {
 /// The next lines without a gap, and how many parts they take.
 fn block(first: &Part, parts: &[Part], options: TextOptions) -> (Vec<Line>, usize) {
     match first {
-        Part::Text(text) if text.label.is_some() => {
+        Part::Text(text) if text.role.label().is_some() => {
             let texts: Vec<Text> = run(parts, |part| match part {
-                Part::Text(text) if text.label.is_some() => Some(text.clone()),
+                Part::Text(text) if text.role.label().is_some() => Some(text.clone()),
                 _ => None,
             });
             (words::labelled(&texts, options), texts.len())
         }
-        Part::Text(text) => (words::sentence(text, options), 1),
+        Part::Text(text) => (words::lines(text, options), 1),
         Part::Metric(_) => {
             let mut metrics: Vec<&Metric> = run(parts, |part| match part {
                 Part::Metric(metric) => Some(metric),

@@ -33,7 +33,6 @@ impl Request {
             group_by: group_by.unwrap_or_default(),
             samples_per_step: self.number("samples_per_step")?,
             cancel: self.cancel.clone(),
-            ..Question::default()
         })
     }
 }

@@ -1,7 +1,9 @@
 // Generated from the Rust types of crates/model. Do not edit: run the tests with STEPSCOPE_UPDATE=1.
 
 /** Integers beyond 2^53 come as text; in columns of numbers the page makes them `bigint`. */
-export type Cell = null | boolean | number | bigint | string | Array<number> | { [key: string]: unknown };
+export type Cell =
+  | null | boolean | number | bigint | string | Array<number> | { sentence: Sentence } | { sentences: Array<Sentence> }
+  | { [key: string]: unknown };
 
 export type SpanRow = { [column: string]: Cell };
 
@@ -35,6 +37,15 @@ export type EmptyPage = {
   code: string | null,
 };
 
+export type Figure = {
+  /** Value. */
+  value: number,
+  /** What it counts. */
+  unit: Unit,
+  /** How it is rounded. */
+  rounding: Rounding,
+};
+
 export type FoundName = {
   /** Name as recorded. */
   name: string,
@@ -47,6 +58,8 @@ export type FoundName = {
 };
 
 export type Frames = "calls" | "modules";
+
+export type Grade = "good" | "partial" | "poor";
 
 export type LaneMarks = {
   /** Track. */
@@ -65,7 +78,7 @@ export type Metric = {
   /** Unit to show. */
   unit: Unit,
   /** Why the value is missing. */
-  reason: string | null,
+  reason: Sentence | null,
   /** Whether only programs get it, because a text says it to people. */
   is_for_programs: boolean,
 };
@@ -75,8 +88,8 @@ export type Missing = {
   path: string,
   /** What people call it. */
   label: string,
-  /** Why it is missing: one of the fixed reasons. */
-  reason: string,
+  /** Why it is missing: one of the fixed reasons, or one with a figure. */
+  reason: Sentence,
 };
 
 export type NameGroup = {
@@ -137,6 +150,8 @@ export type PageEntry = {
 
 export type Part = { "kind": "text" } & Text | { "kind": "metric" } & Metric | { "kind": "table" } & Table | { "kind": "series" } & Series;
 
+export type Piece = { "words": string } | { "figure": Figure } | { "target": Target } | { "separator": null };
+
 export type Report = {
   /** Name of the command, for the `schema` member of JSON: `stepscope.<name>/1`. */
   name: string,
@@ -145,6 +160,10 @@ export type Report = {
   /** Values that are missing, and why. */
   missing: Array<Missing>,
 };
+
+export type Role = "plain" | "headline" | "head" | "finding" | "utilization" | "compute" | "health" | "ranks" | "steps" | "null" | "rule" | "evidence" | "fix" | "not_this" | "show" | "next";
+
+export type Rounding = "usual" | "down" | "whole" | "tenths";
 
 export type RowCount = "asked" | "of_table" | "none";
 
@@ -225,6 +244,8 @@ export type SearchStep = {
   found: SearchMatch | null,
 };
 
+export type Sentence = Array<Piece>;
+
 export type Series = {
   /** Name in JSON, with its unit. */
   name: string,
@@ -265,8 +286,8 @@ export type SourceSummary = {
   first_ns: number | bigint | null,
   /** End of the last event. */
   last_ns: number | bigint | null,
-  /** Grade of its health: good, partial or poor. */
-  health: "good" | "partial" | "poor",
+  /** Grade of its health; null where it is not known. */
+  health: Grade | null,
   /** Names of its devices. */
   devices: Array<string>,
   /** Steps whose device work was recorded to the end. */
@@ -292,6 +313,12 @@ export type SpanDetails = {
   same_name: SameName,
 };
 
+export type Status = { "health": Grade | null } | { "good": {
+  /** Those. */
+  good: number,
+  /** All. */
+  all: number, } } | { "at_stake": number };
+
 export type Table = {
   /** Name in JSON; the main table of a command is `rows`. */
   name: string,
@@ -308,18 +335,29 @@ export type Table = {
   /** Rows that a limit left out. */
   left_out: number | null,
   /** What the line below the table says, in pieces. */
-  notes: Array<string>,
+  notes: Array<Sentence>,
   /** Whether it may stand beside the table before it when the screen has room. */
   is_beside: boolean,
 };
 
+export type Target = {
+  /** The analysis, or another answer such as `health`. */
+  ask: string,
+  /** What its rows are grouped by. */
+  group_by: string | null,
+  /** What its rows are sorted by. */
+  sort: string | null,
+};
+
 export type Text = {
-  /** A word before it, such as `health` or `next`; texts that follow one another stand below each other. */
-  label: string | null,
-  /** The line, or several. */
-  text: string,
-  /** What stands at the right end of the line. */
-  right: string | null,
+  /** What it is for; texts with a label that follow one another stand below each other. */
+  role: Role,
+  /** The lines. */
+  lines: Array<Sentence>,
+  /** The grade that the first line gives the reason for; stands before it. */
+  explains: Grade | null,
+  /** What stands at the right end of the first line. */
+  right: Status | null,
   /** How much it weighs. */
   tone: Tone,
   /** Whether it is code or a command: never broken into lines, so that it can be copied. */

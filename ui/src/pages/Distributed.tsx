@@ -2,6 +2,7 @@
 import { createMemo, For, Show, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
 import { count, figureText, formatOfHeader, numberOf, show } from "../format/number";
+import { factsOf } from "../format/say";
 import { analysis } from "../server/questions";
 import type { Cell, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
@@ -12,7 +13,7 @@ import { choice, pageAddress } from "../state/route";
 import { ranks, run, source } from "../state/session";
 import { CommunicationKeys, Null, Swatch } from "../report/cells";
 import { Lede, Stat } from "../report/parts";
-import { cellNamed, sentence, tableNamed, texts } from "../report/table";
+import { cellNamed, headline, reasonOf, tableNamed, textFor } from "../report/table";
 import { Waiting } from "./Waiting";
 
 /** Ranks that stand in the table; the rest is on the page of communication. */
@@ -94,12 +95,10 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
   const rows = createMemo(() => rankRows(props.comms, props.steps));
   const caused = createMemo(() => new Map(rows().map((row) => [row.rank, row.caused])));
   const facts = () =>
-    [
+    factsOf([
       source()?.devices[0] && `${source()?.devices[0]} × ${count(ranks().length)}`,
-      texts(props.comms).find((text) => text.tone === "plain")?.text,
-    ]
-      .filter(Boolean)
-      .join(" · ");
+      textFor(props.comms, "plain")?.lines[0],
+    ]);
   const kinds = () => tableNamed(props.comms, "collectives");
   const mean = (value: (row: RankRow) => number) =>
     rows().reduce((sum, row) => sum + value(row), 0) / Math.max(1, rows().length);
@@ -115,7 +114,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
   const hasWaits = () => wait() > 0;
   return (
     <div class="page">
-      <Lede sentence={sentence(props.comms) ?? sentence(props.steps)} facts={facts()} doubt={lossDoubt()} />
+      <Lede sentence={headline(props.comms) ?? headline(props.steps)} facts={facts()} doubt={lossDoubt()} />
       <div class="strip">
         <Stat
           label="Step time, slowest rank"
@@ -160,7 +159,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
           label="Bus bandwidth"
           unit="gb_per_s"
           value={bandwidth()}
-          reason={props.comms.missing.find((missing) => missing.path.endsWith("busbw_gb_per_s"))?.reason}
+          reason={reasonOf(props.comms, (path) => path.endsWith("busbw_gb_per_s"))}
           note={bandwidth() === null ? undefined : String(cellNamed(kinds(), 0, "collective"))}
         />
       </div>

@@ -1,7 +1,7 @@
 // What is slow, why, and the code to change.
 import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
-import { sentenceCase } from "../format/names";
 import { figureText } from "../format/number";
+import { capitalized, say, written } from "../format/say";
 import { analysis } from "../server/questions";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
@@ -10,7 +10,7 @@ import { copyText } from "../shell/Toast";
 import { pageAddress } from "../state/route";
 import { run, scope } from "../state/session";
 import { Severity } from "../report/cells";
-import { Prose } from "../report/Prose";
+import { Said } from "../report/Said";
 import { findingsOf, type Finding } from "./finding_rows";
 import { showWorst } from "./show_worst";
 
@@ -52,16 +52,16 @@ function Head(props: { text: string }): JSX.Element {
 
 function FindingCard(props: { finding: Finding }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
-  const page = () => pageOf(/^stepscope (\w+)/.exec(props.finding.show)?.[1] ?? "");
+  const page = () => pageOf(props.finding.show?.ask ?? "");
   return (
     <article class="finding">
       <span class="g">
         <Severity level={props.finding.severity} isGlyph />
       </span>
-      <b>{props.finding.title}</b>
+      <b>{written(props.finding.title)}</b>
       <span class="cost">{props.finding.stake === null ? "" : figureText("ns", props.finding.stake)}</span>
       <p>
-        <Prose text={`${sentenceCase(props.finding.evidence[0] ?? "")}.`} />
+        <Said sentence={say`${capitalized(props.finding.evidence[0] ?? [])}.`} />
       </p>
       <span class="go">
         <button
@@ -85,7 +85,7 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       <Show when={isOpen()}>
         <dl class="opened">
           <dt>evidence</dt>
-          <dd>{props.finding.evidence.join("\n")}</dd>
+          <dd>{props.finding.evidence.map(written).join("\n")}</dd>
           <dt>fix</dt>
           <dd>
             <pre>{props.finding.fix}</pre>
@@ -102,9 +102,8 @@ function asText(all: Finding[]): string {
   return all
     .map((finding) => {
       const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`;
-      return [finding.title + stake, ...finding.evidence.map((line) => `  ${line}`), `  fix: ${finding.fix}`].join(
-        "\n",
-      );
+      const evidence = finding.evidence.map((line) => `  ${written(line)}`);
+      return [written(finding.title) + stake, ...evidence, `  fix: ${finding.fix}`].join("\n");
     })
     .join("\n\n");
 }

@@ -1,6 +1,7 @@
 // Memory: its curve, what is alive at its peak, who allocates it and what is never freed.
 import { createMemo, For, Show, type JSX } from "solid-js";
 import { figureText, numberOf } from "../format/number";
+import { factsOf, said, say, written } from "../format/say";
 import { MemoryChart, type Curve } from "../charts/MemoryChart";
 import { analysis, curves as askCurves } from "../server/questions";
 import type { PageEntry, Report, SeriesPart } from "../server/types";
@@ -11,7 +12,7 @@ import { lossDoubt } from "../state/health";
 import { choose, pageAddress } from "../state/route";
 import { fromZero, run, scope, source, sourceKey, timelineOutline } from "../state/session";
 import { Lede, SmallTable, Stat } from "../report/parts";
-import { cellNamed, sentence, tableNamed } from "../report/table";
+import { cellNamed, headline, reasonOf, tableNamed } from "../report/table";
 
 export function Memory(props: { entry: PageEntry }): JSX.Element {
   const question = createMemo(() => {
@@ -61,15 +62,13 @@ function MemoryOf(props: { report: Report }): JSX.Element {
   const number = (name: string) => numberOf(figure(name));
   const steps = () => source()?.complete_steps ?? 0;
   const facts = () =>
-    [
+    factsOf([
       device(),
       source()?.devices[0],
-      `${steps()} complete steps`,
-      `${figureText("plain", figure("events"))} allocator events`,
+      say`${said("plain", steps())} complete steps`,
+      say`${figureText("plain", figure("events"))} allocator events`,
       figure("paired") === null ? undefined : `${figureText("plain", figure("paired"))} freed again`,
-    ]
-      .filter(Boolean)
-      .join(" · ");
+    ]);
   const unused = () => {
     const [reserved, allocated] = [number("peak_reserved_bytes"), number("peak_allocated_bytes")];
     return reserved === null || allocated === null || reserved === 0
@@ -77,13 +76,12 @@ function MemoryOf(props: { report: Report }): JSX.Element {
       : { bytes: reserved - allocated, share: (reserved - allocated) / reserved };
   };
   const reason = () =>
-    props.report.missing.find((missing) => missing.path.includes("peak"))?.reason ?? "memory totals not recorded";
+    reasonOf(props.report, (path) => path.includes("peak")) ?? "memory totals not recorded";
   const openReason = () =>
-    props.report.missing.find((missing) => missing.path.endsWith("alloc_without_free"))?.reason ??
-    "addresses not recorded";
+    reasonOf(props.report, (path) => path.endsWith("alloc_without_free")) ?? "addresses not recorded";
   return (
     <div class="page">
-      <Lede sentence={sentence(props.report)} facts={facts()} doubt={lossDoubt()} />
+      <Lede sentence={headline(props.report)} facts={facts()} doubt={lossDoubt()} />
       <div class="strip">
         <Show
           when={figure("peak_allocated_bytes") !== null}
@@ -137,7 +135,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
             <section class="panel">
               <header>
                 <h2>Alive at the peak</h2>
-                <span class="what">{alive().notes.join(", ")}</span>
+                <span class="what">{alive().notes.map(written).join(", ")}</span>
               </header>
               <div class="scrolled" role="region" tabindex="0" aria-label="Alive at the peak">
                 <SmallTable table={alive()} missing={props.report.missing} />
@@ -148,7 +146,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
         <section class="panel">
           <header>
             <h2>By operator</h2>
-            <span class="what">{tableNamed(props.report, "rows")?.notes.join(", ")}</span>
+            <span class="what">{tableNamed(props.report, "rows")?.notes.map(written).join(", ")}</span>
             <a class="more plain-link" href={pageAddress("operators")}>
               Operators
             </a>

@@ -3,7 +3,8 @@ import { createMemo, For, Show, type JSX } from "solid-js";
 import { figure, figureText, numberOf } from "../format/number";
 import { kernelLabels } from "../format/kernel_labels";
 import { analysis } from "../server/questions";
-import type { Cell, Missing, Report, TablePart } from "../server/types";
+import { factsOf, words } from "../format/say";
+import type { Cell, Missing, Report, Sentence, TablePart, TextPart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { rowCount } from "../shell/counts";
@@ -13,7 +14,8 @@ import { pageAddress, type Page } from "../state/route";
 import { chosenSteps, run, scope, source, sourceKey } from "../state/session";
 import { Bar, Doubt, Ends, Null } from "../report/cells";
 import { Lede, SmallTable, Stat } from "../report/parts";
-import { cellNamed, sentence, tableNamed, texts } from "../report/table";
+import { cellNamed, headline, reasonOf, tableNamed, textFor } from "../report/table";
+import { Said } from "../report/Said";
 import { Findings } from "./Findings";
 import { StepPanel } from "./StepPanel";
 
@@ -29,7 +31,7 @@ export function Overview(): JSX.Element {
         {(summary) => (
           <>
             <Lede
-              sentence={sentence(summary()) ?? "No complete step in this recording."}
+              sentence={headline(summary()) ?? words("No complete step in this recording.")}
               facts={headFacts(summary())}
               doubt={lossDoubt()}
             />
@@ -65,7 +67,7 @@ function StepsAndDevices(props: { summary: Report }): JSX.Element {
           table={tableNamed(props.summary, "kernels")}
           doubt={lossDoubt()}
         />
-        <HealthPanel note={texts(props.summary).find((text) => text.label === "health")?.text} />
+        <HealthPanel note={textFor(props.summary, "health")} />
       </div>
     </>
   );
@@ -100,14 +102,8 @@ function OnlyPanel(props: { of: OnlyTable; missing: Missing[] }): JSX.Element {
 }
 
 /** The line of facts: the device, steps, length and events. */
-function headFacts(report: Report): string | undefined {
-  const head = texts(report).find((text) => text.tone === "plain" && text.label === null);
-  const compute = texts(report).find((text) => text.label === "compute");
-  return [head?.text.split("\n").at(-1), compute?.text].filter(Boolean).join(" · ");
-}
-
-function reasonOf(report: Report, name: string): string | undefined {
-  return report.missing.find((missing) => missing.path.endsWith(name))?.reason;
+function headFacts(report: Report): Sentence {
+  return factsOf([textFor(report, "head")?.lines[1], textFor(report, "compute")?.lines[0]]);
 }
 
 /** Six figures: step time, and how well the device is used; without a device, how steps spread. */
@@ -172,7 +168,7 @@ function Figures(props: { report: Report }): JSX.Element {
           label="Est. SM efficiency"
           unit="ratio"
           value={ofDevice("est_sm_efficiency_ratio")}
-          reason={reasonOf(props.report, "est_sm_efficiency_ratio")}
+          reason={reasonOf(props.report, (path) => path.endsWith("est_sm_efficiency_ratio"))}
           note={covers("est_sm_efficiency_ratio", "blocks_per_sm_coverage_ratio")}
           doubt={lossDoubt()}
         />
@@ -180,7 +176,7 @@ function Figures(props: { report: Report }): JSX.Element {
           label="Est. occupancy"
           unit="ratio"
           value={ofDevice("est_achieved_occupancy_ratio")}
-          reason={reasonOf(props.report, "est_achieved_occupancy_ratio")}
+          reason={reasonOf(props.report, (path) => path.endsWith("est_achieved_occupancy_ratio"))}
           note={covers("est_achieved_occupancy_ratio", "occupancy_coverage_ratio")}
           doubt={lossDoubt()}
         />
@@ -200,11 +196,11 @@ function Figures(props: { report: Report }): JSX.Element {
               doubt={lossDoubt()}
               unit="bytes"
               value={ofDevice("memory_growth_bytes")}
-              reason={reasonOf(props.report, "memory_growth_bytes") ?? "memory not recorded"}
+              reason={reasonOf(props.report, (path) => path.endsWith("memory_growth_bytes")) ?? "memory not recorded"}
               note={
                 ofDevice("memory_growth_bytes") === null ? undefined : (
                   <>
-                    total <Null reason={reasonOf(props.report, "memory_peak_bytes") ?? "not recorded"} /> not recorded
+                    total <Null reason={reasonOf(props.report, (path) => path.endsWith("memory_peak_bytes")) ?? "not recorded"} /> not recorded
                   </>
                 )
               }
@@ -236,7 +232,7 @@ function TopRows(props: {
   what: string;
   page: Page;
   table: TablePart | undefined;
-  doubt: string | undefined;
+  doubt: Sentence | undefined;
 }): JSX.Element {
   const column = () => props.table?.columns.find((column) => column.unit === "ns" && column.look !== "hidden");
   const steps = () => {
@@ -305,7 +301,7 @@ const HEALTH_FACTS: [string, string][] = [
   ["incomplete_steps", "Incomplete steps"],
 ];
 
-function HealthPanel(props: { note?: string }): JSX.Element {
+function HealthPanel(props: { note: TextPart | undefined }): JSX.Element {
   const [report, retry] = createAnswer(sourceKey, (key) =>
     analysis(key.run, "health", { rank: key.rank, window: key.window }),
   );
@@ -318,7 +314,19 @@ function HealthPanel(props: { note?: string }): JSX.Element {
         </span>
       </header>
       <Show when={source()?.health !== "good" && props.note}>
-        <p class="nothing">{props.note}</p>
+        {(note) => (
+          <p class="nothing">
+            {note().explains === null ? "" : `${note().explains}: `}
+            <For each={note().lines}>
+              {(line, place) => (
+                <>
+                  {place() > 0 ? "\n" : ""}
+                  <Said sentence={line} />
+                </>
+              )}
+            </For>
+          </p>
+        )}
       </Show>
       <Answer of={report} retry={retry}>
         {(report) => {

@@ -2,6 +2,7 @@
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { counted, sentenceCase, shapeLabel } from "../format/names";
 import { count, figureText, numberOf } from "../format/number";
+import { written } from "../format/say";
 import { analysis } from "../server/questions";
 import type { Cell, Column, PageEntry, Report, TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
@@ -17,7 +18,7 @@ import { ColumnMenu } from "../report/ColumnMenu";
 import { isShownAtFirst, perStepOrCall, shownColumns, type Values } from "../report/columns";
 import { DataGrid } from "../report/DataGrid";
 import { isStrip, Lede, Metrics, SmallTable, Strip, tableTitle } from "../report/parts";
-import { sentence, tableNamed, tables, texts } from "../report/table";
+import { headline, tableNamed, tables, textFor } from "../report/table";
 import { rowKeys, withKeysShown } from "../report/row_keys";
 import { Segments } from "../report/Segments";
 import { arrange, asTsv, parseSort, writeSort, type Sort } from "../report/rows";
@@ -170,16 +171,16 @@ function ReportTable(props: { page: TableOptions; report: Report; question: Tabl
 
 /** What stands above the main table: the sentence, figures, small tables. */
 function Above(props: { report: Report; others: TablePart[]; isByOperator: boolean }): JSX.Element {
-  const facts = () => texts(props.report).find((text) => text.tone === "plain" && text.label === null)?.text;
+  const facts = () => textFor(props.report, "plain")?.lines[0];
   const metrics = () => props.report.parts.filter((part) => part.kind === "metric");
   const doubt = () => (props.isByOperator ? operatorDoubt() : lossDoubt());
-  const isNeeded = () => Boolean(sentence(props.report) ?? facts() ?? doubt()) || props.others.length > 0;
+  const isNeeded = () => Boolean(headline(props.report) ?? facts() ?? doubt()) || props.others.length > 0;
   return (
     <Show when={isNeeded()}>
       <div class="above">
         <Lede
-          sentence={sentence(props.report) ?? facts()}
-          facts={sentence(props.report) ? facts() : undefined}
+          sentence={headline(props.report) ?? facts()}
+          facts={headline(props.report) ? facts() : undefined}
           doubt={doubt()}
         />
         <For each={props.others.filter(isStrip)}>{(table) => <Strip table={table} />}</For>
@@ -262,7 +263,7 @@ function StatusLine(props: { table: TablePart; filter: string; values: Values; p
   };
   const note = () =>
     props.values === "sum"
-      ? props.table.notes.join(" · ")
+      ? props.table.notes.map(written).join(" · ")
       : props.values === "step"
         ? "divided by complete steps"
         : "divided by calls";

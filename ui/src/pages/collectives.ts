@@ -1,5 +1,6 @@
 // Single collectives: one row for each, with what its ranks waited and which of them came last. The shortest time of
 // all ranks is the transfer, and the rank that has it arrived last; clocks need not agree (`comms` matches the same way).
+import { words } from "../format/say";
 import { tables } from "../report/table";
 import type { Choices } from "../state/route";
 import type { Cell, Column, Report, TablePart } from "../server/types";
@@ -153,9 +154,9 @@ export function collectivesReport(answer: Report, nameOfStep: (place: number) =>
     total: null,
     sorted_by: "-wait_ns",
     left_out: all - rows.length,
-    notes: [...(all > rows.length ? ["those with the longest wait"] : []), "wait: all ranks together"],
+    notes: [...(all > rows.length ? ["those with the longest wait"] : []), "wait: all ranks together"].map(words),
     is_beside: false,
   };
-  const missing = Object.entries(reasons).map(([path, reason]) => ({ path, label: path, reason }));
+  const missing = Object.entries(reasons).map(([path, reason]) => ({ path, label: path, reason: words(reason) }));
   return { name: answer.name, parts: [table], missing };
 }

@@ -1,16 +1,17 @@
 // Findings as the rows of their report.
-import type { Cell, Report } from "../server/types";
+import { sentencesIn } from "../format/say";
+import type { Cell, Report, Sentence, Target } from "../server/types";
 import { cellNamed, tables } from "../report/table";
 
 export type Finding = {
   rule: string;
   severity: string;
-  title: string;
+  title: Sentence;
   stake: Cell;
-  evidence: string[];
+  evidence: Sentence[];
   fix: string;
   notThis: string;
-  show: string;
+  show: Target | undefined;
 };
 
 export function findingsOf(report: Report): Finding[] {
@@ -19,16 +20,16 @@ export function findingsOf(report: Report): Finding[] {
   return (table?.rows ?? []).map((_, row) => ({
     rule: text(row, "rule"),
     severity: text(row, "severity"),
-    title: text(row, "title"),
+    title: sentencesIn(cellNamed(table, row, "title"))[0] ?? [],
     stake: cellNamed(table, row, "at_stake_ns"),
-    evidence: lines(cellNamed(table, row, "evidence")),
+    evidence: sentencesIn(cellNamed(table, row, "evidence")),
     fix: text(row, "fix"),
     notThis: text(row, "not_this"),
-    show: text(row, "show"),
+    show: targetIn(cellNamed(table, row, "show")),
   }));
 }
 
-function lines(cell: Cell): string[] {
-  if (Array.isArray(cell)) return cell.map(String);
-  return typeof cell === "string" ? cell.split("\n") : [];
+function targetIn(cell: Cell): Target | undefined {
+  const piece = sentencesIn(cell)[0]?.find((piece) => "target" in piece);
+  return piece?.target;
 }

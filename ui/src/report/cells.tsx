@@ -3,7 +3,8 @@ import { createMemo, For, Match, Show, Switch, type JSX } from "solid-js";
 import { classLabel, CLASSES } from "../format/names";
 import { numberOf } from "../format/number";
 import { BETWEEN_FRAMES, framesOf } from "../format/stack_labels";
-import type { Cell } from "../server/types";
+import { written } from "../format/say";
+import type { Cell, Sentence } from "../server/types";
 import { Icon, type IconName } from "../shell/icons";
 import { cellText, type ShownColumn } from "./columns";
 import { sparkBars } from "./sparks";
@@ -25,9 +26,9 @@ export function Ends(props: { text: string; whole?: string; tail?: number }): JS
 }
 
 /** A mark beside a figure that may be off, with the reason. */
-export function Doubt(props: { reason: string }): JSX.Element {
+export function Doubt(props: { reason: Sentence }): JSX.Element {
   return (
-    <span class="doubt" role="img" title={props.reason} aria-label={`Doubtful: ${props.reason}`}>
+    <span class="doubt" role="img" title={written(props.reason)} aria-label={`Doubtful: ${written(props.reason)}`}>
       △
     </span>
   );

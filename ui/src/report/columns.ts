@@ -1,4 +1,5 @@
 // Which columns of a table are shown, and how: formats, units, widths, the scale of bars.
+import { written } from "../format/say";
 import { columnLabel, sentenceCase } from "../format/names";
 import { asFigure, formatOf, formatOfHeader, numberOf, show, symbolOf, type Format } from "../format/number";
 import { kernelLabels } from "../format/kernel_labels";
@@ -133,7 +134,7 @@ function describe(
   const largest = cells.reduce((most: number, cell) => Math.max(most, Math.abs(extent(cell))), 0);
   const reason =
     (isRaw ? "NULL in the result" : WITHOUT[column.name]) ??
-    missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`))?.reason ??
+    toldReason(missing, column) ??
     "not recorded";
   // Nothing needs no unit.
   const symbol = largest === 0 ? "" : symbolOf(format);
@@ -189,4 +190,9 @@ export function perStepOrCall(table: TablePart, values: Values, steps: number): 
     rows: table.rows.map(divide),
     total: values === "call" ? null : table.total && divide(table.total),
   };
+}
+
+function toldReason(missing: Missing[], column: Column): string | undefined {
+  const told = missing.find((each) => each.path === column.name || each.path.endsWith(`.${column.name}`));
+  return told && written(told.reason);
 }

@@ -2,40 +2,30 @@
 import { For, Show, type JSX } from "solid-js";
 import { columnLabel, sentenceCase } from "../format/names";
 import { figure, numberOf } from "../format/number";
-import type { Cell, Column, MetricPart, Missing, TablePart, Unit } from "../server/types";
+import { capitalized, written } from "../format/say";
+import type { Cell, Column, MetricPart, Missing, Sentence, TablePart, Unit } from "../server/types";
 import { CellView, Doubt, Null, Sparks } from "./cells";
 import { isShownAtFirst, shownColumns } from "./columns";
-import { Prose } from "./Prose";
+import { Said } from "./Said";
 
 /** The sentence and one line of facts; why they may be off goes first. */
-export function Lede(props: { sentence?: string; facts?: string; doubt?: string }): JSX.Element {
+export function Lede(props: { sentence?: Sentence; facts?: Sentence; doubt?: Sentence }): JSX.Element {
   return (
     <div class="lede">
       <Show when={props.sentence || !props.doubt}>
         <h1>
-          <Prose text={props.sentence ?? ""} />
+          <Said sentence={props.sentence ?? []} />
         </h1>
       </Show>
-      <Show when={props.doubt}>{(doubt) => <p class="doubtful">△ <Prose text={sentenceCase(doubt())} /></p>}</Show>
-      <Show when={props.facts}>{(facts) => <Facts text={facts()} />}</Show>
-    </div>
-  );
-}
-
-function Facts(props: { text: string }): JSX.Element {
-  return (
-    <p>
-      <For each={props.text.split(" · ")}>
-        {(fact, place) => (
-          <>
-            <Show when={place() > 0}>
-              <i>·</i>
-            </Show>
-            <Prose text={fact} />
-          </>
+      <Show when={props.doubt}>{(doubt) => <p class="doubtful">△ <Said sentence={capitalized(doubt())} /></p>}</Show>
+      <Show when={props.facts?.length ? props.facts : undefined}>
+        {(facts) => (
+          <p>
+            <Said sentence={facts()} />
+          </p>
         )}
-      </For>
-    </p>
+      </Show>
+    </div>
   );
 }
 
@@ -50,7 +40,7 @@ export function Stat(props: {
   spark?: number[];
   hasMeter?: boolean;
   /** Why the value may be off. */
-  doubt?: string;
+  doubt?: Sentence;
 }): JSX.Element {
   const shown = () => figure(props.unit, props.value);
   const note = () => props.note ?? (props.value === null ? props.reason : undefined);
@@ -130,7 +120,7 @@ export function Metrics(props: { metrics: MetricPart[] }): JSX.Element {
               })}
               unit={metric.unit}
               value={metric.value}
-              reason={metric.reason ?? undefined}
+              reason={metric.reason ? written(metric.reason) : undefined}
             />
           )}
         </For>

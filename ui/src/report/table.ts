@@ -1,5 +1,6 @@
 // The parts of a report by kind and name.
-import type { Cell, Report, TablePart, TextPart } from "../server/types";
+import { written } from "../format/say";
+import type { Cell, Report, Role, Sentence, TablePart, TextPart } from "../server/types";
 
 export function tables(report: Report): TablePart[] {
   return report.parts.filter((part) => part.kind === "table");
@@ -9,13 +10,20 @@ export function tableNamed(report: Report | undefined, name: string): TablePart 
   return report && tables(report).find((table) => table.name === name);
 }
 
-export function texts(report: Report): TextPart[] {
-  return report.parts.filter((part) => part.kind === "text");
+/** The first text that is for that. */
+export function textFor(report: Report, role: Role): TextPart | undefined {
+  return report.parts.filter((part) => part.kind === "text").find((text) => text.role === role);
 }
 
 /** The sentence that says it all. */
-export function sentence(report: Report): string | undefined {
-  return texts(report).find((text) => text.tone === "strong" && text.label === null)?.text;
+export function headline(report: Report): Sentence | undefined {
+  return textFor(report, "headline")?.lines[0];
+}
+
+/** Why the value of a path is missing. */
+export function reasonOf(report: Report, isMeant: (path: string) => boolean): string | undefined {
+  const missing = report.missing.find((missing) => isMeant(missing.path));
+  return missing && written(missing.reason);
 }
 
 /** The place of a column by its name; a row without it gives null. */

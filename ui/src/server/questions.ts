@@ -1,4 +1,5 @@
 // One function a question, and a memory of the answers: going back to a page shows it at once.
+import { sentencesIn, written } from "../format/say";
 import { askJson, askNumbers, isAborted, postJson } from "./client";
 import { revisionOf } from "./revisions";
 import type {
@@ -126,6 +127,21 @@ function withExactCells(report: Report): Report {
       for (const place of places) {
         const cell = row[place];
         if (typeof cell === "string" && /^-?\d{16,19}$/.test(cell)) row[place] = BigInt(cell);
+      }
+    }
+  }
+  return withWrittenCells(report);
+}
+
+/** What a column says in sentences is sorted, filtered and copied as text. What is for programs stays as it is. */
+function withWrittenCells(report: Report): Report {
+  for (const part of report.parts) {
+    if (part.kind !== "table") continue;
+    const places = part.columns.flatMap((column, place) => (column.look === "hidden" ? [] : [place]));
+    for (const row of part.total === null ? part.rows : [...part.rows, part.total]) {
+      for (const place of places) {
+        const said = sentencesIn(row[place] ?? null);
+        if (said.length > 0) row[place] = said.map(written).join("\n");
       }
     }
   }

@@ -4,11 +4,16 @@ import type { Part, SourceSummary } from "../api/types";
 export type {
   Cell,
   Column,
+  Figure,
+  Grade,
   Look,
   Missing,
   PageEntry,
   Part,
+  Piece,
   Report,
+  Role,
+  Rounding,
   RunReading,
   RunStatus as Run,
   FoundName,
@@ -19,11 +24,13 @@ export type {
   SearchMarks,
   SearchMatch,
   SearchStep,
+  Sentence,
   Session,
   SkippedFile,
   SourceSummary as Source,
   SpanDetails,
   SpanRow,
+  Target,
   Timeline as TimelineOutline,
   TimelineCurve,
   TimelineCurves,
@@ -32,8 +39,6 @@ export type {
   Unit,
   WorstInstance,
 } from "../api/types";
-
-export type Grade = SourceSummary["health"];
 
 /** A point in time in nanoseconds; a bigint, as a number would lose digits. */
 export type PointNs = NonNullable<SourceSummary["first_ns"]>;

@@ -3,7 +3,7 @@ import { For, Show, type JSX } from "solid-js";
 import { figureText } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Grade, Report, Unit } from "../server/types";
-import { Prose } from "../report/Prose";
+import { Said } from "../report/Said";
 import { healthFigures, type HealthFigure } from "../state/health";
 import { healthCause } from "../state/health_cause";
 import { skippedTitle } from "../state/skipped";
@@ -22,10 +22,10 @@ const GRADES: Record<Grade, { tone: string; icon: IconName; word: string }> = {
 const SKIPPED_SHOWN = 40;
 
 /** The word of a grade; a recording that has none is not whole. */
-export const gradeWord = (grade: Grade): string => (GRADES[grade] ?? GRADES.partial).word;
+export const gradeWord = (grade: Grade | null): string => GRADES[grade ?? "partial"].word;
 
-export function HealthBadge(props: { grade: Grade; cause?: string }): JSX.Element {
-  const grade = () => GRADES[props.grade] ?? GRADES.partial;
+export function HealthBadge(props: { grade: Grade | null; cause?: string }): JSX.Element {
+  const grade = () => GRADES[props.grade ?? "partial"];
   return (
     <span class={`badge ${grade().tone}`}>
       <Icon name={grade().icon} size={14} />
@@ -48,7 +48,7 @@ export function healthText(figure: HealthFigure): string {
   return typeof figure.value === "string" ? figure.value.replaceAll("_", " ") : figureText(unit, figure.value);
 }
 
-export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Element {
+export function HealthSheet(props: { grade: Grade | null; close: () => void }): JSX.Element {
   const [report, retry] = createAnswer(sourceKey, (key) =>
     analysis(key.run, "health", { rank: key.rank, window: key.window }),
   );
@@ -58,7 +58,7 @@ export function HealthSheet(props: { grade: Grade; close: () => void }): JSX.Ele
       <Answer of={report} retry={retry}>
         {(report) => (
           <p class="cause-sentence">
-            <Prose text={healthCause(figures(report()), props.grade).sentence} />
+            <Said sentence={healthCause(figures(report()), props.grade).sentence} />
           </p>
         )}
       </Answer>

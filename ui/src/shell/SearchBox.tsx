@@ -1,6 +1,8 @@
 // The search in the top bar: it lists what it finds while somebody types, and leads to it.
 import { createMemo, createSignal, createUniqueId, For, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { count } from "../format/number";
+import { written } from "../format/say";
+import type { Report } from "../server/types";
 import { findingsOf } from "../pages/finding_rows";
 import { showWorst } from "../pages/show_worst";
 import { analysis, names, type SourceKey } from "../server/questions";
@@ -44,7 +46,7 @@ export function SearchBox(): JSX.Element {
       ? []
       : resultGroups(wanted(), {
           pages: railPages(),
-          findings: diagnosed.latest && !diagnosed.error ? findingsOf(diagnosed.latest) : [],
+          findings: diagnosed.latest && !diagnosed.error ? foundTitles(diagnosed.latest) : [],
           names: named.error || !named.latest ? [] : stillHolding(named.latest.groups, named.latest.text, wanted()),
         }),
   );
@@ -186,4 +188,8 @@ export function SearchBox(): JSX.Element {
       </div>
     </form>
   );
+}
+
+function foundTitles(report: Report): { rule: string; title: string }[] {
+  return findingsOf(report).map(({ rule, title }) => ({ rule, title: written(title) }));
 }

@@ -17,6 +17,7 @@ import {
   timelineOutline,
   windows,
 } from "../state/session";
+import { words, written } from "../format/say";
 import { knownCause } from "../state/health";
 import { theme, toggleTheme } from "../state/theme";
 import { gradeWord, HealthBadge, HealthSheet } from "./HealthSheet";
@@ -55,7 +56,7 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
           <button
             class="health-button"
             aria-label={`Trace health: ${gradeWord(source().health)}${knownCause()?.short ? ` · ${knownCause()?.short}` : ""}`}
-            title={knownCause()?.sentence ?? "Trace health"}
+            title={written(knownCause()?.sentence ?? words("Trace health"))}
             onClick={() => setShowsHealth(true)}
           >
             <HealthBadge grade={source().health} cause={knownCause()?.short} />

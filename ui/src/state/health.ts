@@ -1,10 +1,11 @@
 // What makes figures of the chosen recording doubtful, where its health is not good.
 import { createRoot } from "solid-js";
-import { count, figureText, numberOf } from "../format/number";
+import { numberOf } from "../format/number";
+import { said, say } from "../format/say";
 import { analysis } from "../server/questions";
-import type { Report } from "../server/types";
+import type { Report, Sentence } from "../server/types";
 import { createAnswer } from "./answer";
-import { ENOUGH, explainedShare, healthCause, type HealthFigure } from "./health_cause";
+import { ENOUGH, explainedShare, healthCause, type HealthCause, type HealthFigure } from "./health_cause";
 import { source, sourceKey } from "./session";
 
 export type { HealthFigure };
@@ -50,21 +51,21 @@ function figureNamed(name: string): number | null {
 }
 
 /** Why the health of the chosen recording is not good, as far as it is known. */
-export function knownCause(): { short?: string; sentence: string } | undefined {
+export function knownCause(): HealthCause | undefined {
   const [figures, grade] = [knownFigures(), source()?.health];
-  return figures && grade && healthCause(figures, grade);
+  return figures && grade !== undefined ? healthCause(figures, grade) : undefined;
 }
 
 /** Why every figure may be off: what was lost of the recording. */
-export function lossDoubt(): string | undefined {
+export function lossDoubt(): Sentence | undefined {
   const lost = figureNamed("lost_events") ?? 0;
   if (lost === 0) return undefined;
   const cut = figureNamed("lost.cut_event") ? "the file ends early, " : "";
-  return `${cut}${count(lost)} ${lost === 1 ? "event is" : "events are"} lost`;
+  return say`${cut}${said("plain", lost)} ${lost === 1 ? "event is" : "events are"} lost`;
 }
 
 /** Why figures by operator may be off: device work whose operator is not known, or what was lost. */
-export function operatorDoubt(): string | undefined {
+export function operatorDoubt(): Sentence | undefined {
   const share = explainedShare((name) => figureNamed(name) ?? 0) ?? 1;
-  return share < ENOUGH ? `only ${figureText("ratio", share)} of device time belongs to an operator` : lossDoubt();
+  return share < ENOUGH ? say`only ${said("ratio", share)} of device time belongs to an operator` : lossDoubt();
 }

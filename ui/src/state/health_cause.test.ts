@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { written } from "../format/say";
 import { healthCause, type HealthFigure } from "./health_cause";
 
 const figures = (values: Record<string, number>): HealthFigure[] =>
@@ -10,7 +11,7 @@ test("a file that was cut comes before all else", () => {
     "poor",
   );
   expect(cause.short).toBe("file cut off");
-  expect(cause.sentence).toBe("The file ends early: 1 event is lost, and metrics cover only what comes before.");
+  expect(written(cause.sentence)).toBe("The file ends early: 1 event is lost, and metrics cover only what comes before.");
 });
 
 test("device time without an operator names the launches that are missing", () => {
@@ -24,17 +25,16 @@ test("device time without an operator names the launches that are missing", () =
     "poor",
   );
   expect(cause.short).toBe("55.0 % without operator");
-  expect(cause.sentence).toBe(
+  expect(written(cause.sentence)).toBe(
     "Only 45.0 % of device time belongs to an operator: 1,234 of 2,000 device events have no recorded launch.",
   );
 });
 
 test("lost events, gaps, and nothing wrong", () => {
-  expect(healthCause(figures({ lost_events: 12 }), "partial").sentence).toMatch(/^12 events could not be read/);
-  expect(healthCause([], "partial").sentence).toBe("Part of the job was not recorded.");
-  expect(
-    healthCause(figures({ device_time_ns: 10, device_time_with_operator_ns: 10, incomplete_steps: 1 }), "good").sentence,
-  ).toBe(
+  expect(written(healthCause(figures({ lost_events: 12 }), "partial").sentence)).toMatch(/^12 events could not be read/);
+  expect(written(healthCause([], "partial").sentence)).toBe("Part of the job was not recorded.");
+  const good = figures({ device_time_ns: 10, device_time_with_operator_ns: 10, incomplete_steps: 1 });
+  expect(written(healthCause(good, "good").sentence)).toBe(
     "No event is lost and 100.0 % of device time belongs to an operator; 1 incomplete step is left out of averages.",
   );
 });

@@ -1,6 +1,10 @@
 // Why a recording has the health it has: the one thing that matters most, in a sentence.
 import { count, figureText, numberOf } from "../format/number";
-import type { Cell, Grade } from "../server/types";
+import { said, say, words } from "../format/say";
+import type { Cell, Grade, Sentence } from "../server/types";
+
+/** The cause in a few words for a badge, and in a sentence. */
+export type HealthCause = { short?: string; sentence: Sentence };
 
 export type HealthFigure = { name: string; value: Cell; reason: Cell; meaning: string };
 
@@ -8,34 +12,40 @@ export type HealthFigure = { name: string; value: Cell; reason: Cell; meaning: s
 export const ENOUGH = 0.95;
 
 /** The cause in a few words for a badge, and in a sentence. What is worst for the figures comes first. */
-export function healthCause(figures: HealthFigure[], grade: Grade): { short?: string; sentence: string } {
+export function healthCause(figures: HealthFigure[], grade: Grade | null): HealthCause {
   const number = (name: string) => numberOf(figures.find((figure) => figure.name === name)?.value ?? null) ?? 0;
   const lost = number("lost_events");
-  const events = (value: number) => `${count(value)} ${value === 1 ? "event" : "events"}`;
+  const events = (value: number) => say`${said("plain", value)} ${value === 1 ? "event" : "events"}`;
   const share = explainedShare(number);
   if (number("lost.cut_event") > 0)
     return {
       short: "file cut off",
-      sentence: `The file ends early: ${events(lost)} ${lost === 1 ? "is" : "are"} lost, and metrics cover only what comes before.`,
+      sentence: say`The file ends early: ${events(lost)} ${lost === 1 ? "is" : "are"} lost, and metrics cover only what comes before.`,
     };
   if (share !== undefined && share < ENOUGH) {
     const [unlinked, all] = [number("unlinked_device_events"), number("device_events")];
-    const why = unlinked > 0 ? `: ${count(unlinked)} of ${count(all)} device events have no recorded launch` : "";
+    const why =
+      unlinked > 0
+        ? say`: ${said("plain", unlinked)} of ${said("plain", all)} device events have no recorded launch`
+        : [];
     return {
       short: `${figureText("ratio", 1 - share)} without operator`,
-      sentence: `Only ${figureText("ratio", share)} of device time belongs to an operator${why}.`,
+      sentence: say`Only ${said("ratio", share)} of device time belongs to an operator${why}.`,
     };
   }
   if (lost > 0)
     return {
       short: `${count(lost)} lost`,
-      sentence: `${events(lost)} could not be read or kept, so sums are too small.`,
+      sentence: say`${events(lost)} could not be read or kept, so sums are too small.`,
     };
-  if (grade !== "good") return { sentence: "Part of the job was not recorded." };
+  if (grade !== "good") return { sentence: words("Part of the job was not recorded.") };
   const incomplete = number("incomplete_steps");
-  const left = incomplete > 0 ? `; ${count(incomplete)} incomplete ${incomplete === 1 ? "step is" : "steps are"} left out of averages` : "";
-  const linked = share === undefined ? "" : ` and ${figureText("ratio", share)} of device time belongs to an operator`;
-  return { sentence: `No event is lost${linked}${left}.` };
+  const left =
+    incomplete > 0
+      ? say`; ${said("plain", incomplete)} incomplete ${incomplete === 1 ? "step is" : "steps are"} left out of averages`
+      : [];
+  const linked = share === undefined ? [] : say` and ${said("ratio", share)} of device time belongs to an operator`;
+  return { sentence: say`No event is lost${linked}${left}.` };
 }
 
 /** The share of device time whose operator or graph is known; undefined without device work. */

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::null_reason::not_grouped_by;
-use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, SourceRecord};
+use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, Sentence, SourceRecord, say};
 
 use super::Question;
 use super::step_numbers::AskedSteps;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::views;
-use crate::words;
 
 /// A question about some recordings of a run.
 pub(crate) struct Asking<'a> {
@@ -66,16 +65,16 @@ impl Asking<'_> {
     }
 
     /// What sums are over, in words.
-    pub(crate) fn scope(&self) -> String {
+    pub(crate) fn scope(&self) -> Sentence {
         let question = self.question;
         let recordings = self.sources.len();
         let across =
-            if recordings > 1 { format!(" of {}", words::counted(recordings, "recording")) } else { String::new() };
+            if recordings > 1 { say!(" of {}", say::counted(recordings, "recording")) } else { Sentence::default() };
         match self.steps.as_ref().map(|steps| steps.numbers) {
-            _ if question.has_time_range() => format!("sums over a stretch of time{across}"),
-            Some((first, last)) if first == last => format!("sums over step {first}{across}"),
-            Some((first, last)) => format!("sums over steps {first} to {last}{across}"),
-            None => format!("sums over {}{across}", if recordings > 1 { "all" } else { "the whole recording" }),
+            _ if question.has_time_range() => say!("sums over a stretch of time{}", across),
+            Some((first, last)) if first == last => say!("sums over step {}{}", first.to_string(), across),
+            Some((first, last)) => say!("sums over steps {} to {}{}", first.to_string(), last.to_string(), across),
+            None => say!("sums over {}{}", if recordings > 1 { "all" } else { "the whole recording" }, across),
         }
     }
 
@@ -165,7 +164,7 @@ impl Asking<'_> {
 
     /// How many rows there are, for the line of sums: of what if each is one, else just rows, as groups repeat names.
     pub(crate) fn counted_rows(&self, rows: usize, noun: &str) -> Cell {
-        Cell::Text(words::counted(rows, if self.question.group_by.is_empty() { noun } else { "row" }))
+        Cell::Sentence(say::counted(rows, if self.question.group_by.is_empty() { noun } else { "row" }))
     }
 
     fn first_event_ns(&self, rank: i64, window: i64) -> i64 {
@@ -255,7 +254,7 @@ pub(crate) fn missing_in(table: &ReportTable, column: &str, reason: &str) -> Opt
     let place = table.columns.iter().position(|known| known.name == column)?;
     let is_missing = table.rows.iter().any(|row| row[place] == Cell::Null);
     let path = format!("{}[].{column}", table.name);
-    is_missing.then(|| Missing { path, label: table.columns[place].header(), reason: reason.to_owned() })
+    is_missing.then(|| Missing { path, label: table.columns[place].header(), reason: reason.into() })
 }
 
 /// The same for several columns with one reason.

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::{SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
-use stepscope_model::{Cell, Class, KernelCategory, Look, Missing, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, Class, KernelCategory, Look, Missing, ReportColumn, ReportTable, Unit, say};
 
 use super::asking::{cell, missing_in, sum_of};
 use super::{Asking, flop_count};
 use crate::error::AnalysisError;
-use crate::words;
 
 /// Work on devices as a row for each category, in a table with that name, and why values of it are missing. `condition`
 /// picks the work.
@@ -50,7 +49,7 @@ pub(super) fn table(
     let no_flops = add_flops(asking, condition, &mut table)?;
     let (rows, count, total) = (table.rows.len(), sum_of(&table, "count"), sum_of(&table, "total_ns"));
     let total_of = |column: &ReportColumn| match column.name.as_str() {
-        "category" => Cell::Text(words::counted(rows, "row")),
+        "category" => Cell::Sentence(say::counted(rows, "row")),
         "count" => Cell::Int(count),
         "total_ns" => Cell::Int(total),
         "share_ratio" if rows > 0 => Cell::Float(1.0),

@@ -12,7 +12,9 @@ use stepscope_ingest::bus_factor;
 use stepscope_model::null_reason::{
     COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS, ONE_RANK, not_grouped_by,
 };
-use stepscope_model::{Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{
+    Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say,
+};
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
@@ -20,7 +22,6 @@ use super::layers::StepRanges;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::rules::Waits;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "comms",
@@ -105,33 +106,33 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let not_matched = host::unknown_groups(asking)?;
     let mut parts = Vec::new();
     if kinds.rows.is_empty() && waiting.ranks.is_empty() {
-        parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::strong(text))));
+        parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::headline(text))));
         parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
         parts.push(Part::Table(ranks_table(&waiting, &groups)));
-        parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
+        parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled(Role::Ranks, vec![text]))));
         parts.extend(not_matched);
         let is_left_out = asking.are_sums_left_out();
         let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
         let mut report = Report::new("comms", parts);
-        report.data.push(("metrics", metrics(asking, &groups)));
+        report.data.push(("metrics", Cell::Json(metrics(asking, &groups))));
         report.missing.extend(groups_missing(&groups));
         report.missing.push(Missing {
             path: "rows".to_owned(),
             label: "collectives".to_owned(),
-            reason: reason.to_owned(),
+            reason: reason.into(),
         });
         return Ok(report);
     }
     parts.push(Part::Text(head_line(asking, &waiting)));
-    parts.extend(sentence(asking, &waiting).map(|text| Part::Text(Text::strong(text))));
+    parts.extend(sentence(asking, &waiting).map(|text| Part::Text(Text::headline(text))));
     let missing = missing_in(&kinds, "busbw_gb_per_s", &format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"));
     parts.extend(Some(kinds).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.push(Part::Table(ranks_table(&waiting, &groups)));
-    parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled("ranks", text))));
+    parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled(Role::Ranks, vec![text]))));
     parts.extend(not_matched);
     let mut report = Report::new("comms", parts);
-    report.data.push(("metrics", metrics(asking, &groups)));
+    report.data.push(("metrics", Cell::Json(metrics(asking, &groups))));
     report.missing.extend(groups_missing(&groups));
     report.missing.extend(missing);
     Ok(report)
@@ -182,35 +183,33 @@ fn waiting(groups: &[Group]) -> Waiting {
 
 fn head_line(asking: &Asking<'_>, waiting: &Waiting) -> Text {
     let ranks = asking.ranks();
-    let matched = if ranks.len() > 1 {
-        format!(" · {} of {} collectives matched", words::count(waiting.matched), words::count(waiting.collectives))
-    } else {
-        String::new()
-    };
+    let matched = (ranks.len() > 1)
+        .then(|| say!("{} of {} collectives matched", say::count(waiting.matched), say::count(waiting.collectives)));
     let offsets: Vec<i64> = waiting.ranks.iter().filter_map(|rank| rank.clock_offset_ns).collect();
     let clocks = match (offsets.iter().min(), offsets.iter().max()) {
-        (Some(min), Some(max)) if offsets.len() > 1 => format!(" · clocks within {}", words::ns((max - min) as f64)),
-        _ => String::new(),
+        (Some(min), Some(max)) if offsets.len() > 1 => Some(say!("clocks within {}", say::ns((max - min) as f64))),
+        _ => None,
     };
-    Text::from(format!("{}{matched}{clocks}", words::counted(ranks.len(), "rank")))
+    let ranks = say::counted(ranks.len(), "rank");
+    Text::from(Sentence::facts([Some(ranks), matched, clocks].into_iter().flatten()))
 }
 
-fn sentence(asking: &Asking<'_>, waiting: &Waiting) -> Option<String> {
+fn sentence(asking: &Asking<'_>, waiting: &Waiting) -> Option<Sentence> {
     if waiting.ranks.len() < 2 {
         return (asking.ranks().len() == 1).then(|| {
-            "One rank: a collective's time includes waiting for the others, so bandwidth is apparent.".to_owned()
+            "One rank: a collective's time includes waiting for the others, so bandwidth is apparent.".into()
         });
     }
     let total = waiting.total_ns() as f64;
-    let all = words::counted(waiting.ranks.len(), "rank");
-    let waits = format!("{all} wait {} for each other", words::ns(total));
+    let all = say::counted(waiting.ranks.len(), "rank");
+    let waits = say!("{} wait {} for each other", all, say::ns(total));
     let stragglers = waiting.stragglers();
     if stragglers.is_empty() {
-        return Some(format!("{waits}; no rank causes much more of it than the others."));
+        return Some(say!("{}; no rank causes much more of it than the others.", waits));
     }
     let share: i64 = stragglers.iter().map(|rank| rank.caused_ns).sum();
-    let (names, verb) = words::ranks(stragglers.iter().map(|rank| rank.rank), "cause");
-    Some(format!("{waits}; {names} {verb} {} of it.", words::ratio(share as f64 / total)))
+    let (names, verb) = say::ranks(stragglers.iter().map(|rank| rank.rank), "cause");
+    Some(say!("{}; {} {} {} of it.", waits, names, verb, say::ratio(share as f64 / total)))
 }
 
 /// Collectives by kind, and by process group if asked.
@@ -367,7 +366,7 @@ fn not_matched(groups: &[Group]) -> String {
 }
 
 /// Why groups could not be matched, in words.
-fn unmatched(groups: &[Group]) -> Vec<String> {
+fn unmatched(groups: &[Group]) -> Vec<Sentence> {
     const TOLD: usize = 4;
     let told = |group: &Group| match &group.outcome {
         Outcome::Unmatched(reason) => {
@@ -375,15 +374,15 @@ fn unmatched(groups: &[Group]) -> Vec<String> {
                 .name
                 .as_deref()
                 .map_or_else(|| "the group without a name".to_owned(), |name| format!("group {name}"));
-            Some(format!("{name}: {reason}"))
+            Some(say!("{}: {}", name, reason))
         }
         Outcome::Matched(_) | Outcome::OneRank => None,
     };
-    let mut lines: Vec<String> = groups.iter().filter_map(told).collect();
+    let mut lines: Vec<Sentence> = groups.iter().filter_map(told).collect();
     let more = lines.len().saturating_sub(TOLD);
     lines.truncate(TOLD);
     if more > 0 {
-        lines.push(format!("{} do not match either", words::counted(more, "more group")));
+        lines.push(say!("{} do not match either", say::counted(more, "more group")));
     }
     lines
 }
@@ -397,7 +396,7 @@ fn groups_missing(groups: &[Group]) -> Vec<Missing> {
             Outcome::OneRank => ONE_RANK.to_owned(),
         };
         let path = format!("metrics.groups.{}.matched", group.key());
-        Some(Missing { path, label: String::new(), reason })
+        Some(Missing { path, label: String::new(), reason: reason.into() })
     };
     groups.iter().filter(|group| !group.is_host).filter_map(missing).collect()
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use stepscope_model::null_reason::{NO_ROLLUPS, NOT_APPLICABLE};
 use stepscope_model::{
-    Cell, Finding, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Severity, Text, Tone, Unit,
+    Cell, Finding, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Severity, Status,
+    Target, Text, Tone, Unit, say,
 };
 
 use super::gather::steps_and_facts;
@@ -13,7 +14,6 @@ use super::step_times::{self, Distribution};
 use super::{Analysis, Asking, Content};
 use crate::error::AnalysisError;
 use crate::rules::{Facts, findings};
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "diagnose",
@@ -38,19 +38,19 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let (findings, missing) = found(asking, &facts);
     let times = Distribution::of(steps.iter().filter(|step| step.is_complete).map(|step| step.dur_ns));
     let of_steps = times.map_or_else(
-        || "no complete step".to_owned(),
-        |times| format!("{} of {}", words::counted(times.count(), "step"), words::ns(times.mean())),
+        || "no complete step".into(),
+        |times| say!("{} of {}", say::counted(times.count(), "step"), say::ns(times.mean())),
     );
     let version = env!("CARGO_PKG_VERSION");
     let count = match missing {
-        Some(_) => "findings are not known".to_owned(),
-        None => words::counted(findings.len(), "finding"),
+        Some(_) => "findings are not known".into(),
+        None => say::counted(findings.len(), "finding"),
     };
-    let heading = format!("{count} · {of_steps} · rules of Stepscope {version}");
-    let mut parts = vec![Part::Text(Text { text: heading, tone: Tone::Strong, ..Text::default() })];
-    parts.extend(findings.iter().flat_map(|finding| in_words(asking, finding)).map(Part::Text));
-    parts.extend(nothing_but_the_device(asking, &findings, &facts).map(Part::Text));
-    parts.push(Part::Table(rows(asking, &findings)));
+    let heading = Sentence::facts([count, of_steps, format!("rules of Stepscope {version}").into()]);
+    let mut parts = vec![Part::Text(Text::headline(heading))];
+    parts.extend(findings.iter().flat_map(in_words).map(Part::Text));
+    parts.extend(nothing_but_the_device(&findings, &facts).map(Part::Text));
+    parts.push(Part::Table(rows(&findings)));
     let mut report = Report::new("diagnose", parts);
     report.missing.extend(missing);
     Ok(report)
@@ -59,40 +59,45 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 /// What the rules find, or why they could not look.
 pub(super) fn found(asking: &Asking<'_>, facts: &Facts) -> (Vec<Finding>, Option<Missing>) {
     if asking.are_sums_left_out() {
-        let (path, label, reason) = ("findings".to_owned(), "findings".to_owned(), NO_ROLLUPS.to_owned());
+        let (path, label, reason) = ("findings".to_owned(), "findings".to_owned(), NO_ROLLUPS.into());
         return (Vec::new(), Some(Missing { path, label, reason }));
     }
     (findings(facts), None)
 }
 
 /// What to say where no rule finds anything and the device is the limit.
-pub(super) fn nothing_but_the_device(asking: &Asking<'_>, findings: &[Finding], facts: &Facts) -> Option<Text> {
+pub(super) fn nothing_but_the_device(findings: &[Finding], facts: &Facts) -> Option<Text> {
     let bound = facts.bound().filter(|_| findings.is_empty())?;
-    let command = asking.question.in_command("stepscope kernels --group-by category");
-    let text = format!("No finding: {} Show where it goes: {command}", step_times::busy_with(bound));
-    Some(Text::from(text))
+    let kernels = Target::of("kernels").grouped_by("category");
+    Some(Text::from(say!("No finding: {} Show where it goes: {}", step_times::busy_with(bound), kernels)))
 }
 
 /// A finding as text.
-fn in_words(asking: &Asking<'_>, finding: &Finding) -> Vec<Text> {
+fn in_words(finding: &Finding) -> Vec<Text> {
     let mark = match finding.severity {
         Severity::High => "!! ",
         Severity::Medium => "!  ",
         Severity::Low => "   ",
     };
-    let stake = finding.at_stake_ns.map(|ns| format!("{} per step", words::ns(ns)));
-    let heading =
-        Text { text: format!("{mark}{}", finding.title), right: stake, tone: Tone::Strong, ..Text::default() };
-    let evidence = Text::labelled("evidence", finding.evidence.join("\n"));
-    let [rule, not_this] =
-        [("rule", finding.rule), ("not this", finding.not_this)].map(|(label, text)| Text::labelled(label, text));
-    let [fix, show] = [("fix", finding.fix.clone()), ("show", asking.question.in_command(finding.show))]
-        .map(|(label, text)| Text::code(label, text));
-    vec![heading, rule, evidence, fix, not_this, show]
+    let heading = Text {
+        role: Role::Finding,
+        lines: vec![say!("{}{}", mark, finding.title.clone())],
+        right: finding.at_stake_ns.map(Status::AtStake),
+        tone: Tone::Strong,
+        ..Text::default()
+    };
+    vec![
+        heading,
+        Text::labelled(Role::Rule, vec![finding.rule.into()]),
+        Text::labelled(Role::Evidence, finding.evidence.clone()),
+        Text::code(Role::Fix, finding.fix.lines().map(Sentence::from).collect()),
+        Text::labelled(Role::NotThis, vec![finding.not_this.into()]),
+        Text::code(Role::Show, vec![finding.show.into()]),
+    ]
 }
 
 /// The same for programs.
-fn rows(asking: &Asking<'_>, findings: &[Finding]) -> ReportTable {
+fn rows(findings: &[Finding]) -> ReportTable {
     let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show", "figures"];
     let column = |name: &str| match name {
         "at_stake_ns" => ReportColumn::named(name).holds(Holds::Numbers).null(NOT_APPLICABLE),
@@ -104,12 +109,12 @@ fn rows(asking: &Asking<'_>, findings: &[Finding]) -> ReportTable {
         vec![
             text(finding.rule),
             text(finding.severity.as_text()),
-            text(&finding.title),
+            Cell::Sentence(finding.title.clone()),
             finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
-            Cell::Json(json!(finding.evidence)),
+            Cell::Sentences(finding.evidence.clone()),
             text(&finding.fix),
             text(finding.not_this),
-            text(&asking.question.in_command(finding.show)),
+            Cell::Sentence(finding.show.into()),
             figures_of(finding),
         ]
     };
@@ -138,8 +143,8 @@ pub(super) fn table(findings: &[Finding]) -> ReportTable {
     let row = |finding: &Finding| {
         vec![
             Cell::Text(finding.severity.as_text().to_owned()),
-            Cell::Text(finding.title.clone()),
-            Cell::Text(finding.evidence.first().cloned().unwrap_or_default()),
+            Cell::Sentence(finding.title.clone()),
+            Cell::Sentence(finding.evidence.first().cloned().unwrap_or_default()),
             finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
             Cell::Text(finding.rule.to_owned()),
         ]

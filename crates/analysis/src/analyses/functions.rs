@@ -2,12 +2,13 @@
 
 use stepscope_model::null_reason::{NEVER_CALLED, NO_CALLER, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::tables::FUNCTIONS;
-use stepscope_model::{Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{
+    Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, Unit, say,
+};
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "functions",
@@ -71,14 +72,14 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         return Ok(without_profile());
     }
     let table = table(asking)?;
-    let mut report = Report::new(ANALYSIS.name, vec![Part::Text(Text::strong(sentence(asking)?))]);
+    let mut report = Report::new(ANALYSIS.name, vec![Part::Text(Text::headline(sentence(asking)?))]);
     report.missing = missing(asking, &table);
     report.parts.push(Part::Table(table));
     Ok(report)
 }
 
 /// All calls in one sentence, as the head of a table of `pstats` has them.
-pub(super) fn sentence(asking: &Asking<'_>) -> Result<String, AnalysisError> {
+pub(super) fn sentence(asking: &Asking<'_>) -> Result<Sentence, AnalysisError> {
     let sums = asking.query(
         "SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(primitive_calls), 0) AS primitive_calls,
            coalesce(sum(tottime_ns), 0) AS tottime_ns
@@ -86,9 +87,10 @@ pub(super) fn sentence(asking: &Asking<'_>) -> Result<String, AnalysisError> {
     )?;
     let sum = |name: &str| Ok::<_, AnalysisError>(sums.required_i64(name)?[0]);
     let (calls, primitive) = (sum("calls")?, sum("primitive_calls")?);
-    let of_them = if calls == primitive { String::new() } else { format!(" ({} primitive)", words::count(primitive)) };
+    let of_them = if calls == primitive { Sentence::default() } else { say!(" ({} primitive)", say::count(primitive)) };
     let plural = if calls == 1 { "" } else { "s" };
-    Ok(format!("{} function call{plural}{of_them} in {}.", words::count(calls), words::ns(sum("tottime_ns")? as f64)))
+    let time = say::ns(sum("tottime_ns")? as f64);
+    Ok(say!("{} function call{}{} in {}.", say::count(calls), plural, of_them, time))
 }
 
 /// The functions, those with the most cumulative time first.
@@ -242,9 +244,9 @@ fn add_texts(table: &mut ReportTable) {
 fn ncalls(calls: &Cell, primitive_calls: &Cell) -> Cell {
     match (calls, primitive_calls) {
         (Cell::Int(calls), Cell::Int(primitive)) if calls != primitive => {
-            Cell::Text(format!("{}/{}", words::count(*calls), words::count(*primitive)))
+            Cell::Sentence(say!("{}/{}", say::count(*calls), say::count(*primitive)))
         }
-        (Cell::Int(calls), _) => Cell::Text(words::count(*calls)),
+        (Cell::Int(calls), _) => Cell::Sentence(say::count(*calls).into()),
         _ => Cell::Null,
     }
 }
@@ -286,6 +288,6 @@ fn without_profile() -> Report {
     let mut report = Report::new(ANALYSIS.name, vec![Part::Text(text.into())]);
     report.parts.push(Part::Table(ReportTable::rows(vec![ReportColumn::named("name")], Vec::new())));
     let (path, label) = ("rows".to_owned(), FUNCTIONS.name.to_owned());
-    report.missing.push(Missing { path, label, reason: UNSUPPORTED_EVENT_KIND.to_owned() });
+    report.missing.push(Missing { path, label, reason: UNSUPPORTED_EVENT_KIND.into() });
     report
 }

@@ -93,7 +93,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     table.sorted_by = Some("-total_ns".to_owned());
     table.notes = vec![asking.scope()];
     if are_added_up {
-        table.notes.push("percentiles within 1 %".to_owned());
+        table.notes.push("percentiles within 1 %".into());
     }
     let blocks = missing_in(&table, "blocks_per_sm", &argument_not_recorded("blocks per SM"));
     let occupancy = missing_in(&table, "occupancy_ratio", &argument_not_recorded("est. achieved occupancy %"));
@@ -111,7 +111,7 @@ fn has_no_tensor_cores(asking: &Asking<'_>) -> bool {
 /// Kernels, copies and fills by what they do.
 fn by_category(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let (mut table, missing) = categories::table(asking, "rows", "true")?;
-    table.notes = vec![asking.scope(), "with copies and fills".to_owned()];
+    table.notes = vec![asking.scope(), "with copies and fills".into()];
     Ok(Report { missing, ..Report::new("kernels", vec![Part::Table(table)]) })
 }
 

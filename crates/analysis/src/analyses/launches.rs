@@ -6,7 +6,9 @@ use serde_json::Value as Json;
 use stepscope_model::null_reason::{
     NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION, argument_not_recorded,
 };
-use stepscope_model::{Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{
+    Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, Unit, say,
+};
 
 use super::asking::{cell, missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
@@ -16,7 +18,6 @@ use crate::metrics::distribution::{self, named_columns};
 use crate::metrics::idle_by_stream;
 use crate::metrics::launch::{COUNTS, IN_ORDER};
 use crate::metrics::queue::{self, Queue, Queues};
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "launches",
@@ -100,7 +101,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             name: name.to_owned(),
             value: if is_left_out { Cell::Null } else { Cell::Int(value) },
             unit: Unit::Plain,
-            reason: is_left_out.then(|| NO_ROLLUPS.to_owned()),
+            reason: is_left_out.then(|| NO_ROLLUPS.into()),
             is_for_programs: false,
         })
     };
@@ -114,7 +115,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             _ => NO_DEVICE_EVENTS,
         };
         let (path, label) = ("distributions".to_owned(), "launch times".to_owned());
-        report.missing.push(Missing { path, label, reason: reason.to_owned() });
+        report.missing.push(Missing { path, label, reason: reason.into() });
     }
     Ok(report)
 }
@@ -249,8 +250,8 @@ fn idle_streams(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     ]);
     let mut table = asking.table(&statement, columns)?;
     if !table.rows.is_empty() {
-        table.notes.push("for the host: launched after the stream ran empty".to_owned());
-        table.notes.push("for a kernel: launched in time, gap below 30 µs".to_owned());
+        table.notes.push("for the host: launched after the stream ran empty".into());
+        table.notes.push("for a kernel: launched in time, gap below 30 µs".into());
     }
     let title = Some("IDLE STREAMS".to_owned());
     Ok(ReportTable { name: "idle_streams".to_owned(), title, ..table })
@@ -263,26 +264,26 @@ fn sentence(counts: &[(&str, i64)], distributions: &ReportTable) -> Text {
         return Text::from("No launches.");
     }
     let what = match (launches, short) {
-        (1, 0) => "1 launch, its work is longer than the call".to_owned(),
-        (1, _) => "1 launch, its work is shorter than the call".to_owned(),
-        (_, 0) => format!("{} launches, none shorter on the device than its call", words::count(launches)),
+        (1, 0) => "1 launch, its work is longer than the call".into(),
+        (1, _) => "1 launch, its work is shorter than the call".into(),
+        (_, 0) => say!("{} launches, none shorter on the device than its call", say::count(launches)),
         _ => {
-            let share = words::ratio(short as f64 / launches as f64);
-            let (launches, short) = (words::count(launches), words::count(short));
-            format!("{launches} launches, {short} of them ({share}) shorter on the device than their call")
+            let share = say::ratio(short as f64 / launches as f64);
+            let (launches, short) = (say::count(launches), say::count(short));
+            say!("{} launches, {} of them ({}) shorter on the device than their call", launches, short, share)
         }
     };
     let latency = distributions.rows.iter().find(|row| row[0] == Cell::Text("launch_latency".to_owned()));
     let place = distributions.columns.iter().position(|column| column.name == "p50_ns");
     // The median is that of all launches only if they are not grouped.
     let half = match (distributions.rows.len(), latency.zip(place).map(|(row, place)| &row[place])) {
-        (3, Some(Cell::Int(ns))) => format!("; half start on the device within {}", words::ns(*ns as f64)),
-        _ => String::new(),
+        (3, Some(Cell::Int(ns))) => say!("; half start on the device within {}", say::ns(*ns as f64)),
+        _ => Sentence::default(),
     };
     let clocks = match count("device_before_launch") {
-        0 => String::new(),
-        1 => " 1 starts before its call: the clocks disagree.".to_owned(),
-        early => format!(" {} start before their call: the clocks disagree.", words::count(early)),
+        0 => Sentence::default(),
+        1 => " 1 starts before its call: the clocks disagree.".into(),
+        early => say!(" {} start before their call: the clocks disagree.", say::count(early)),
     };
-    Text::strong(format!("{what}{half}.{clocks}"))
+    Text::headline(say!("{}{}.{}", what, half, clocks))
 }

@@ -7,14 +7,13 @@ mod open_blocks;
 mod operators;
 
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
-use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
 
 use self::open_blocks::OpenBlocks;
 use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
 use crate::metrics::memory::{PAIRINGS, SUMS};
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "memory",
@@ -66,7 +65,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         let text = Text::from("No memory events; profile_memory=True records them.");
         let mut report = Report::new("memory", vec![Part::Text(text), Part::Table(table), Part::Table(operators)]);
         let (path, label) = ("rows".to_owned(), "memory".to_owned());
-        report.missing.push(Missing { path, label, reason: NO_MEMORY_EVENTS.to_owned() });
+        report.missing.push(Missing { path, label, reason: NO_MEMORY_EVENTS.into() });
         return Ok(report);
     };
     let blocks = OpenBlocks::read(asking, &moments)?;
@@ -172,19 +171,19 @@ fn sentence(highest: &Device, devices: &[Device], blocks: &OpenBlocks) -> Text {
     } else {
         String::new()
     };
-    let (name, peak) = (&highest.name, words::memory(highest.peak_bytes as f64));
+    let (name, peak) = (&highest.name, say::memory(highest.peak_bytes as f64));
     let peak = if highest.is_absolute {
-        format!("The memory of {name}{rank} reaches {peak}")
+        say!("The memory of {}{} reaches {}", name, rank, peak)
     } else {
-        format!("The memory of {name}{rank} grows by up to {peak}; how much was in use before is not recorded")
+        say!("The memory of {}{} grows by up to {}; how much was in use before is not recorded", name, rank, peak)
     };
     let noun = if blocks.count == 1 { "allocation" } else { "allocations" };
     let open = match blocks.count {
-        0 => String::new(),
+        0 => Sentence::default(),
         count => {
-            let (count, size) = (words::count(count), words::memory(blocks.bytes as f64));
-            format!("; {count} {noun}, {size} in all, stay to the end of the recording")
+            let (count, size) = (say::count(count), say::memory(blocks.bytes as f64));
+            say!("; {} {}, {} in all, stay to the end of the recording", count, noun, size)
         }
     };
-    Text::strong(format!("{peak}{open}."))
+    Text::headline(say!("{}{}.", peak, open))
 }

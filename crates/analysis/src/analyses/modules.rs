@@ -114,7 +114,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         let mut report = Report::new("modules", vec![Part::Text(text), Part::Table(table)]);
         let (path, label, reason) =
             ("rows".to_owned(), "modules".to_owned(), argument_not_recorded("Python module id"));
-        report.missing.push(Missing { path, label, reason });
+        report.missing.push(Missing { path, label, reason: reason.into() });
         return Ok(report);
     }
     let mut missing = all_missing_in(&table, &["occurrences"], &argument_not_recorded("Python module id"));

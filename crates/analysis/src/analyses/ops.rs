@@ -9,14 +9,13 @@ use stepscope_model::null_reason::{
     SHAPES_NOT_RECORDED, argument_not_recorded,
 };
 use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
-use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Sentence, Unit, say};
 
 use self::walk::walk_operators;
 use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "ops",
@@ -319,8 +318,8 @@ fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<Repor
     ]
 }
 
-fn notes(asking: &Asking<'_>, rest_ns: Option<i64>) -> Vec<String> {
+fn notes(asking: &Asking<'_>, rest_ns: Option<i64>) -> Vec<Sentence> {
     let mut notes = vec![asking.scope()];
-    notes.extend(rest_ns.map(|ns| format!("(no operator): {}", words::ns(ns as f64))));
+    notes.extend(rest_ns.map(|ns| say!("(no operator): {}", say::ns(ns as f64))));
     notes
 }

@@ -20,8 +20,6 @@ pub struct Question {
     pub group_by: Vec<String>,
     /// Samples that a step works on, for throughput.
     pub samples_per_step: Option<f64>,
-    /// What follows the name of a command that asks about the same part: path and options. Empty where nobody types.
-    pub rest_of_command: String,
     /// Ends the work from elsewhere.
     pub cancel: CancelFlag,
 }
@@ -31,10 +29,5 @@ impl Question {
     #[must_use]
     pub fn has_time_range(&self) -> bool {
         self.from_ns.is_some() || self.to_ns.is_some()
-    }
-
-    /// A command such as `stepscope ops` about the same part, to be pasted.
-    pub(crate) fn in_command(&self, command: &str) -> String {
-        if self.rest_of_command.is_empty() { command.to_owned() } else { format!("{command} {}", self.rest_of_command) }
     }
 }

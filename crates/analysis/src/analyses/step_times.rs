@@ -1,13 +1,12 @@
 //! Steps and what their time goes to, as several analyses need them (metrics, sections 5 and 6).
 
 use serde_json::{Value as Json, json};
-use stepscope_model::{Cell, Class, KernelCategory, Look, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Class, Figure, KernelCategory, Look, ReportColumn, ReportTable, Sentence, say};
 
 use super::Asking;
 use super::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
 use crate::rules::{Bound, Waits};
-use crate::words;
 
 /// One step of one recording.
 #[derive(Clone, Debug)]
@@ -139,7 +138,7 @@ pub(super) fn table(name: &str, asking: &Asking<'_>, times: &Distribution, compl
 /// How many samples a second steps work on, and what must be said of that figure.
 pub(super) struct Throughput {
     pub samples_per_s: f64,
-    pub notes: Vec<String>,
+    pub notes: Vec<Sentence>,
 }
 
 /// The throughput, with the samples that are asked with or else those that were recorded; none without any.
@@ -151,10 +150,10 @@ pub(super) fn throughput(asking: &Asking<'_>, times: &Distribution, complete: &[
     let samples: i64 = told.iter().map(|(samples, _)| samples).sum();
     let dur_ns: i64 = told.iter().map(|(_, dur_ns)| dur_ns).sum();
     // Ranks may share a batch or split it, so their samples are not added up.
-    let of_a_rank = (asking.ranks().len() > 1).then(|| "samples/s are those of one rank, on average".to_owned());
+    let of_a_rank = (asking.ranks().len() > 1).then(|| "samples/s are those of one rank, on average".into());
     let left_out = complete.len() - told.len();
     let left_out = (left_out > 0)
-        .then(|| format!("samples/s without {} whose samples are not known", words::counted(left_out, "step")));
+        .then(|| say!("samples/s without {} whose samples are not known", say::counted(left_out, "step")));
     (dur_ns > 0).then(|| Throughput {
         samples_per_s: samples as f64 / dur_ns as f64 * 1e9,
         notes: of_a_rank.into_iter().chain(left_out).collect(),
@@ -216,11 +215,13 @@ impl Distribution {
 const IDLE: [Class; 3] = [Class::Runtime, Class::CpuExec, Class::Other];
 
 /// What a device that bounds the step is busy with.
-pub(super) fn busy_with(bound: Bound) -> String {
-    let (busy, share) = (words::ratio(bound.busy_ratio), words::ratio(bound.category_ratio));
+pub(super) fn busy_with(bound: Bound) -> Sentence {
+    let (busy, share) = (say::ratio(bound.busy_ratio), say::ratio(bound.category_ratio));
     match bound.category {
-        KernelCategory::Other => format!("the GPU is busy {busy} of the time."),
-        known => format!("the GPU is busy {busy} of the time; {} takes {share} of device time.", known.in_words()),
+        KernelCategory::Other => say!("the GPU is busy {} of the time.", busy),
+        known => {
+            say!("the GPU is busy {} of the time; {} takes {} of device time.", busy, known.in_words(), share)
+        }
     }
 }
 
@@ -242,26 +243,26 @@ pub(super) struct Headline<'a> {
 
 impl Headline<'_> {
     /// How long a step takes, what the devices do in it, and what most of the other time is.
-    pub(super) fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> Sentence {
         let subject = if self.is_marked { "A step" } else { "The trace" };
-        let takes = format!("{subject} takes {}", words::ns(self.mean_ns));
-        let Some(shares) = self.shares.filter(|_| self.steps > 0) else { return format!("{takes}.") };
+        let takes = say!("{} takes {}", subject, say::ns(self.mean_ns));
+        let Some(shares) = self.shares.filter(|_| self.steps > 0) else { return say!("{}.", takes) };
         if shares.device_busy_ns == 0 {
-            return format!("{takes}{}.", self.on_host(shares));
+            return say!("{}{}.", takes, self.on_host(shares));
         }
         if let Some(bound) = self.bound {
-            return format!("{takes}: {}", busy_with(bound));
+            return say!("{}: {}", takes, busy_with(bound));
         }
         let computes = self.per_step(shares.of(Class::Kernel));
-        let does = match self.rest(shares) {
-            Some(rest) => format!("computes {computes}{rest}"),
-            None => format!("computes {computes} of it"),
-        };
+        let rest = self.rest(shares).unwrap_or_else(|| " of it".into());
+        let does = say!("computes {}{}", computes, rest);
         match self.before_recording.iter().sum() {
-            0 => format!("{takes}: the GPU {does}."),
-            before => format!(
-                "{takes}. For {} of it the device was busy with work from before the recording; then the GPU {does}.",
-                self.per_step(before)
+            0 => say!("{}: the GPU {}.", takes, does),
+            before => say!(
+                "{}. For {} of it the device was busy with work from before the recording; then the GPU {}.",
+                takes,
+                self.per_step(before),
+                does
             ),
         }
     }
@@ -302,25 +303,25 @@ impl Headline<'_> {
     }
 
     /// What most of the time is where no device works.
-    fn on_host(&self, shares: &Shares) -> String {
+    fn on_host(&self, shares: &Shares) -> Sentence {
         let classes = [Class::CpuExec, Class::Communication, Class::Dataloader, Class::Runtime, Class::Other];
         let (class, longest_ns) = self.longest(shares, &classes);
         let time = self.per_step(longest_ns);
         match (class, self.waits) {
             (Class::Communication, Some(waits)) => {
                 let (wait, transfer) = self.wait_and_transfer(longest_ns, waits);
-                format!(", of which {wait} is waiting for other ranks and {transfer} communication")
+                say!(", of which {} is waiting for other ranks and {} communication", wait, transfer)
             }
-            (Class::Communication, None) => format!(", of which communication takes {time}"),
-            (Class::Dataloader, _) => format!(", of which data loading takes {time}"),
-            (Class::Runtime, _) => format!(", of which runtime calls take {time}"),
-            (Class::Other, _) => format!(", of which {time} is outside of operators"),
-            _ => format!(", of which operators on the host take {time}"),
+            (Class::Communication, None) => say!(", of which communication takes {}", time),
+            (Class::Dataloader, _) => say!(", of which data loading takes {}", time),
+            (Class::Runtime, _) => say!(", of which runtime calls take {}", time),
+            (Class::Other, _) => say!(", of which {} is outside of operators", time),
+            _ => say!(", of which operators on the host take {}", time),
         }
     }
 
     /// What the device does most besides computing; nothing where that is less than 2 % of the step.
-    fn rest(&self, shares: &Shares) -> Option<String> {
+    fn rest(&self, shares: &Shares) -> Option<Sentence> {
         let others = [Class::Dataloader, Class::Communication, Class::Memcpy, Class::Memset];
         let (class, longest_ns) = self.longest(shares, &others);
         let idle_ns: i64 = IDLE.iter().map(|class| self.known_of(shares, *class)).sum();
@@ -330,15 +331,15 @@ impl Headline<'_> {
         let time = self.per_step(longest_ns);
         Some(match class {
             _ if idle_ns > longest_ns => self.idle(shares, idle_ns),
-            Class::Dataloader => format!(" and waits {time} for data"),
+            Class::Dataloader => say!(" and waits {} for data", time),
             Class::Communication => self.communication(longest_ns),
-            Class::Memcpy => format!(" and copies for {time}"),
-            _ => format!(" and fills memory for {time}"),
+            Class::Memcpy => say!(" and copies for {}", time),
+            _ => say!(" and fills memory for {}", time),
         })
     }
 
     /// Idle time, and what the host does in the largest part of it.
-    fn idle(&self, shares: &Shares, idle_ns: i64) -> String {
+    fn idle(&self, shares: &Shares, idle_ns: i64) -> Sentence {
         let (class, largest_ns) = self.longest(shares, &IDLE);
         let host = match class {
             Class::Runtime => "the host is in runtime calls",
@@ -347,29 +348,29 @@ impl Headline<'_> {
         };
         let (idle, largest) = (self.per_step(idle_ns), self.per_step(largest_ns));
         if largest_ns == idle_ns {
-            return format!(" and is idle for {idle} while {host}");
+            return say!(" and is idle for {} while {}", idle, host);
         }
-        format!(" and is idle for {idle}, {largest} of it while {host}")
+        say!(" and is idle for {}, {} of it while {}", idle, largest, host)
     }
 
     /// Waiting is told from transfer only by the traces of several ranks.
-    fn communication(&self, exposed_ns: i64) -> String {
+    fn communication(&self, exposed_ns: i64) -> Sentence {
         let Some(waits) = self.waits else {
-            return format!("; {} is exposed communication", self.per_step(exposed_ns));
+            return say!("; {} is exposed communication", self.per_step(exposed_ns));
         };
         let (wait, transfer) = self.wait_and_transfer(exposed_ns, waits);
         if waits.exposed_ns * 2 > exposed_ns {
-            format!(", waits {wait} for other ranks and communicates for {transfer}")
+            say!(", waits {} for other ranks and communicates for {}", wait, transfer)
         } else {
-            format!(", communicates for {transfer} and waits {wait} for other ranks")
+            say!(", communicates for {} and waits {} for other ranks", transfer, wait)
         }
     }
 
-    fn wait_and_transfer(&self, exposed_ns: i64, waits: &Waits) -> (String, String) {
+    fn wait_and_transfer(&self, exposed_ns: i64, waits: &Waits) -> (Figure, Figure) {
         (self.per_step(waits.exposed_ns), self.per_step(exposed_ns - waits.exposed_ns))
     }
 
-    fn per_step(&self, total_ns: i64) -> String {
-        words::ns(total_ns as f64 / self.steps.max(1) as f64)
+    fn per_step(&self, total_ns: i64) -> Figure {
+        say::ns(total_ns as f64 / self.steps.max(1) as f64)
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_RECORDED, SEVERAL_STEPS, not_grouped_by};
-use stepscope_model::{Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{
+    Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit, say,
+};
 
 use super::asking::missing_in;
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, Throughput};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount, gather};
 use crate::error::AnalysisError;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "steps",
@@ -73,8 +73,11 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             bound: None,
         };
         let sentence = headline.sentence();
-        data.extend([("headline", Json::from(sentence.clone())), ("headline_figures", headline.figures())]);
-        parts.push(Part::Text(Text::strong(sentence)));
+        data.extend([
+            ("headline", Cell::Sentence(sentence.clone())),
+            ("headline_figures", Cell::Json(headline.figures())),
+        ]);
+        parts.push(Part::Text(Text::headline(sentence)));
         parts.push(Part::Table(step_times::table("percentiles", asking, times, &complete)));
     }
     let mut rows = rows(asking, &steps);
@@ -89,7 +92,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     report.data = data;
     report.missing.extend(no_samples);
     let mut missing = |path: &str, label: &str, reason: &str| {
-        report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason: reason.to_owned() });
+        report.missing.push(Missing { path: path.to_owned(), label: label.to_owned(), reason: reason.into() });
     };
     if times.is_none() {
         missing("percentiles", "percentiles", NO_COMPLETE_STEP);
@@ -129,10 +132,9 @@ fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
     let mut table = ReportTable::rows(columns(asking, &scope), rows);
     let incomplete = steps.iter().filter(|step| !step.is_complete).count();
     if incomplete > 0 {
-        let words = words::counted(incomplete, "incomplete step");
-        table.notes.push(format!("{words} left out of percentiles"));
+        table.notes.push(say!("{} left out of percentiles", say::counted(incomplete, "incomplete step")));
     }
-    table.notes.push(format!("steps from {}", sources_of_steps(asking)));
+    table.notes.push(say!("steps from {}", sources_of_steps(asking)));
     table
 }
 

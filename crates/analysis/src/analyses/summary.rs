@@ -10,7 +10,10 @@ use stepscope_model::null_reason::{
     DEVICE_IDS_DISAGREE, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS, NOT_ON_THIS_VENDOR,
 };
 use stepscope_model::warning::damage;
-use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit};
+use stepscope_model::{
+    Cell, Class, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceRecord, Status,
+    Target, Text, Unit, say,
+};
 
 use super::asking::missing_in;
 use super::gather::steps_and_facts;
@@ -19,7 +22,7 @@ use super::{Analysis, Asking, Content, categories, diagnose};
 use crate::error::AnalysisError;
 use crate::metrics::Measured;
 use crate::views::health::Standing;
-use crate::{metrics, views, words};
+use crate::{metrics, views};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "summary",
@@ -77,8 +80,11 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
             bound: facts.bound().filter(|_| facts.before_recording_ns() == 0),
         };
         let sentence = headline.sentence();
-        data.extend([("headline", Json::from(sentence.clone())), ("headline_figures", headline.figures())]);
-        parts.push(Part::Text(Text::strong(sentence)));
+        data.extend([
+            ("headline", Cell::Sentence(sentence.clone())),
+            ("headline_figures", Cell::Json(headline.figures())),
+        ]);
+        parts.push(Part::Text(Text::headline(sentence)));
         parts.extend(unmarked_steps(asking).map(|text| Part::Text(Text::from(text))));
         parts.extend(unanalyzed(&grades).map(|text| Part::Text(Text::from(text))));
         parts.push(Part::Table(step_time(asking, times, &complete)));
@@ -86,7 +92,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         missing.push(Missing {
             path: "step_time".to_owned(),
             label: "step time".to_owned(),
-            reason: NO_COMPLETE_STEP.to_owned(),
+            reason: NO_COMPLETE_STEP.into(),
         });
     }
     // Utilization is that of all complete steps.
@@ -114,16 +120,18 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }
-    parts.extend(diagnose::nothing_but_the_device(asking, &findings, &facts).map(Part::Text));
-    let health = health_reason(asking, &grades).into_iter().chain([health_line(asking, &grades)]);
-    parts.push(Part::Text(Text::labelled("health", health.collect::<Vec<_>>().join("\n"))));
-    let next = ["stepscope diagnose", "stepscope ops", "stepscope steps"];
-    let next = next.map(|command| asking.question.in_command(command));
-    parts.push(Part::Text(Text::code("next", next.join("\n"))));
+    parts.extend(diagnose::nothing_but_the_device(&findings, &facts).map(Part::Text));
+    parts.push(health(asking, &grades, health_line(asking, &grades)));
+    parts.push(next(&["diagnose", "ops", "steps"].map(Target::of)));
     let mut report = Report::new("summary", parts);
     report.missing = missing;
     report.data = data;
     Ok(report)
+}
+
+/// What to ask next, a line each.
+fn next(targets: &[Target]) -> Part {
+    Part::Text(Text::code(Role::Next, targets.iter().map(|target| Sentence::from(*target)).collect()))
 }
 
 type Grades = std::collections::BTreeMap<stepscope_model::SourceId, Standing>;
@@ -134,75 +142,74 @@ fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<T
     let longest = asking.sources.iter().filter_map(length).max().unwrap_or(0);
     let second = [
         device_words(asking)?,
-        Some(words::counted(complete, "complete step")),
-        Some(words::ns(longest as f64)),
-        Some(format!("{} events", words::count(events as i64))),
+        Some(say::counted(complete, "complete step")),
+        Some(say::ns(longest as f64).into()),
+        Some(say!("{} events", say::count(events as i64))),
     ];
-    let second = second.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    Ok(head_text(asking, grades, &second))
+    Ok(head_text(asking, grades, Sentence::facts(second.into_iter().flatten())))
 }
 
 /// The name of the run with facts below it, and its health at the right end.
-fn head_text(asking: &Asking<'_>, grades: &Grades, facts: &str) -> Text {
+fn head_text(asking: &Asking<'_>, grades: &Grades, facts: Sentence) -> Text {
+    let grade = |source: &&SourceRecord| grades.get(&source.id).and_then(|known| known.grade);
     let right = match &asking.sources[..] {
-        [source] => format!("trace health: {}", grades.get(&source.id).map_or("unknown", |known| &known.grade)),
+        [source] => Status::Health(grade(source)),
         sources => {
-            let asked = sources.iter().filter_map(|source| grades.get(&source.id));
-            let good = asked.filter(|known| known.grade == "good").count();
-            format!("trace health: good in {good} of {}", sources.len())
+            let good = sources.iter().filter(|source| grade(source) == Some(Grade::Good)).count();
+            Status::Good { good, all: sources.len() }
         }
     };
-    Text { text: format!("{}\n{facts}", name_of(asking)), right: Some(right), ..Text::default() }
+    Text { role: Role::Head, lines: vec![name_of(asking), facts], right: Some(right), ..Text::default() }
 }
 
 /// The run, and which of its recordings.
-fn name_of(asking: &Asking<'_>) -> String {
+fn name_of(asking: &Asking<'_>) -> Sentence {
     match &asking.sources[..] {
         [source] if asking.all_sources > 1 => {
-            format!("{} / rank {} / window {}", asking.run, source.id.rank, source.id.window)
+            format!("{} / rank {} / window {}", asking.run, source.id.rank, source.id.window).into()
         }
-        [_] => asking.run.to_owned(),
+        [_] => asking.run.into(),
         sources => {
             let ranks = asking.ranks();
             let recordings =
                 if ranks.len() == sources.len() { String::new() } else { format!(", {} recordings", sources.len()) };
-            format!("{} · {}{recordings}", asking.run, words::counted(ranks.len(), "rank"))
+            Sentence::facts([asking.run.into(), say!("{}{}", say::counted(ranks.len(), "rank"), recordings)])
         }
     }
 }
 
 /// Where nothing marks steps, what is called a step is the recording.
-fn unmarked_steps(asking: &Asking<'_>) -> Option<String> {
+fn unmarked_steps(asking: &Asking<'_>) -> Option<Sentence> {
     let is_unmarked = |source: &&&SourceRecord| source.step_source == "whole_trace";
     match (asking.sources.iter().filter(is_unmarked).count(), asking.sources.len()) {
         (0, _) => None,
-        (1, 1) => Some("No steps are marked, so the whole trace counts as one.".to_owned()),
-        (unmarked, all) => Some(format!(
+        (1, 1) => Some("No steps are marked, so the whole trace counts as one.".into()),
+        (unmarked, all) => Some(say!(
             "No steps are marked in {} of {}; each of these counts as one.",
-            words::count(unmarked as i64),
-            words::counted(all, "recording")
+            say::count(unmarked as i64),
+            say::counted(all, "recording")
         )),
     }
 }
 
 /// Devices whose work is in no figure.
-fn unanalyzed(grades: &Grades) -> Option<String> {
+fn unanalyzed(grades: &Grades) -> Option<Sentence> {
     let first = grades.values().find_map(|known| known.unanalyzed.as_ref())?;
-    Some(format!("{first}. Figures about devices leave them out."))
+    Some(say!("{}. Figures about devices leave them out.", first.clone()))
 }
 
 /// The devices by name, and how many of them the recording has work of.
-fn device_words(asking: &Asking<'_>) -> Result<Option<String>, AnalysisError> {
+fn device_words(asking: &Asking<'_>) -> Result<Option<Sentence>, AnalysisError> {
     let Some(devices) = asking.sources.first().and_then(|source| source.devices.as_ref()) else { return Ok(None) };
     let name = devices.iter().filter_map(|device| device.name.as_deref()).find(|name| !name.is_empty());
     let Some(name) = name else { return Ok(None) };
     let ranks = asking.ranks().len();
     if ranks > 1 {
-        return Ok(Some(format!("{name} × {}", words::count(ranks as i64))));
+        return Ok(Some(say!("{} × {}", name, say::count(ranks as i64))));
     }
     let used = asking.query("SELECT DISTINCT device_id FROM tracks WHERE {source} AND device_id IS NOT NULL")?.rows();
     let of_them = if devices.len() > 1 { format!(", {used} of {} used", devices.len()) } else { String::new() };
-    Ok(Some(format!("{name}{of_them}")))
+    Ok(Some(format!("{name}{of_them}").into()))
 }
 
 fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
@@ -273,7 +280,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
             if let Some(label) = label.filter(|label| !missing.iter().any(|known| known.label == *label)) {
                 let name = path.rsplit('.').next().unwrap_or(&path);
                 let path = format!("devices[].{name}");
-                missing.push(Missing { path, label: label.to_owned(), reason });
+                missing.push(Missing { path, label: label.to_owned(), reason: reason.into() });
             }
         }
     }
@@ -392,40 +399,48 @@ fn top_kernels(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     Ok(ReportTable { name: "kernels".to_owned(), title, is_beside: true, ..table })
 }
 
-/// Why the health is not good.
-fn health_reason(asking: &Asking<'_>, grades: &Grades) -> Option<String> {
-    let is_good = |source: &&SourceRecord| grades.get(&source.id).is_none_or(|known| known.grade == "good");
+/// Why the health is not good, and what it is measured by.
+fn health(asking: &Asking<'_>, grades: &Grades, line: Sentence) -> Part {
+    let reason = health_reason(asking, grades);
+    let explains = reason.as_ref().and_then(|(grade, _)| *grade);
+    let lines = reason.map(|(_, reason)| reason).into_iter().chain([line]).collect();
+    Part::Text(Text { explains, ..Text::labelled(Role::Health, lines) })
+}
+
+/// Why the health is not good, and the grade that is the reason for.
+fn health_reason(asking: &Asking<'_>, grades: &Grades) -> Option<(Option<Grade>, Sentence)> {
+    let is_good = |source: &&SourceRecord| grades.get(&source.id).is_none_or(|known| known.grade == Some(Grade::Good));
     if asking.sources.iter().all(is_good) {
         return None;
     }
     let [source] = &asking.sources[..] else {
-        return Some(format!("{} says why not all are good", asking.question.in_command("stepscope health")));
+        return Some((None, say!("{} says why not all are good", Target::of("health"))));
     };
     let Standing { grade, unexplained_ratio, unanalyzed, .. } = grades.get(&source.id)?;
     let unexplained = unexplained_ratio.filter(|ratio| *ratio > 0.0);
-    let lacks = || unexplained.map(|ratio| format!("{} of device time has no operator or graph", words::ratio(ratio)));
-    let reason =
-        damage(&source.notes, source.lost_events(), source.element()).or_else(lacks).or_else(|| unanalyzed.clone())?;
-    Some(format!("{grade}: {reason}"))
+    let lacks = || unexplained.map(|ratio| say!("{} of device time has no operator or graph", say::ratio(ratio)));
+    let damage = damage(&source.notes, source.lost_events(), source.element()).map(Sentence::from);
+    let reason = damage.or_else(lacks).or_else(|| unanalyzed.clone())?;
+    Some((*grade, reason))
 }
 
-fn health_line(asking: &Asking<'_>, grades: &Grades) -> String {
+fn health_line(asking: &Asking<'_>, grades: &Grades) -> Sentence {
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let lost: u64 = asking.sources.iter().map(|source| source.lost_events()).sum();
     let asked = || asking.sources.iter().filter_map(|source| grades.get(&source.id));
     let device: i64 = asked().map(|known| known.device_events).sum();
     let unlinked: i64 = asked().map(|known| known.unlinked_device_events).sum();
-    let mut pieces = vec![format!("{} events, {} lost", words::count(events as i64), words::count(lost as i64))];
+    let mut pieces = vec![say!("{} events, {} lost", say::count(events as i64), say::count(lost as i64))];
     let is_cut = |source: &&SourceRecord| source.notes.iter().any(|note| note.ends_with("_truncated"));
     let cut = asking.sources.iter().filter(|source| is_cut(source)).count();
     // Of one file the reason for its grade says so.
     if cut > 0 && asking.sources.len() > 1 {
-        pieces.push(format!("{} cut short", words::counted(cut, "file")));
+        pieces.push(say!("{} cut short", say::counted(cut, "file")));
     }
     if device > 0 {
-        pieces.push(format!("{} of {} launches linked", words::count(device - unlinked), words::count(device)));
+        pieces.push(say!("{} of {} launches linked", say::count(device - unlinked), say::count(device)));
     }
     let clock = asking.sources.iter().map(|source| source.clock_resolution_ns).max().unwrap_or(1);
-    pieces.push(if clock >= 1000 { "clock 1 µs".to_owned() } else { "clock 1 ns".to_owned() });
-    pieces.join(" · ")
+    pieces.push(if clock >= 1000 { "clock 1 µs" } else { "clock 1 ns" }.into());
+    Sentence::facts(pieces)
 }

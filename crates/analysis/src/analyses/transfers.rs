@@ -5,7 +5,7 @@ mod cover;
 use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
-use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Text, Unit, say};
 
 use self::cover::{Cover, Covers};
 use super::asking::{cell, missing_in, sum_of};
@@ -14,7 +14,6 @@ use crate::error::AnalysisError;
 use crate::frame::Frame;
 use crate::metrics::copies::{Moved, SUMS};
 use crate::metrics::distribution::named_columns;
-use crate::words;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "transfers",
@@ -151,16 +150,16 @@ fn sentence(counts: &[i64], moved: &[Moved], covers: &Covers) -> Text {
         true => ("copy", " from or to pageable memory"),
     };
     let what = match (count, noun) {
-        (1, _) => format!("1 {noun}{direction} moves"),
-        (_, "copy") => format!("{} copies{direction} move", words::count(count)),
-        _ => format!("{} copies and fills move", words::count(count)),
+        (1, _) => say!("1 {}{} moves", noun, direction),
+        (_, "copy") => say!("{} copies{} move", say::count(count), direction),
+        _ => say!("{} copies and fills move", say::count(count)),
     };
     let how_much = match (bytes_ns, told().all(|(moved, _)| moved.bytes.is_none())) {
-        (_, true) => "an unknown number of bytes".to_owned(),
-        (0, _) => words::moved(bytes as f64),
-        _ => format!("{} at {}", words::moved(bytes as f64), words::gb_per_s(bytes as f64 / bytes_ns as f64)),
+        (_, true) => "an unknown number of bytes".into(),
+        (0, _) => say::moved(bytes as f64).into(),
+        _ => say!("{} at {}", say::moved(bytes as f64), say::gb_per_s(bytes as f64 / bytes_ns as f64)),
     };
-    Text::strong(format!("{what} {how_much}; {}.", cover.in_words()))
+    Text::headline(say!("{} {}; {}.", what, how_much, cover.in_words()))
 }
 
 fn bandwidth_reason(moved: &[Moved]) -> String {

@@ -1,9 +1,8 @@
 //! Communication that nothing hides.
 
-use stepscope_model::{Class, Severity};
+use stepscope_model::{Class, Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule};
-use crate::words;
 
 const SHARE: f64 = 0.10;
 const HIGH_SHARE: f64 = 0.25;
@@ -50,7 +49,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if waiting for a slow rank is the cause: then that rank is to be fixed, see straggler",
-    show: "stepscope comms",
+    show: Target::of("comms"),
     find,
 };
 
@@ -60,19 +59,23 @@ fn find(facts: &Facts) -> Option<Found> {
     if share <= SHARE {
         return None;
     }
-    let per_step = |ns: i64| words::ns(facts.per_step(ns));
-    let title = format!("Communication is exposed for {} of the step", words::ratio(share));
+    let per_step = |ns: i64| say::ns(facts.per_step(ns));
+    let title = say!("Communication is exposed for {} of the step", say::ratio(share));
     // What is known to be waiting is at stake for another rule.
     let wait_ns = facts.waits.as_ref().map_or(0, |waits| waits.exposed_ns);
     let own_ns = exposed_ns - wait_ns;
-    let mut evidence = vec![format!("{} of exposed communication per step", per_step(exposed_ns))];
+    let mut evidence = vec![say!("{} of exposed communication per step", per_step(exposed_ns))];
     if facts.waits.is_some() {
-        evidence[0] =
-            format!("{}: {} waiting for other ranks, {} transfer", evidence[0], per_step(wait_ns), per_step(own_ns));
+        evidence[0] = say!(
+            "{}: {} waiting for other ranks, {} transfer",
+            evidence[0].clone(),
+            per_step(wait_ns),
+            per_step(own_ns)
+        );
     } else {
-        evidence.push("how much of it is waiting for other ranks needs the traces of all ranks".to_owned());
+        evidence.push("how much of it is waiting for other ranks needs the traces of all ranks".into());
     }
-    evidence.extend(facts.largest_collective.as_ref().map(|kind| format!("{kind} takes the most of it")));
+    evidence.extend(facts.largest_collective.as_ref().map(|kind| say!("{} takes the most of it", kind)));
     let figures = vec![
         ("exposed_ratio", share),
         ("exposed_ns", facts.per_step(exposed_ns)),

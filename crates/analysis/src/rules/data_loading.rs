@@ -1,9 +1,8 @@
 //! The step waits for the data loader.
 
-use stepscope_model::{Class, Severity};
+use stepscope_model::{Class, Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule};
-use crate::words;
 
 /// A smaller share is not worth a word.
 const SHARE: f64 = 0.05;
@@ -60,7 +59,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if the data already lies in memory, or loading is what you measure",
-    show: "stepscope steps",
+    show: Target::of("steps"),
     find,
 };
 
@@ -86,22 +85,22 @@ fn find(facts: &Facts) -> Option<Found> {
     let mut figures = vec![("share_ratio", share)];
     let is_single = facts.loaders.keys().any(|name| name.contains("_SingleProcessDataLoaderIter"));
     let workers = if is_single { "num_workers=0; " } else { "" };
-    evidence.push(format!("{workers}loading is {} of the step time", words::ratio(share)));
+    evidence.push(say!("{}loading is {} of the step time", workers, say::ratio(share)));
     let range = facts.loading_range_ns.filter(|_| by_class_ns >= facts.region_loading_ns);
     if let Some((least, most)) = range.filter(|(least, most)| least < most) {
-        evidence.push(format!("{} – {} per step", words::ns(least as f64), words::ns(most as f64)));
+        evidence.push(say!("{} – {} per step", say::ns(least as f64), say::ns(most as f64)));
         figures.extend([("least_ns", least as f64), ("most_ns", most as f64)]);
     }
     for (name, calls) in facts.loaders.iter().take(2) {
-        evidence.push(format!("{name}: {}", words::counted(*calls as usize, "call")));
+        evidence.push(say!("{}: {}", name, say::counted(*calls as usize, "call")));
         figures.push(("calls", *calls as f64));
     }
     for (name, calls) in facts.loading_regions.iter().take(2) {
-        evidence.push(format!("region `{name}`: {}", words::counted(*calls as usize, "call")));
+        evidence.push(say!("region `{}`: {}", name, say::counted(*calls as usize, "call")));
         figures.push(("calls", *calls as f64));
     }
     let what = if facts.loaders.is_empty() { "data" } else { "the DataLoader" };
-    let title = format!("The step waits for {what}");
+    let title = say!("The step waits for {}", what);
     let severity = if share > HIGH_SHARE { Severity::High } else { Severity::Medium };
     Some(Found { title, severity, at_stake_ns: Some(facts.per_step(loading_ns)), evidence, figures })
 }

@@ -1,9 +1,8 @@
 //! One process for all devices instead of one each.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Rule};
-use crate::words;
 
 pub(super) static RULE: Rule = Rule {
     name: "data_parallel",
@@ -15,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         when: &[],
     }],
     not_this: "if the second device is used for something else",
-    show: "stepscope ops",
+    show: Target::of("ops"),
     find,
 };
 
@@ -23,9 +22,9 @@ fn find(facts: &Facts) -> Option<Found> {
     if facts.data_parallel_ns == 0 || facts.devices_of_a_rank < 2 {
         return None;
     }
-    let title = format!("DataParallel feeds {} from one process", words::counted(facts.devices_of_a_rank, "GPU"));
+    let title = say!("DataParallel feeds {} from one process", say::counted(facts.devices_of_a_rank, "GPU"));
     let at_stake = facts.per_step(facts.data_parallel_ns);
-    let evidence = vec![format!("DataParallel.forward takes {} of host time per step", words::ns(at_stake))];
+    let evidence = vec![say!("DataParallel.forward takes {} of host time per step", say::ns(at_stake))];
     let figures = vec![("devices", facts.devices_of_a_rank as f64)];
     Some(Found { title, severity: Severity::Medium, at_stake_ns: Some(at_stake), evidence, figures })
 }

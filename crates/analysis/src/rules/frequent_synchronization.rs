@@ -1,9 +1,8 @@
 //! The host waits for the device again and again.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Rule};
-use crate::words;
 
 /// Waits a step from which on it is no longer the end of the step alone.
 const PER_STEP: f64 = 5.0;
@@ -19,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
         when: &[],
     }],
     not_this: "if the host has nothing else to do and the device stays busy: waiting is then only where its time shows",
-    show: "stepscope launches",
+    show: Target::of("launches"),
     find,
 };
 
@@ -29,8 +28,8 @@ fn find(facts: &Facts) -> Option<Found> {
     if per_step < PER_STEP || share <= SHARE {
         return None;
     }
-    let title = format!("The host waits for the device {per_step:.0} times per step");
-    let evidence = vec![format!("these calls take {} of the step time", words::ratio(share))];
+    let title = say!("The host waits for the device {} times per step", say::whole(per_step));
+    let evidence = vec![say!("these calls take {} of the step time", say::ratio(share))];
     let figures = vec![("calls_per_step", per_step), ("share_ratio", share)];
     let at_stake_ns = Some(facts.per_step(facts.synchronization_ns));
     Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })

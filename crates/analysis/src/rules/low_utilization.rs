@@ -1,9 +1,8 @@
 //! The device idles for much of the step.
 
-use stepscope_model::{Class, Severity};
+use stepscope_model::{Class, Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule};
-use crate::words;
 
 const UTILIZATION: f64 = 0.50;
 /// Below this, and with that much at stake in a step, it is the first thing to look at.
@@ -27,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if the device is shared, or latency of single requests is what you optimize",
-    show: "stepscope steps",
+    show: Target::of("steps"),
     find,
 };
 
@@ -40,19 +39,15 @@ fn find(facts: &Facts) -> Option<Found> {
     let idle_ns: i64 = IDLE.iter().map(|class| facts.known_of(*class)).sum();
     let time = if known_ns < facts.step_ns { "time from the first kernel on" } else { "step" };
     let idle = idle_ns as f64 / known_ns as f64;
-    let title = format!("The GPU is idle {} of the {time}", words::ratio(idle));
+    let title = say!("The GPU is idle {} of the {}", say::ratio(idle), time);
     let mut figures = vec![("idle_ratio", idle), ("utilization_ratio", utilization)];
-    let mut evidence = vec![format!("a kernel runs in {} of the {time}", words::ratio(utilization))];
+    let mut evidence = vec![say!("a kernel runs in {} of the {}", say::ratio(utilization), time)];
     let largest = IDLE.into_iter().max_by_key(|class| facts.known_of(*class))?;
     let largest_ns = facts.known_of(largest);
     if largest_ns > 0 {
         let (of_idle, per_step) = (largest_ns as f64 / idle_ns.max(1) as f64, facts.per_step(largest_ns));
         let what = in_words(largest);
-        evidence.push(format!(
-            "{} of the idle time is {what}: {} per step",
-            words::ratio(of_idle),
-            words::ns(per_step)
-        ));
+        evidence.push(say!("{} of the idle time is {}: {} per step", say::ratio(of_idle), what, say::ns(per_step)));
         figures.extend([("largest_idle_ratio", of_idle), ("largest_idle_ns", per_step)]);
     }
     // Loading is at stake for a rule of its own.

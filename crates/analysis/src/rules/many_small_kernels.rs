@@ -1,9 +1,8 @@
 //! Kernels that take less time than their launch.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule, Vendor};
-use crate::words;
 
 /// From this share of launches on, launching is what takes the time.
 const SHARE: f64 = 0.40;
@@ -34,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# more work per kernel: a larger batch", when: &[] },
     ],
     not_this: "if the device is the limit: launches then run ahead and cost nothing",
-    show: "stepscope launches",
+    show: Target::of("launches"),
     find,
 };
 
@@ -46,17 +45,17 @@ fn find(facts: &Facts) -> Option<Found> {
     if facts.share(facts.exposed_launch_ns) <= EXPOSED_SHARE {
         return None;
     }
-    let title = format!("{} of launches start work shorter than the call", words::ratio(share));
+    let title = say!("{} of launches start work shorter than the call", say::ratio(share));
     let mut evidence = vec![
-        format!("{} of {} launches", words::count(facts.shorter_than_call), words::count(facts.launches)),
-        format!(
+        say!("{} of {} launches", say::count(facts.shorter_than_call), say::count(facts.launches)),
+        say!(
             "launch calls take {} per step with the device idle, median call {}",
-            words::ns(facts.per_step(facts.exposed_launch_ns)),
-            words::ns(facts.median_call_ns as f64)
+            say::ns(facts.per_step(facts.exposed_launch_ns)),
+            say::ns(facts.median_call_ns as f64)
         ),
     ];
     evidence.extend(
-        facts.most_called.as_ref().map(|(name, calls)| format!("{name} is called {} times", words::count(*calls))),
+        facts.most_called.as_ref().map(|(name, calls)| say!("{} is called {} times", name, say::count(*calls))),
     );
     let mut figures = vec![
         ("shorter_ratio", share),

@@ -1,9 +1,8 @@
 //! The device's memory is nearly full.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, NumberFormat, Rule, Vendor};
-use crate::words;
 
 const SHARE: f64 = 0.90;
 
@@ -23,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# or PYTORCH_ALLOC_CONF=expandable_segments:True", when: &[Need::Of(Vendor::Nvidia)] },
     ],
     not_this: "if the allocator was told to take all memory in advance",
-    show: "stepscope memory",
+    show: Target::of("memory"),
     find,
 };
 
@@ -33,8 +32,8 @@ fn find(facts: &Facts) -> Option<Found> {
         return None;
     }
     let (peak, capacity) = (peak as f64, capacity as f64);
-    let title = format!("GPU memory is {} full at the peak", words::ratio(peak / capacity));
-    let evidence = vec![format!("{} of {} in use at the peak", words::memory(peak), words::memory(capacity))];
+    let title = say!("GPU memory is {} full at the peak", say::ratio(peak / capacity));
+    let evidence = vec![say!("{} of {} in use at the peak", say::memory(peak), say::memory(capacity))];
     let figures = vec![("full_ratio", peak / capacity), ("peak_bytes", peak), ("capacity_bytes", capacity)];
     Some(Found { title, severity: Severity::Medium, at_stake_ns: None, evidence, figures })
 }

@@ -1,9 +1,8 @@
 //! Gradients of GPUs that travel through the host.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule, Vendor};
-use crate::words;
 
 pub(super) static RULE: Rule = Rule {
     name: "non_nccl",
@@ -22,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if the devices have no NCCL or RCCL, or only small control messages take this way",
-    show: "stepscope regions",
+    show: Target::of("regions"),
     find,
 };
 
@@ -33,7 +32,7 @@ fn find(facts: &Facts) -> Option<Found> {
     }
     let backends: Vec<String> = facts.host_backends.iter().cloned().collect();
     let at_stake = facts.per_step(facts.host_communication_ns);
-    let title = format!("GPUs communicate through the host with {}", words::listed(&backends));
-    let evidence = vec![format!("these collectives take {} per step", words::ns(at_stake))];
+    let title = say!("GPUs communicate through the host with {}", say::listed(&backends));
+    let evidence = vec![say!("these collectives take {} per step", say::ns(at_stake))];
     Some(Found { title, severity: Severity::High, at_stake_ns: Some(at_stake), evidence, figures: Vec::new() })
 }

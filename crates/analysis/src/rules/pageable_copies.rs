@@ -1,9 +1,8 @@
 //! Copies from memory that the system may move.
 
-use stepscope_model::Severity;
+use stepscope_model::{Rounding, Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule};
-use crate::words;
 
 pub(super) static RULE: Rule = Rule {
     name: "pageable_copies",
@@ -20,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "batch = batch.to(device, non_blocking=True)", when: &[] },
     ],
     not_this: "if the copies are few and small, or happen outside the loop",
-    show: "stepscope transfers",
+    show: Target::of("transfers"),
     find,
 };
 
@@ -33,21 +32,18 @@ fn find(facts: &Facts) -> Option<Found> {
     if copies.count == 0 || facts.per_step(exposed_ns) < LEAST_NS || exposed_ns * 2 < copies.time_ns {
         return None;
     }
-    let title = format!("Pageable copies are exposed for {} per step", words::ns(facts.per_step(exposed_ns)));
+    let title = say!("Pageable copies are exposed for {} per step", say::ns(facts.per_step(exposed_ns)));
     let speed = copies.size_bytes as f64 / copies.sum_ns.max(1) as f64;
     let hidden_ratio = copies.hidden_ns as f64 / copies.time_ns.max(1) as f64;
-    let hidden = match copies.hidden_ns {
-        0 => "none hidden".to_owned(),
-        _ => format!("{} hidden", words::ratio(hidden_ratio)),
-    };
+    let hidden = if copies.hidden_ns == 0 { "none hidden".into() } else { say!("{} hidden", say::ratio(hidden_ratio)) };
     let figures = vec![
         ("copies", copies.count as f64),
         ("moved_bytes", copies.size_bytes as f64),
         ("gb_per_s", speed),
         ("hidden_ratio", hidden_ratio),
     ];
-    let (count, moved) = (words::counted(copies.count as usize, "copy"), words::moved(copies.size_bytes as f64));
-    let evidence = vec![format!("{count}, {moved} at {speed:.1} GB/s, {hidden}")];
+    let (count, moved) = (say::counted(copies.count as usize, "copy"), say::moved(copies.size_bytes as f64));
+    let evidence = vec![say!("{}, {} at {}, {}", count, moved, say::gb_per_s(speed).rounded(Rounding::Tenths), hidden)];
     let severity = if facts.share(exposed_ns) > 0.05 { Severity::Medium } else { Severity::Low };
     Some(Found { title, severity, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence, figures })
 }

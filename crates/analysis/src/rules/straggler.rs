@@ -1,9 +1,8 @@
 //! Some ranks make the others wait.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Need, Rule};
-use crate::words;
 
 /// Waiting below this share of the step time is noise, and so is exposed waiting below that.
 const SHARE: f64 = 0.02;
@@ -24,17 +23,17 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "stepscope steps RUN --group-by rank", when: &[] },
     ],
     not_this: "if ranks have different work by design, as in pipelines, or the order of ranks is not what you expect",
-    show: "stepscope comms",
+    show: Target::of("comms"),
     find,
 };
 
 fn find(facts: &Facts) -> Option<Found> {
     let waits = facts.waits.as_ref()?;
     let exposed_share = facts.share(waits.exposed_ns);
-    let per_step = |ns: i64| words::ns(facts.per_step(ns));
-    let all = format!(
+    let per_step = |ns: i64| say::ns(facts.per_step(ns));
+    let all = say!(
         "{} wait {} per step on average, {} of it exposed",
-        words::counted(facts.ranks, "rank"),
+        say::counted(facts.ranks, "rank"),
         per_step(waits.wait_ns),
         per_step(waits.exposed_ns)
     );
@@ -44,8 +43,8 @@ fn find(facts: &Facts) -> Option<Found> {
         ("exposed_wait_ns", facts.per_step(waits.exposed_ns)),
     ];
     if waits.stragglers.is_empty() {
-        let title = format!("Ranks wait {} per step for each other", per_step(waits.exposed_ns));
-        let evidence = vec!["no rank causes much more of it than the others".to_owned(), all];
+        let title = say!("Ranks wait {} per step for each other", per_step(waits.exposed_ns));
+        let evidence = vec!["no rank causes much more of it than the others".into(), all];
         let at_stake_ns = Some(facts.per_step(waits.exposed_ns));
         return (exposed_share > SHARED_BLAME).then_some(Found {
             title,
@@ -59,13 +58,13 @@ fn find(facts: &Facts) -> Option<Found> {
         return None;
     }
     let caused_ns: i64 = waits.stragglers.iter().map(|(_, caused_ns)| caused_ns).sum();
-    let (ranks, cause) = words::ranks(waits.stragglers.iter().map(|(rank, _)| *rank), "cause");
+    let (ranks, cause) = say::ranks(waits.stragglers.iter().map(|(rank, _)| *rank), "cause");
     // A step ends when the last rank is done: at stake is what the ranks that wait could save, not a mean over all.
     let at_stake_ns = waits.exposed_caused_ns as f64 / waits.waiting_steps.max(1) as f64;
     let at_stake_ns = at_stake_ns.min(facts.per_step(facts.step_ns));
-    let title = format!("Ranks wait {} per step for {ranks}", words::ns(at_stake_ns));
+    let title = say!("Ranks wait {} per step for {}", say::ns(at_stake_ns), &ranks);
     let share = caused_ns as f64 / waits.wait_ns.max(1) as f64;
-    let evidence = vec![format!("{ranks} {cause} {} of all waiting", words::ratio(share)), all];
+    let evidence = vec![say!("{} {} {} of all waiting", ranks, cause, say::ratio(share)), all];
     figures.push(("caused_ratio", share));
     figures.extend(waits.stragglers.iter().map(|(rank, _)| ("rank", *rank as f64)));
     let severity = if exposed_share > HIGH_SHARE { Severity::High } else { Severity::Medium };

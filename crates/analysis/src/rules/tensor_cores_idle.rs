@@ -1,9 +1,8 @@
 //! Work that tensor cores could do runs without them.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Need, NumberFormat, Rule};
-use crate::words;
 
 /// Eligible work below this share of device time is not worth it.
 const ELIGIBLE_SHARE: f64 = 0.10;
@@ -27,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "torch.backends.cuda.matmul.allow_tf32 = True", when: &[Need::Computes(NumberFormat::Tf32)] },
     ],
     not_this: "if fp32 is required, or kernels are renamed: the share on tensor cores is a lower bound",
-    show: "stepscope kernels",
+    show: Target::of("kernels"),
     find,
 };
 
@@ -42,14 +41,14 @@ fn find(facts: &Facts) -> Option<Found> {
     let vendor = facts.hardware.vendor.filter(|_| is_found(facts))?;
     let units = vendor.matrix_units();
     let used = facts.tensor_core_ns as f64 / facts.eligible_ns as f64;
-    let title = format!("Up to {} of eligible work runs without {units}", words::ratio(1.0 - used));
+    let title = say!("Up to {} of eligible work runs without {}", say::ratio(1.0 - used), units);
     let of_device = |ns: i64| ns as f64 / facts.operator_device_ns.max(1) as f64;
     let (eligible, on_cores) = (of_device(facts.eligible_ns), of_device(facts.tensor_core_ns));
     let name = facts.eligible_name.as_deref().unwrap_or("matrix products");
     let device = facts.hardware.name.as_deref().unwrap_or("the device");
     let evidence = vec![
-        format!("{} of device time could use them, at least {} does", words::ratio(eligible), words::ratio(on_cores)),
-        format!("{name} and its like, on {device}"),
+        say!("{} of device time could use them, at least {} does", say::ratio(eligible), say::ratio(on_cores)),
+        say!("{} and its like, on {}", name, device),
     ];
     let figures = vec![("unused_ratio", 1.0 - used), ("eligible_ratio", eligible), ("on_cores_ratio", on_cores)];
     let at_stake_ns = Some(facts.per_step(facts.without_cores_ns));

@@ -1,9 +1,8 @@
 //! Elementwise kernels that a compiler would fuse.
 
-use stepscope_model::Severity;
+use stepscope_model::{Severity, Target, say};
 
 use super::{Facts, Fix, Found, Framework, Need, Rule};
-use crate::words;
 
 /// From this share of device time on, fusing is worth a look.
 const SHARE: f64 = 0.20;
@@ -30,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# enable the engine's compiled or fused kernels", when: &[Need::Uses(Framework::Serving)] },
     ],
     not_this: "if the device waits for the host or for other ranks: fusing shortens only what the device computes",
-    show: "stepscope kernels --group-by category",
+    show: Target::of("kernels").grouped_by("category"),
     find,
 };
 
@@ -50,16 +49,13 @@ fn find(facts: &Facts) -> Option<Found> {
     let share = unfused.sum_ns as f64 / facts.device_ns() as f64;
     let per_step = unfused.count as f64 / facts.steps.max(1) as f64;
     let mean_ns = unfused.sum_ns as f64 / unfused.count as f64;
-    let mut evidence = vec![format!(
-        "{} kernels per step, {} each on average",
-        words::count(per_step.round() as i64),
-        words::ns(mean_ns)
-    )];
+    let mut evidence =
+        vec![say!("{} kernels per step, {} each on average", say::count(per_step.round() as i64), say::ns(mean_ns))];
     if !unfused.operators.is_empty() {
-        evidence.push(format!("most of it by {}", unfused.operators.join(", ")));
+        evidence.push(say!("most of it by {}", unfused.operators.join(", ")));
     }
     Some(Found {
-        title: format!("Unfused elementwise kernels take {} of device time", words::ratio(share)),
+        title: say!("Unfused elementwise kernels take {} of device time", say::ratio(share)),
         severity: Severity::Medium,
         at_stake_ns: Some(facts.per_step(unfused.exposed_ns)),
         evidence,

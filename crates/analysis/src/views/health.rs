@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::health::{HEALTH_FIGURES, UNANALYZED, meaning};
 use stepscope_model::null_reason::NOT_APPLICABLE;
-use stepscope_model::{Cell, Holds, Part, Report, ReportColumn, ReportTable, SourceId, SourceRecord};
+use stepscope_model::{
+    Cell, Figure, Grade, Holds, Part, Report, ReportColumn, ReportTable, Sentence, SourceId, SourceRecord, Text, say,
+};
 
 use crate::analyses::before_recording;
 use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::words;
 
 const SQL: &str =
     "SELECT rank, \"window\", name, value, ratio, text, reason FROM health ORDER BY rank, \"window\", name";
@@ -24,14 +25,14 @@ type Figures = BTreeMap<String, (Cell, Option<String>)>;
 /// What an overview tells of the health of a recording.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
-    /// `good`, `partial` or `poor`.
-    pub grade: String,
+    /// None where the table does not have it.
+    pub grade: Option<Grade>,
     pub device_events: i64,
     pub unlinked_device_events: i64,
     /// Share of device time that belongs to no operator and no graph.
     pub unexplained_ratio: Option<f64>,
     /// Work of a device that no analysis reads, in words.
-    pub unanalyzed: Option<String>,
+    pub unanalyzed: Option<Sentence>,
 }
 
 pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, AnalysisError> {
@@ -59,30 +60,32 @@ pub(crate) fn report(engine: &Engine, sources: &[&SourceRecord]) -> Result<Repor
     }
     let rows = by_source.iter().flat_map(|(id, figures)| rows(*id, figures)).collect();
     let table = ReportTable::rows(columns, rows);
-    let mut parts = vec![Part::Text(summary(&by_source, sources).into())];
+    let mut parts = vec![Part::Text(Text { lines: summary(&by_source, sources), ..Text::default() })];
     parts.extend(begun_busy(engine, sources)?.map(|text| Part::Text(text.into())));
     parts.push(Part::Table(table));
     Ok(Report::new("health", parts))
 }
 
 /// Which recordings begin while the device works on what was launched before.
-fn begun_busy(engine: &Engine, sources: &[&SourceRecord]) -> Result<Option<String>, AnalysisError> {
+fn begun_busy(engine: &Engine, sources: &[&SourceRecord]) -> Result<Option<Sentence>, AnalysisError> {
     let busy = before_recording::find(engine, sources)?;
     let length = |(id, until): (&SourceId, &i64)| {
         let first = sources.iter().find(|source| source.id == *id)?.first_event_ns?;
-        Some((*id, words::ns((until - first) as f64)))
+        Some((*id, say::ns((until - first) as f64)))
     };
-    let lengths: Vec<(SourceId, String)> = busy.iter().filter_map(length).collect();
+    let lengths: Vec<(SourceId, Figure)> = busy.iter().filter_map(length).collect();
     Ok(match &lengths[..] {
         [] => None,
-        [(id, length)] if sources.len() == 1 => Some(format!(
-            "Rank {}, window {}: for the first {length} the device was busy with work from before the recording.",
-            id.rank, id.window
+        [(id, length)] if sources.len() == 1 => Some(say!(
+            "Rank {}, window {}: for the first {} the device was busy with work from before the recording.",
+            id.rank.to_string(),
+            id.window.to_string(),
+            *length
         )),
-        several => Some(format!(
+        several => Some(say!(
             "{} of {} begin while the device is busy with work from before the recording.",
-            words::count(several.len() as i64),
-            words::counted(sources.len(), "recording")
+            say::count(several.len() as i64),
+            say::counted(sources.len(), "recording")
         )),
     })
 }
@@ -101,16 +104,16 @@ fn count_unanalyzed(source: &SourceRecord, figures: &mut Figures) {
         return;
     }
     figures.insert(UNANALYZED.to_owned(), (Cell::Int(count as i64), None));
-    if word(figures, "grade") == "good" {
-        figures.insert("grade".to_owned(), (Cell::Text("partial".to_owned()), None));
+    if grade_of(figures) == Some(Grade::Good) {
+        figures.insert("grade".to_owned(), (Cell::Text(Grade::Partial.as_text().to_owned()), None));
     }
 }
 
 /// What to say about device work that no analysis reads.
-pub(crate) fn unanalyzed_words(source: &SourceRecord) -> Option<String> {
+pub(crate) fn unanalyzed_words(source: &SourceRecord) -> Option<Sentence> {
     let (count, categories) = source.unanalyzed_device_events();
-    let events = words::counted(count as usize, "event");
-    (count > 0).then(|| format!("{events} of a device that Stepscope does not analyze: {}", categories.join(", ")))
+    let events = say::counted(count as usize, "event");
+    (count > 0).then(|| say!("{} of a device that Stepscope does not analyze: {}", events, categories.join(", ")))
 }
 
 /// The grade of each recording, and the figures that a line shows.
@@ -135,7 +138,7 @@ pub(crate) fn grades<'a>(
         let explained_ns = count(&figures, "device_time_with_operator_ns") + count(&figures, "graph_device_time_ns");
         let unexplained_ns = (device_ns - explained_ns).max(0);
         let grade = Standing {
-            grade: word(&figures, "grade").to_owned(),
+            grade: grade_of(&figures),
             device_events: count(&figures, "device_events"),
             unlinked_device_events: count(&figures, "unlinked_device_events"),
             unexplained_ratio: (device_ns > 0).then(|| unexplained_ns as f64 / device_ns as f64),
@@ -181,46 +184,58 @@ fn rows(id: SourceId, figures: &Figures) -> Vec<Vec<Cell>> {
     sorted.into_iter().map(row).collect()
 }
 
-fn summary(by_source: &BTreeMap<SourceId, Figures>, sources: &[&SourceRecord]) -> String {
+fn summary(by_source: &BTreeMap<SourceId, Figures>, sources: &[&SourceRecord]) -> Vec<Sentence> {
     if sources.len() > SENTENCES {
         let mut grades: BTreeMap<&str, usize> = BTreeMap::new();
         for figures in by_source.values() {
             *grades.entry(word(figures, "grade")).or_default() += 1;
         }
-        let grades: Vec<String> =
-            grades.iter().map(|(grade, count)| format!("{} {grade}", words::count(*count as i64))).collect();
-        return format!("{}: {}.", words::counted(sources.len(), "recording"), grades.join(", "));
+        let grades = grades.iter().map(|(grade, count)| say!("{} {}", say::count(*count as i64), *grade));
+        let grades = Sentence::joined(grades, ", ");
+        return vec![say!("{}: {}.", say::counted(sources.len(), "recording"), grades)];
     }
     let sentence = |source: &&SourceRecord| by_source.get(&source.id).map(|figures| sentence(source, figures));
-    sources.iter().filter_map(sentence).collect::<Vec<_>>().join("\n")
+    sources.iter().filter_map(sentence).collect()
 }
 
-fn sentence(source: &SourceRecord, figures: &Figures) -> String {
+fn sentence(source: &SourceRecord, figures: &Figures) -> Sentence {
     let count = |name: &str| match figures.get(name) {
         Some((Cell::Int(count), _)) => *count,
         _ => 0,
     };
     let lost = match count("lost_events") {
         0 if source.notes.iter().any(|note| note == "not_recorded") => {
-            "none lost; some regions were not recorded: no room, or left on another thread".to_owned()
+            "none lost; some regions were not recorded: no room, or left on another thread".into()
         }
-        0 => "none lost".to_owned(),
-        lost => format!("{} lost", words::count(lost)),
+        0 => "none lost".into(),
+        lost => say!("{} lost", say::count(lost)),
     };
     let (device, unlinked) = (count("device_events"), count("unlinked_device_events"));
     let linked = if source.is_profile() {
-        String::new()
+        Sentence::default()
     } else if let (0, Some(words)) = (device, unanalyzed_words(source)) {
-        format!("; {words}")
+        say!("; {}", words)
     } else if device == 0 {
-        "; no device events".to_owned()
+        "; no device events".into()
     } else {
-        let (device, linked) = (words::count(device), words::count(device - unlinked));
-        format!("; {linked} of {device} device events have their launch")
+        let (device, linked) = (say::count(device), say::count(device - unlinked));
+        say!("; {} of {} device events have their launch", linked, device)
     };
     let grade = word(figures, "grade");
-    let (id, elements) = (source.id, words::counted(source.events_in as usize, source.element()));
-    format!("Rank {}, window {}: health is {grade}. {elements}, {lost}{linked}.", id.rank, id.window)
+    let (id, elements) = (source.id, say::counted(source.events_in as usize, source.element()));
+    say!(
+        "Rank {}, window {}: health is {}. {}, {}{}.",
+        id.rank.to_string(),
+        id.window.to_string(),
+        grade,
+        elements,
+        lost,
+        linked
+    )
+}
+
+fn grade_of(figures: &Figures) -> Option<Grade> {
+    Grade::of_text(word(figures, "grade"))
 }
 
 fn word<'a>(figures: &'a Figures, name: &str) -> &'a str {

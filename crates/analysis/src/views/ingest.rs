@@ -26,7 +26,7 @@ pub(crate) fn report(outcome: &Outcome) -> Report {
     let columns = COLUMNS.map(ReportColumn::named).to_vec();
     let rows = outcome.sources.iter().map(row).collect();
     let table = ReportTable::rows(columns, rows);
-    let data = vec![("skipped_files", json!(outcome.skipped))];
+    let data = vec![("skipped_files", Cell::Json(json!(outcome.skipped)))];
     Report { data, ..Report::new("ingest", vec![Part::Table(table)]) }
 }
 

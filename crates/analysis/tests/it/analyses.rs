@@ -20,15 +20,65 @@ mod trim;
 use serde_json::{Map, Value as Json};
 use stepscope_analysis::{ANALYSES, Question, Workspace};
 use stepscope_model::tables::TABLES;
-use stepscope_model::{Cell, Part, Report, ReportTable, RowCount, StepRange};
+use stepscope_model::{Cell, Part, Piece, Report, ReportTable, RowCount, Sentence, StepRange, Text};
 use stepscope_testkit::{TraceBuilder, corpus};
 
+use crate::figure;
 use crate::harness::{cell, lines, open, open_text};
 
 /// Asks an analysis.
 pub(crate) fn ask(workspace: &Workspace, analysis: &str, question: &Question) -> Report {
     let analysis = ANALYSES.iter().find(|known| known.name == analysis).unwrap();
-    workspace.analyse(analysis, question).unwrap()
+    written(workspace.analyse(analysis, question).unwrap())
+}
+
+/// A sentence as text; a target is told by its name.
+pub(crate) fn said(sentence: &Sentence) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Words(words) => words.clone(),
+        Piece::Figure(figure) => figure::written(figure),
+        Piece::Target(target) => format!("→ {}", target.ask),
+        Piece::Separator(()) => " · ".to_owned(),
+    };
+    sentence.0.iter().map(piece).collect()
+}
+
+/// A report whose sentences are text.
+fn written(mut report: Report) -> Report {
+    let write = |sentence: &mut Sentence| *sentence = said(sentence).into();
+    for part in &mut report.parts {
+        match part {
+            Part::Text(text) => text.lines.iter_mut().for_each(write),
+            Part::Metric(metric) => metric.reason.iter_mut().for_each(write),
+            Part::Table(table) => {
+                table.notes.iter_mut().for_each(write);
+                for cell in table.rows.iter_mut().chain(&mut table.total).flatten() {
+                    match cell {
+                        Cell::Sentence(sentence) => *cell = Cell::Text(said(sentence)),
+                        Cell::Sentences(all) => *cell = Cell::Json(all.iter().map(said).collect::<Vec<_>>().into()),
+                        _ => {}
+                    }
+                }
+            }
+            Part::Series(_) => {}
+        }
+    }
+    report.missing.iter_mut().for_each(|missing| write(&mut missing.reason));
+    report
+}
+
+/// The texts of a report, each with all of its lines.
+pub(crate) fn texts(report: &Report) -> Vec<String> {
+    let text = |text: &Text| {
+        let grade = text.explains.map(|grade| format!("{}: ", grade.as_text())).unwrap_or_default();
+        grade + &text.lines.iter().map(said).collect::<Vec<_>>().join("\n")
+    };
+    report.texts().map(text).collect()
+}
+
+/// The notes below a table.
+pub(crate) fn notes(table: &ReportTable) -> Vec<String> {
+    table.notes.iter().map(said).collect()
 }
 
 /// A question about everything, with rows grouped so.
@@ -70,15 +120,20 @@ pub(crate) fn check(trace: &TraceBuilder, analysis: &str, question: &Question, c
 }
 
 /// The first sentence of a report.
-pub(crate) fn sentence(report: &Report) -> &str {
-    let texts =
-        report.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(&text.text) } else { None });
-    texts.into_iter().next().map_or("", String::as_str)
+pub(crate) fn sentence(report: &Report) -> String {
+    texts(report).into_iter().next().unwrap_or_default()
 }
 
 /// Why a value is missing.
 pub(crate) fn reason<'a>(report: &'a Report, path: &str) -> Option<&'a str> {
-    report.missing.iter().find(|missing| missing.path == path).map(|missing| missing.reason.as_str())
+    let missing = report.missing.iter().find(|missing| missing.path == path)?;
+    if let [Piece::Words(words)] = &missing.reason.0[..] { Some(words) } else { None }
+}
+
+/// The member `metrics` of a report.
+pub(crate) fn metrics(report: &Report) -> &Json {
+    let found = report.data.iter().find(|(name, _)| *name == "metrics").map(|(_, value)| value);
+    if let Some(Cell::Json(metrics)) = found { metrics } else { panic!("no metrics") }
 }
 
 /// The rows of a table as JSON objects.

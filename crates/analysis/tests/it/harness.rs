@@ -75,6 +75,8 @@ pub(crate) fn cell(cell: &Cell) -> String {
         Cell::Float(value) => value.to_string(),
         Cell::Text(value) => value.clone(),
         Cell::Numbers(numbers) => format!("{numbers:?}"),
+        Cell::Sentence(sentence) => crate::analyses::said(sentence),
+        Cell::Sentences(sentences) => sentences.iter().map(crate::analyses::said).collect::<Vec<_>>().join("\n"),
         Cell::Json(value) => value.to_string(),
     }
 }

@@ -8,6 +8,9 @@ mod collectives;
 mod communication;
 mod corpus;
 mod events;
+// How figures are written, without a crate that answers may not know.
+#[path = "../../../report/src/figure.rs"]
+mod figure;
 mod flops;
 mod forward;
 mod harness;

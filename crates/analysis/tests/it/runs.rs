@@ -262,7 +262,9 @@ fn what_lies_beside_traces_is_listed_and_the_rest_is_read() {
     assert_eq!(heard, want);
     assert_eq!(workspace.health_info()["skipped_files"].as_array().unwrap().len(), 7);
     let health = workspace.health(None, None).unwrap();
-    assert!(matches!(&health.parts[1], stepscope_model::Part::Text(text) if text.text == format!("{}.", want[0])));
+    assert!(
+        matches!(&health.parts[1], stepscope_model::Part::Text(text) if text.lines == [format!("{}.", want[0]).into()])
+    );
 
     let strict = Settings { strict: true, ..settings };
     let error = Workspace::open(std::slice::from_ref(&run), &strict, &Silent).err().unwrap();
@@ -300,21 +302,19 @@ fn a_device_that_is_not_analyzed_lowers_the_health_that_is_shown() {
     let corpus = stepscope_testkit::corpus();
     let workspace = open(&[corpus.trace("hta/mtia_trace_single_rank/mtia_rank_0.json.gz")]).unwrap();
     let reason = "25,814 events of a device that Stepscope does not analyze: mtia_ccp_events";
-    let texts = |report: &stepscope_model::Report| {
-        let text = |part: &stepscope_model::Part| match part {
-            stepscope_model::Part::Text(text) => Some(format!("{} {}", text.text, text.right.as_deref().unwrap_or(""))),
-            _ => None,
-        };
-        report.parts.iter().filter_map(text).collect::<Vec<_>>().join("\n")
-    };
+    let texts = |report: &stepscope_model::Report| crate::analyses::texts(report).join("\n");
     let health = texts(&workspace.health(None, None).unwrap());
     assert!(health.contains("health is partial") && health.contains(reason), "{health}");
     assert!(!health.contains("no device events"), "{health}");
     let summary = stepscope_analysis::ANALYSES.iter().find(|analysis| analysis.name == "summary").unwrap();
-    let summary = texts(&workspace.analyse(summary, &stepscope_analysis::Question::default()).unwrap());
-    assert!(summary.contains("trace health: partial") && summary.contains(&format!("partial: {reason}")), "{summary}");
+    let summary = workspace.analyse(summary, &stepscope_analysis::Question::default()).unwrap();
+    let partial = stepscope_model::Grade::Partial;
+    assert!(summary.texts().any(|text| text.right == Some(stepscope_model::Status::Health(Some(partial)))));
+    assert!(summary.texts().any(|text| text.explains == Some(partial)));
+    let summary = texts(&summary);
+    assert!(summary.contains(reason), "{summary}");
     assert!(summary.contains(&format!("{reason}. Figures about devices leave them out.")), "{summary}");
-    assert_eq!(workspace.source_summaries().unwrap()[0].health, "partial");
+    assert_eq!(workspace.source_summaries().unwrap()[0].health, Some(partial));
     // What the definition of the figures grades stays as it is.
     assert_eq!(workspace.metrics(None, None).unwrap()["health"]["grade"], "good");
 }

@@ -6,7 +6,7 @@ use stepscope_analysis::{ANALYSES, CancelFlag, Question, Workspace};
 use stepscope_model::StepRange;
 use stepscope_testkit::TraceBuilder;
 
-use crate::analyses::{ask, by, cells, in_step, table};
+use crate::analyses::{ask, by, cells, in_step, notes, table};
 use crate::harness::{open, write};
 
 /// A window of two steps: each an operator of `host_us`, with a kernel of `kernel_us`.
@@ -75,10 +75,10 @@ fn a_number_is_that_of_the_recording() {
     let kernels = |question: &Question| cells(table(&ask(&workspace, "kernels", question), "rows"), "total_ns");
     assert_eq!(kernels(&in_step(16)), "30000");
     assert_eq!(kernels(&Question { steps: Some(StepRange { first: 6, last: 16 }), ..Question::default() }), "40000");
-    let notes = |question: &Question| table(&ask(&workspace, "kernels", question), "rows").notes.join("; ");
-    assert_eq!(notes(&in_step(16)), "sums over step 16");
+    let told = |question: &Question| notes(table(&ask(&workspace, "kernels", question), "rows")).join("; ");
+    assert_eq!(told(&in_step(16)), "sums over step 16");
     let many = Question { steps: Some(StepRange { first: 0, last: 99 }), ..Question::default() };
-    assert_eq!(notes(&many), "sums over steps 5 to 17 of 2 recordings");
+    assert_eq!(told(&many), "sums over steps 5 to 17 of 2 recordings");
 
     let analysis = ANALYSES.iter().find(|analysis| analysis.name == "ops").unwrap();
     let error = workspace.analyse(analysis, &in_step(0)).unwrap_err();

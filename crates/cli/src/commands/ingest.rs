@@ -67,13 +67,9 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         rollups: !options.without.contains(&Without::Rollups),
         tiles: !options.without.contains(&Without::Tiles),
     };
-    let mut report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
-    let answer = Answer {
-        for_people: Some(for_people(&report)),
-        after: std::mem::take(&mut report.data),
-        usual_limit: Some(USUAL_LIMIT),
-        ..Answer::new(report)
-    };
+    let report = Workspace::ingest(&options.paths, &settings, &TerminalProgress::new(context))?;
+    let answer =
+        Answer { for_people: Some(for_people(&report)), usual_limit: Some(USUAL_LIMIT), ..Answer::new(report) };
     output::write(answer, &target, &options.output, context)?;
     Ok(Exit::Done)
 }

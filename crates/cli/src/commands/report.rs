@@ -16,7 +16,7 @@ use crate::failure::{self, Failure};
 use crate::options::InputOptions;
 use crate::output::Target;
 use crate::progress::TerminalProgress;
-use crate::{Context, VERSION, figures};
+use crate::{Context, VERSION, command, figures};
 
 pub(super) static COMMAND: Command = Command {
     name: "report",
@@ -79,8 +79,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     }
     let target = Target::of(output.as_deref(), &input.inputs(&paths))?;
     let workspace = Workspace::open(&paths, &input.settings(), &TerminalProgress::new(context))?;
-    // Commands that answers name are of no use to somebody who does not have the trace.
-    let question = Question { rest_of_command: String::new(), ..part.question(&paths) };
+    let question = part.question();
     let answers = Answers::of(&workspace, &question)?;
     let written = match format {
         Format::Html => answers.html(&pictures(&workspace, &question)?),
@@ -166,7 +165,10 @@ fn answer(workspace: &Workspace, name: &str, question: &Question) -> Result<Repo
     let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
         return Ok(Report::default());
     };
-    Ok(workspace.analyse(analysis, question)?)
+    let mut report = workspace.analyse(analysis, question)?;
+    // Whoever gets the page may have the trace elsewhere, or not at all.
+    report.spell(&|target| command::line(target, ""));
+    Ok(report)
 }
 
 /// The recordings that are asked about.

@@ -51,7 +51,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let inputs = options.input.inputs(&options.paths);
     Output::refuse_file(&options.output, &inputs)?;
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
-    let written = workspace.trim(&options.part.question(&options.paths), &options.output, &inputs)?;
+    let written = workspace.trim(&options.part.question(), &options.output, &inputs)?;
     for file in written {
         let events = text::value(&Cell::Int(file.events as i64), Unit::Plain);
         failure::print_line(&format!("{}: {events} events", file.path.display()), context);

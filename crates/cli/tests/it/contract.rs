@@ -41,8 +41,7 @@ fn answer(workspace: &Workspace, analysis: &Analysis, group_by: Vec<String>) -> 
 }
 
 fn document(report: &Report) -> Json {
-    let after = report.data.clone();
-    let text = json::render(&Document { report: Some(report), version: "0", after, ..Document::default() });
+    let text = json::render(&Document { report: Some(report), version: "0", ..Document::default() });
     serde_json::from_str(&text).unwrap()
 }
 

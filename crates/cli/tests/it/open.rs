@@ -60,7 +60,7 @@ fn open_shows_a_profile_of_functions() {
     assert!(answers[0].to_string().contains("fibonacci"), "{}", answers[0]);
     assert!(answers[1].to_string().contains("fibonacci"), "{}", answers[1]);
     assert_eq!((&answers[2]["end_ns"], &answers[2]["tracks"]), (&serde_json::json!(0), &serde_json::json!([])));
-    assert!(answers[3].to_string().contains("stepscope functions"), "{}", answers[3]);
+    assert!(answers[3].to_string().contains(r#"{"target":{"ask":"functions""#), "{}", answers[3]);
 }
 
 #[test]

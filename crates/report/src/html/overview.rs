@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Tone, Unit};
+use stepscope_model::{
+    Cell, Grade, Look, Missing, Part, Piece, Report, ReportColumn, ReportTable, Role, Sentence, Status, Text, Unit,
+};
 
 use super::chart::{bars_of, meter, sparks, stacked};
 use super::escape::{escaped, shortened};
@@ -10,6 +12,7 @@ use super::section::{paragraph, reasons};
 use super::table::{Rows, null, swatch, table};
 use super::words::{figure, figure_text, sentence_case, unbroken};
 use crate::number::{Format, number};
+use crate::sentence;
 
 const LONGEST_TEXT: usize = 2_000;
 /// Devices that stand in a table of their own.
@@ -17,25 +20,33 @@ const DEVICE_ROWS: Rows = Rows { open: 8, most: 64 };
 
 /// What is at the top: the sentence, facts, and how far the trace can be trusted.
 pub(super) fn lede(summary: &Report) -> String {
-    let sentence = texts(summary).find(|text| text.tone == Tone::Strong && text.label.is_none());
-    let sentence = sentence.map_or("No complete step in this recording.", |text| &text.text);
-    let mut markup = format!("<h1>{}</h1>\n", unbroken(&shortened(sentence, LONGEST_TEXT)));
-    let head = head(summary);
-    let facts = head.and_then(|text| text.text.split_once('\n')).map_or("", |(_, facts)| facts);
-    let _ = writeln!(markup, "<p class=\"sub\">{}</p>", shortened(facts, LONGEST_TEXT).replace(" · ", "<i>·</i>"));
-    markup.push_str(&health(summary, head.and_then(|text| text.right.as_deref()).unwrap_or("trace health: unknown")));
-    let plain = texts(summary).filter(|text| text.label.is_none() && text.tone == Tone::Plain && text.right.is_none());
-    markup.extend(plain.map(paragraph));
+    let headline = text_for(summary, Role::Headline).and_then(|text| text.lines.first());
+    let headline = headline.map_or_else(|| "No complete step in this recording.".to_owned(), unbroken);
+    let mut markup = format!("<h1>{}</h1>\n", shortened(&headline, LONGEST_TEXT));
+    let head = text_for(summary, Role::Head);
+    let facts = head.and_then(|text| text.lines.get(1)).map(facts).unwrap_or_default();
+    let _ = writeln!(markup, "<p class=\"sub\">{facts}</p>");
+    markup.push_str(&health(summary, head.and_then(|text| text.right).unwrap_or(Status::Health(None))));
+    markup.extend(summary.texts().filter(|text| text.role == Role::Plain).map(paragraph));
     markup
 }
 
-/// The line with the name of the run, its facts, and its health at the right end.
-pub(super) fn head(summary: &Report) -> Option<&Text> {
-    texts(summary).find(|text| text.label.is_none() && text.right.is_some())
+/// The name of the run, as its summary has it.
+pub(super) fn run_name(summary: &Report) -> Option<String> {
+    text_for(summary, Role::Head).and_then(|text| text.lines.first()).map(sentence::written)
 }
 
-fn texts(report: &Report) -> impl Iterator<Item = &Text> {
-    report.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
+fn text_for(report: &Report, role: Role) -> Option<&Text> {
+    report.texts().find(|text| text.role == role)
+}
+
+/// Facts with a sign between them.
+fn facts(facts: &Sentence) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Separator(()) => "<i>·</i>".to_owned(),
+        other => shortened(&sentence::piece(other), LONGEST_TEXT),
+    };
+    facts.0.iter().map(piece).collect()
 }
 
 pub(super) fn table_named<'a>(report: &'a Report, name: &str) -> Option<&'a ReportTable> {
@@ -55,25 +66,20 @@ fn text<'a>(table: &'a ReportTable, row: usize, name: &str) -> &'a str {
 }
 
 /// The grade with a sign and a word, and the figures behind it.
-fn health(summary: &Report, grade: &str) -> String {
-    let word = grade.rsplit(": ").next().unwrap_or(grade);
-    let (tone, icon) = match word {
-        "good" => ("good", CHECK),
-        "partial" => ("warn", TRIANGLE),
-        "poor" => ("bad", OCTAGON),
-        // Of several recordings: good in so many.
-        many => match many.strip_prefix("good in ").and_then(|counts| counts.split_once(" of ")) {
-            Some((good, all)) if good == all => ("good", CHECK),
-            _ => ("warn", TRIANGLE),
-        },
+fn health(summary: &Report, status: Status) -> String {
+    let (tone, icon) = match status {
+        Status::Health(Some(Grade::Good)) => ("good", CHECK),
+        Status::Good { good, all } if good == all => ("good", CHECK),
+        Status::Health(Some(Grade::Poor)) => ("bad", OCTAGON),
+        _ => ("warn", TRIANGLE),
     };
-    let told = texts(summary).find(|text| text.label == Some("health")).map_or("", |text| &text.text);
-    let told = told.strip_prefix(word).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(told);
+    let told = text_for(summary, Role::Health).map_or(&[][..], |text| &text.lines);
+    let told = told.iter().map(sentence::written).collect::<Vec<_>>().join("\n");
     format!(
         "<p class=\"health {tone}\"><b>{} {}</b> <span>{}</span></p>\n",
         icon_markup(icon),
-        shortened(&sentence_case(grade), 200),
-        shortened(&sentence_case(told), LONGEST_TEXT).replace('\n', "<br>")
+        shortened(&sentence_case(&sentence::status_text(status)), 200),
+        shortened(&sentence_case(&told), LONGEST_TEXT).replace('\n', "<br>")
     )
 }
 
@@ -134,7 +140,7 @@ pub(super) fn strip(summary: &Report) -> String {
     let mut markup = String::from("<div class=\"strip\">\n");
     markup.extend(stats.iter().map(Stat::markup));
     markup.push_str("</div>\n");
-    markup.extend(texts(summary).filter(|text| text.label == Some("compute")).map(paragraph));
+    markup.extend(summary.texts().filter(|text| text.role == Role::Compute).map(paragraph));
     markup.push_str(&reasons(&summary.missing, None));
     markup
 }
@@ -155,9 +161,9 @@ fn device_stats(devices: &ReportTable, missing: &[Missing]) -> Vec<Stat> {
     let of = |name: &str| cell(devices, 0, name);
     let reason = |name: &str| {
         let told = missing.iter().find(|missing| missing.path.ends_with(name));
-        told.map_or("not recorded", |missing| missing.reason.as_str())
+        told.map_or_else(|| "not recorded".to_owned(), |missing| sentence::written(&missing.reason))
     };
-    let ratio = |label: &str, name: &str, note: &str| Stat::of(label, of(name), Unit::Ratio, reason(name), note);
+    let ratio = |label: &str, name: &str, note: &str| Stat::of(label, of(name), Unit::Ratio, &reason(name), note);
     let with_copies = format!("busy with copies {}", figure_text(of("gpu_busy_ratio"), Unit::Ratio));
     let tensor = "tensor_core_lower_bound_ratio";
     let from_names = if number(of(tensor)) == Some(0.0) { "no kernel name matches" } else { "from kernel names" };
@@ -165,7 +171,7 @@ fn device_stats(devices: &ReportTable, missing: &[Missing]) -> Vec<Stat> {
     let memory = if *peak == Cell::Null {
         let note = format!("total –: {}", reason("memory_peak_bytes"));
         let note = if *growth == Cell::Null { "" } else { note.as_str() };
-        Stat::of("Memory growth, peak", growth, Unit::Bytes, reason("memory_growth_bytes"), note)
+        Stat::of("Memory growth, peak", growth, Unit::Bytes, &reason("memory_growth_bytes"), note)
     } else {
         let note = format!("growth {}", figure_text(growth, Unit::Bytes));
         Stat::of("Memory, peak", peak, Unit::Bytes, "", &note)
@@ -242,7 +248,7 @@ pub(super) fn where_steps_go(summary: &Report, steps: &Report) -> Option<String>
     markup.push_str("</div>\n");
     let rows = table_named(steps, "rows")?;
     let over_ranks = has_column(rows, "steps").then(|| "a bar is the mean over recordings".to_owned());
-    let note = over_ranks.into_iter().chain(rows.notes.iter().cloned()).collect::<Vec<_>>().join(" · ");
+    let note = over_ranks.into_iter().chain(rows.notes.iter().map(sentence::written)).collect::<Vec<_>>().join(" · ");
     let _ = writeln!(
         markup,
         "<p class=\"note\">{}, mean of complete steps · {}</p>",
@@ -275,18 +281,20 @@ fn finding(rows: &ReportTable, row: usize) -> String {
         stake => format!("{}<small>per step</small>", escaped(&figure_text(stake, Unit::Nanoseconds))),
     };
     let evidence = match cell(rows, row, "evidence") {
-        Cell::Json(serde_json::Value::Array(lines)) => {
-            lines.iter().filter_map(serde_json::Value::as_str).map(sentence_case).collect::<Vec<_>>().join(". ")
+        Cell::Sentences(lines) => {
+            lines.iter().map(|line| sentence_case(&unbroken(line))).collect::<Vec<_>>().join(". ")
         }
         _ => String::new(),
     };
+    let title =
+        if let Cell::Sentence(title) = cell(rows, row, "title") { sentence::written(title) } else { String::new() };
     format!(
         "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p>\
          <pre>{}</pre><p class=\"note\">False alarm {}.</p></div><div class=\"cost\">{cost}</div></article>\n",
         escaped(text(rows, row, "severity")),
         icon_markup(icon),
-        shortened(text(rows, row, "title"), LONGEST_TEXT),
-        unbroken(&shortened(&evidence, LONGEST_TEXT)),
+        shortened(&title, LONGEST_TEXT),
+        shortened(&evidence, LONGEST_TEXT),
         shortened(text(rows, row, "fix"), LONGEST_TEXT),
         shortened(text(rows, row, "not_this"), LONGEST_TEXT)
     )

@@ -68,7 +68,7 @@ pub fn render(page: &Page<'_>) -> String {
     let (full, empty): (Vec<&Section>, Vec<&Section>) =
         page.sections.iter().partition(|section| !section::is_empty(&section.report));
     let run = shortened(page.run, LONGEST_NAME);
-    let name = overview::head(page.summary).and_then(|head| head.text.lines().next()).unwrap_or(page.run);
+    let name = overview::run_name(page.summary).unwrap_or_else(|| page.run.to_owned());
     let mut blocks: Vec<(&str, &str, String)> = Vec::new();
     if let Some(steps) = overview::where_steps_go(page.summary, page.steps) {
         let about = "<p class=\"about\">Each instant of a step belongs to one class; the eight classes add up to the step exactly.</p>\n";
@@ -98,7 +98,7 @@ pub fn render(page: &Page<'_>) -> String {
          <title>Stepscope report · {run}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{}<main class=\"sheet\">\n\
          <header class=\"top\">{BRAND}<b>Stepscope report</b><span>{}</span></header>\n",
         definitions(),
-        shortened(name, LONGEST_NAME)
+        shortened(&name, LONGEST_NAME)
     );
     markup.push_str(&overview::lede(page.summary));
     markup.push_str(&overview::strip(page.summary));

@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 
-use stepscope_model::{Cell, Metric, Missing, Part, Report, ReportTable, Text, Tone};
+use stepscope_model::{Cell, Metric, Missing, Part, Report, ReportTable, Role, Text, Tone};
 
 use super::chart::curve;
 use super::escape::{escaped, shortened};
 use super::table::{Rows, null, table};
 use super::words::{figure, sentence_case, title_of, unbroken};
 use crate::number::number;
+use crate::sentence;
 use crate::text::{self, TextOptions};
 
-/// Labels of lines that name commands: whoever gets a page may not have the trace.
-const COMMAND_LABELS: [&str; 2] = ["next", "show"];
+/// What names questions: whoever gets a page may not have the trace.
+const QUESTIONS: [Role; 2] = [Role::Next, Role::Show];
 /// Bytes of markup of a text.
 const LONGEST_TEXT: usize = 4_000;
 
@@ -29,14 +30,11 @@ pub(super) fn is_empty(report: &Report) -> bool {
 
 /// Why there is nothing, in one line.
 pub(super) fn why_empty(report: &Report) -> String {
-    let sentence = report.parts.iter().find_map(|part| match part {
-        Part::Text(text) if text.label.is_none() => Some(text.text.as_str()),
-        _ => None,
-    });
-    let mut reasons: Vec<&str> = report.missing.iter().map(|missing| missing.reason.as_str()).collect();
+    let sentence = report.texts().find(|text| text.role.label().is_none());
+    let mut reasons: Vec<String> = report.missing.iter().map(|missing| sentence::written(&missing.reason)).collect();
     reasons.dedup();
     match sentence {
-        Some(sentence) => shortened(sentence, LONGEST_TEXT),
+        Some(text) => shortened(&sentence::lines(text).join("\n"), LONGEST_TEXT),
         None if reasons.is_empty() => "None recorded.".to_owned(),
         None => format!("{}.", shortened(&sentence_case(&reasons.join(", ")), LONGEST_TEXT)),
     }
@@ -80,18 +78,19 @@ pub(super) fn reasons(missing: &[Missing], table: Option<&ReportTable>) -> Strin
 
 /// A sentence, a line with a word before it, or code.
 pub(super) fn paragraph(text: &Text) -> String {
-    if text.label.is_some_and(|label| COMMAND_LABELS.contains(&label)) {
+    if QUESTIONS.contains(&text.role) {
         return String::new();
     }
-    let words = shortened(&text.text, LONGEST_TEXT);
     if text.is_code {
-        return format!("<pre>{words}</pre>\n");
+        return format!("<pre>{}</pre>\n", shortened(&sentence::lines(text).join("\n"), LONGEST_TEXT));
     }
-    let words = unbroken(&words).replace('\n', "<br>");
-    let right = text.right.as_ref().map(|right| format!(" · {}", escaped(right))).unwrap_or_default();
-    match (text.label, text.tone) {
+    let grade = text.explains.map(|grade| format!("{}: ", grade.as_text())).unwrap_or_default();
+    let words = grade + &text.lines.iter().map(unbroken).collect::<Vec<_>>().join("\n");
+    let words = shortened(&words, LONGEST_TEXT).replace('\n', "<br>");
+    let right = text.right.map(|right| format!(" · {}", escaped(&sentence::status_text(right)))).unwrap_or_default();
+    match (text.role.label(), text.tone) {
         // The lines that say why something is missing need no word: the sign is in them.
-        (Some("null"), _) => format!("<p class=\"note\">{words}</p>\n"),
+        _ if text.role == Role::Null => format!("<p class=\"note\">{words}</p>\n"),
         (Some(label), _) => format!("<p class=\"note\"><b>{}</b> {words}</p>\n", escaped(&sentence_case(label))),
         (None, Tone::Strong) => format!("<p class=\"lead\">{words}{right}</p>\n"),
         (None, _) => format!("<p class=\"plain\">{words}{right}</p>\n"),
@@ -104,7 +103,7 @@ fn figures(metrics: &[&Metric]) -> String {
     for metric in metrics.iter().filter(|metric| !metric.is_for_programs) {
         let name = text::header(&metric.name, metric.unit, TextOptions::default());
         let value = match &metric.value {
-            Cell::Null => null(metric.reason.as_deref().unwrap_or("not recorded")),
+            Cell::Null => null(&metric.reason.as_ref().map_or_else(|| "not recorded".to_owned(), sentence::written)),
             cell => {
                 let (digits, unit) = figure(cell, metric.unit);
                 format!("{}<u>{}</u>", escaped(&digits), escaped(&unit))

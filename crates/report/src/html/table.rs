@@ -8,9 +8,9 @@ use stepscope_model::{Cell, LeftOut, Look, Missing, ReportColumn, ReportTable, U
 use super::chart::{meter, percent, sparks, stack};
 use super::escape::{escaped, shortened};
 use super::words::{class_label, class_of, sentence_case, split_unit};
-use crate::kernel_label;
 use crate::number::{Format, NULL, grouped, number};
 use crate::text::{self, TextOptions};
+use crate::{kernel_label, sentence};
 
 /// How many rows a table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,7 @@ const WIDEST_TEXT: usize = 34;
 /// The whole table with its notes; rows beyond the first fold.
 #[must_use]
 pub fn table(table: &ReportTable, missing: &[Missing], rows: Rows) -> String {
+    let table = &sentence::table(table);
     let columns: Vec<Column<'_>> = shown(table).map(|place| Column::of(table, place, missing)).collect();
     if columns.is_empty() {
         return String::new();
@@ -78,7 +79,7 @@ fn notes(table: &ReportTable, shown: usize) -> Vec<String> {
         LeftOut::Rows(left_out) => Some(format!("{} of {} shown", grouped(shown as i128, 0), all(left_out))),
         LeftOut::Uncounted => Some(format!("the first {} rows; there are more", grouped(shown as i128, 0))),
     };
-    count.into_iter().chain(table.notes.iter().map(|note| shortened(note, LONGEST_TITLE))).collect()
+    count.into_iter().chain(table.notes.iter().map(|note| shortened(&sentence::written(note), LONGEST_TITLE))).collect()
 }
 
 /// How a column takes its place.
@@ -109,7 +110,7 @@ struct Column<'a> {
     /// The largest value, for bars.
     largest: f64,
     /// Why values are missing.
-    reason: &'a str,
+    reason: String,
     /// What kernels are called, by their full names.
     kernels: HashMap<&'a str, String>,
 }
@@ -158,7 +159,7 @@ impl<'a> Column<'a> {
         let largest = cells.iter().map(extent).fold(0.0, f64::max);
         let path = format!(".{}", column.name);
         let told = missing.iter().find(|missing| missing.path == column.name || missing.path.ends_with(&path));
-        let reason = told.map_or("not recorded", |missing| missing.reason.as_str());
+        let reason = told.map_or_else(|| "not recorded".to_owned(), |missing| sentence::written(&missing.reason));
         let header = format!("{}{}", escaped(&sentence_case(&header)), sorted_arrow(table, column));
         let kernels = kernel_label::of_cells(cells.iter().copied().filter(|_| column.look == Look::Kernel));
         Self { of: column, place, header, format, kind, is_right, is_mono, width, largest, reason, kernels }
@@ -181,7 +182,7 @@ impl<'a> Column<'a> {
     /// The markup of one cell.
     fn cell(&self, cell: &Cell, row: &[Cell], table: &ReportTable) -> String {
         match (self.of.look, cell) {
-            (_, Cell::Null) => null(self.reason),
+            (_, Cell::Null) => null(&self.reason),
             (Look::Kernel, Cell::Text(name)) => named(self.kernels.get(name.as_str()).unwrap_or(name), name),
             (Look::Operator, Cell::Text(name)) => named(name, name),
             (Look::Class, Cell::Text(class)) => swatch(class),
@@ -213,7 +214,7 @@ impl<'a> Column<'a> {
     fn value(&self, cell: &Cell) -> String {
         let text = self.format.show(cell);
         if text == NULL {
-            return null(self.reason);
+            return null(&self.reason);
         }
         if matches!(cell, Cell::Text(_) | Cell::Json(_)) && !self.is_right {
             return if self.kind == Kind::Prose { shortened(&text, LONGEST_TITLE) } else { named(&text, &text) };
@@ -365,7 +366,7 @@ mod tests {
         let missing = [Missing {
             path: "rows[].total_ns".to_owned(),
             label: "total".to_owned(),
-            reason: "no \"device\" events".to_owned(),
+            reason: "no \"device\" events".into(),
         }];
         let markup = table(&kernels(&[("a", None)]), &missing, ROWS);
         assert!(markup.contains("title=\"no &quot;device&quot; events\">–</span>"), "{markup}");

@@ -1,8 +1,9 @@
 //! Words of the pages: sentence case where the terminal has capitals, classes by name, steps by number.
 
-use stepscope_model::{Cell, Class, ReportTable, Unit};
+use stepscope_model::{Cell, Class, Piece, ReportTable, Sentence, Unit};
 
 use crate::number::Format;
+use crate::{figure, sentence};
 
 /// What people call a class of time, or what else a span can be.
 pub(super) fn class_label(class: &str) -> &str {
@@ -58,22 +59,23 @@ pub fn step_label(name: &str) -> String {
     }
 }
 
-/// A sentence whose numbers keep their units: no line ends between them.
-pub(super) fn unbroken(sentence: &str) -> String {
-    const UNITS: [&str; 17] = [
-        "ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "GB/s", "GFLOP", "TFLOP", "GFLOP/s",
-        "TFLOP/s",
-    ];
-    let mut kept = String::with_capacity(sentence.len());
-    for word in sentence.split_inclusive(' ') {
-        let is_unit = UNITS.contains(&word.trim_end_matches([' ', '.', ',', ';', ':']));
-        if is_unit && kept.ends_with(' ') && kept.trim_end().ends_with(|letter: char| letter.is_ascii_digit()) {
-            kept.pop();
-            kept.push('\u{a0}');
-        }
-        kept.push_str(word);
+/// A sentence that never breaks between a figure and its unit.
+pub(super) fn unbroken(sentence: &Sentence) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Figure(figure) => held_together(&figure::written(figure)),
+        other => sentence::piece(other).into_owned(),
+    };
+    sentence.0.iter().map(piece).collect()
+}
+
+/// With spaces behind digits that no line breaks at.
+fn held_together(figure: &str) -> String {
+    let mut held = String::with_capacity(figure.len());
+    for letter in figure.chars() {
+        let is_behind_digit = held.ends_with(|before: char| before.is_ascii_digit());
+        held.push(if letter == ' ' && is_behind_digit { '\u{a0}' } else { letter });
     }
-    kept
+    held
 }
 
 /// A figure for itself, and its unit: `177.6` and `ms`.
@@ -104,6 +106,8 @@ pub(super) fn split_unit(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use stepscope_model::say;
+
     use super::*;
 
     #[test]
@@ -127,11 +131,10 @@ mod tests {
 
     #[test]
     fn a_number_stays_with_its_unit() {
-        assert_eq!(
-            unbroken("A step takes 177.6 ms: 3 s of 4 steps."),
-            "A step takes 177.6\u{a0}ms: 3\u{a0}s of 4 steps."
-        );
-        assert_eq!(unbroken("  ms 5\nms"), "  ms 5\nms");
+        let said =
+            say!("A step takes {}: {} of {}, 5 ms.", say::ns(177.6e6), say::ratio(0.0001), say::counted(4, "step"));
+        assert_eq!(unbroken(&said), "A step takes 177.6\u{a0}ms: < 0.1\u{a0}% of 4 steps, 5 ms.");
+        assert_eq!(unbroken(&say::ns(725e9).into()), "12\u{a0}min 05\u{a0}s");
     }
 
     #[test]

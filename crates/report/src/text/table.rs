@@ -9,8 +9,8 @@ use super::line::{Line, Style};
 use super::name::{Cut, shorten, wrap};
 use super::{TextOptions, Ways};
 use crate::number::grouped;
-use crate::safe_text;
 use crate::stream::TableStream;
+use crate::{safe_text, sentence};
 
 /// From this screen on what explains a finding stands beside it.
 const SCREEN_FOR_DETAILS: usize = 120;
@@ -343,7 +343,7 @@ fn notes(table: &ReportTable, rows: u64, columns: &[Shown], left_out: &[String],
         LeftOut::Nothing if rows == 0 && !columns.is_empty() => pieces.push("no rows".to_owned()),
         LeftOut::Nothing => {}
     }
-    pieces.extend(table.notes.iter().map(|note| safe_text::one_line(note).into_owned()));
+    pieces.extend(table.notes.iter().map(|note| safe_text::one_line(&sentence::written(note)).into_owned()));
     let mut lines = vec![pieces];
     if !left_out.is_empty() {
         let count = left_out.len();

@@ -1,6 +1,6 @@
 //! What stands around tables: sentences, labelled lines, figures, and why values are missing.
 
-use stepscope_model::{Cell, Look, Metric, Part, Report, Series, Text, Tone};
+use stepscope_model::{Cell, Grade, Look, Metric, Part, Report, Role, Sentence, Series, Status, Text, Tone, say};
 use unicode_width::UnicodeWidthStr;
 
 use super::TextOptions;
@@ -9,20 +9,16 @@ use super::line::{Line, Style};
 use super::name::wrap;
 use super::picture::spark;
 use crate::number::{Format, NULL, grouped};
-use crate::safe_text;
-
-/// The label of lines that say why a value is missing, and of the line that stays behind them.
-const NULL_LABEL: &str = "null";
-const LAST_LABEL: &str = "next";
+use crate::{safe_text, sentence};
 
 /// A sentence, or several lines; what belongs to the right end stands there if it fits.
-pub(super) fn sentence(text: &Text, options: TextOptions) -> Vec<Line> {
+pub(super) fn lines(text: &Text, options: TextOptions) -> Vec<Line> {
     let style = style_of(text.tone);
-    let spelled = options.spell(&safe_text::lines(&text.text));
+    let spelled = options.spell(&safe_text::lines(&sentence::lines(text).join("\n")));
     let wrapped = spelled.split('\n').flat_map(|line| wrap(line, options.width));
     let mut lines: Vec<Line> = wrapped.map(|line| Line::new(line, style)).collect();
-    if let (Some(right), Some(first)) = (&text.right, lines.first_mut()) {
-        let right = status(&options.spell(&safe_text::one_line(right)));
+    if let (Some(right), Some(first)) = (text.right, lines.first_mut()) {
+        let right = status(right, options);
         if first.width() + 2 + right.width() <= options.width {
             first.pad_to(options.width - right.width());
             first.append(&right);
@@ -35,12 +31,12 @@ pub(super) fn sentence(text: &Text, options: TextOptions) -> Vec<Line> {
 
 /// Lines with a word before each, all below one another.
 pub(super) fn labelled(texts: &[Text], options: TextOptions) -> Vec<Line> {
-    let label_of = |text: &Text| text.label.unwrap_or_default();
+    let label_of = |text: &Text| text.role.label().unwrap_or_default();
     let indent = texts.iter().map(|text| label_of(text).width()).max().unwrap_or(0) + 2;
     let mut lines = Vec::new();
     for text in texts {
         let mut label = label_of(text);
-        let spelled = options.spell(&safe_text::lines(&text.text));
+        let spelled = options.spell(&safe_text::lines(&sentence::lines(text).join("\n")));
         let room = if text.is_code { usize::MAX } else { options.width.saturating_sub(indent) };
         for part in spelled.split('\n').flat_map(|line| wrap(line, room)) {
             let mut line = Line::default();
@@ -62,18 +58,17 @@ fn style_of(tone: Tone) -> Style {
 }
 
 /// The word that says how good something is has a colour: `trace health: good`.
-fn status(text: &str) -> Line {
-    let Some((before, rest)) = text.rsplit_once(": ") else { return Line::plain(text) };
-    let (word, behind) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
-    let style = match word {
-        "good" => Style::Good,
-        "partial" => Style::Medium,
-        "poor" => Style::High,
-        _ => Style::Plain,
+fn status(of: Status, options: TextOptions) -> Line {
+    let style = match of {
+        Status::Health(Some(Grade::Good)) | Status::Good { .. } => Style::Good,
+        Status::Health(Some(Grade::Partial)) => Style::Medium,
+        Status::Health(Some(Grade::Poor)) => Style::High,
+        Status::Health(None) | Status::AtStake(_) => Style::Plain,
     };
-    let mut line = Line::plain(format!("{before}: "));
+    let (before, word, behind) = sentence::status(of);
+    let mut line = Line::plain(before);
     line.push(word, style);
-    line.push(behind, Style::Plain);
+    line.push(&options.spell(&behind), Style::Plain);
     line
 }
 
@@ -87,7 +82,7 @@ pub(super) fn metrics(metrics: &[&Metric], options: TextOptions) -> Vec<Line> {
         line.pad_to(width + 2);
         line.push(&options.spell(&format.show(&metric.value)), Style::Plain);
         if let Some(reason) = &metric.reason {
-            line.push(&format!("  {}", safe_text::one_line(reason)), Style::Plain);
+            line.push(&format!("  {}", safe_text::one_line(&sentence::written(reason))), Style::Plain);
         }
         line
     });
@@ -115,9 +110,9 @@ fn range(series: &Series, options: TextOptions) -> String {
 
 /// The parts with a line for each reason why something that is shown is missing: at the end, before what to do next.
 pub(crate) fn with_reasons(report: &Report) -> Vec<Part> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&Sentence, Vec<&str>)> = Vec::new();
     for missing in report.missing.iter().filter(|missing| is_shown(report, &missing.path)) {
-        let place = reasons.iter().position(|(reason, _)| *reason == missing.reason).unwrap_or_else(|| {
+        let place = reasons.iter().position(|(reason, _)| **reason == missing.reason).unwrap_or_else(|| {
             reasons.push((&missing.reason, Vec::new()));
             reasons.len() - 1
         });
@@ -125,11 +120,12 @@ pub(crate) fn with_reasons(report: &Report) -> Vec<Part> {
             reasons[place].1.push(&missing.label);
         }
     }
-    let mut parts = report.parts.clone();
-    let is_last = matches!(parts.last(), Some(Part::Text(text)) if text.label == Some(LAST_LABEL));
+    let mut parts: Vec<Part> = report.parts.iter().map(sentence::part).collect();
+    let is_last = matches!(parts.last(), Some(Part::Text(text)) if text.role == Role::Next);
     let place = if is_last { parts.len() - 1 } else { parts.len() };
     let lines = reasons.into_iter().map(|(reason, labels)| {
-        Part::Text(Text::labelled(NULL_LABEL, format!("{} {NULL}: {reason}", labels.join(", "))))
+        let line = say!("{} {}: {}", labels.join(", "), NULL, reason.clone());
+        Part::Text(Text::labelled(Role::Null, vec![line]))
     });
     parts.splice(place..place, lines);
     parts

@@ -81,7 +81,7 @@ fn any_table() -> impl Strategy<Value = ReportTable> {
                 sorted_by: columns.first().map(|column| format!("-{}", column.name)),
                 total,
                 title,
-                notes,
+                notes: notes.into_iter().map(Into::into).collect(),
                 is_beside,
                 ..ReportTable::named("any", columns, rows)
             })

@@ -1,7 +1,7 @@
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::record_batch::RecordBatch;
-use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Cell, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Status, Text};
 use stepscope_report::{Document, json, markdown};
 
 use crate::data::{operators, report, table};
@@ -119,12 +119,17 @@ fn markdown_is_for_github() {
         notes: vec!["sums over 6 steps".into()],
         ..kernels
     };
-    let head = Text { right: Some("trace health: good".into()), ..Text::from("a run\n2 GPUs") };
+    let head = Text {
+        role: Role::Head,
+        lines: vec!["a run".into(), "2 GPUs".into()],
+        right: Some(Status::Health(Some(Grade::Good))),
+        ..Text::default()
+    };
     let parts = vec![
         Part::Text(head),
-        Part::Text(Text::strong("All is well.")),
+        Part::Text(Text::headline("All is well.")),
         Part::Table(kernels),
-        Part::Text(Text::labelled("next", "stepscope diagnose")),
+        Part::Text(Text::labelled(Role::Next, vec!["stepscope diagnose".into()])),
     ];
     insta::assert_snapshot!(markdown::render(&Report::new("test", parts)), @r"
     a run  

@@ -4,6 +4,7 @@
 mod any_table;
 mod data;
 mod formats;
+mod prose;
 mod screens;
 mod shape;
 mod stream;

@@ -1,7 +1,8 @@
 //! The screens that people share, made by hand from the figures of the design, and what a terminal shows of them.
 
 use stepscope_model::{
-    Cell, Class, LeftOut, Look, Missing, Part, Report, ReportColumn as Column, ReportTable as Table, Text, Unit,
+    Cell, Class, Grade, LeftOut, Look, Missing, Part, Report, ReportColumn as Column, ReportTable as Table, Role,
+    Status, Text, Unit,
 };
 use stepscope_report::text::{self, ColorMode, TextOptions};
 
@@ -180,16 +181,17 @@ fn findings() -> Table {
 
 fn summary() -> Report {
     let head = Text {
-        text: "resnet50_num_workers_0 / worker0 / window 1 of 2\n\
-               Tesla V100-DGXS-32GB, 1 of 4 used · 6 complete steps · 1.066 s · 75,718 events"
-            .to_owned(),
-        right: Some("trace health: good".to_owned()),
+        lines: vec![
+            "resnet50_num_workers_0 / worker0 / window 1 of 2".into(),
+            "Tesla V100-DGXS-32GB, 1 of 4 used · 6 complete steps · 1.066 s · 75,718 events".into(),
+        ],
+        right: Some(Status::Health(Some(Grade::Good))),
         ..Text::default()
     };
     let health = "75,718 events, 0 lost · 9,096 of 9,096 launches linked · clock 1 µs";
     let parts = vec![
         Part::Text(head),
-        Part::Text(Text::strong("A step takes 177.6 ms: the GPU computes 98.6 ms and waits 59.3 ms for data.")),
+        Part::Text(Text::headline("A step takes 177.6 ms: the GPU computes 98.6 ms and waits 59.3 ms for data.")),
         Part::Table(step_time()),
         Part::Table(gpu()),
         Part::Table(breakdown()),
@@ -197,13 +199,13 @@ fn summary() -> Report {
         Part::Table(top_operators()),
         Part::Table(top_kernels()),
         Part::Table(findings()),
-        Part::Text(Text::labelled("health", health)),
-        Part::Text(Text::labelled("next", "stepscope diagnose · stepscope ops · stepscope open")),
+        Part::Text(Text::labelled(Role::Health, vec![health.into()])),
+        Part::Text(Text::labelled(Role::Next, vec!["stepscope diagnose · stepscope ops · stepscope open".into()])),
     ];
     let missing = |path: &str, label: &str| Missing {
         path: path.to_owned(),
         label: label.to_owned(),
-        reason: "memory totals not recorded".to_owned(),
+        reason: "memory totals not recorded".into(),
     };
     Report {
         missing: vec![missing("gpu[0].memory_peak_bytes", "memory peak"), missing("gpu[0].not_shown", "not shown")],
@@ -261,7 +263,7 @@ fn operators() -> Report {
         ]),
         sorted_by: Some("-device_self_ns".to_owned()),
         left_out: LeftOut::Rows(64),
-        notes: vec!["sums over 6 steps".to_owned(), "(no operator): 0 ms".to_owned()],
+        notes: vec!["sums over 6 steps".into(), "(no operator): 0 ms".into()],
         ..Table::rows(columns, rows.collect())
     };
     Report::new("ops", vec![Part::Table(table)])
@@ -317,22 +319,23 @@ fn communication() -> Report {
         )
     };
     let head = Text {
-        text: "megatron-tp8 · 8 ranks · step 3\n\
-               NVIDIA A100-SXM4-80GB × 8 · 84 of 84 collectives matched · clocks within 11 µs"
-            .to_owned(),
-        right: Some("trace health: good in 8 of 8".to_owned()),
+        lines: vec![
+            "megatron-tp8 · 8 ranks · step 3".into(),
+            "NVIDIA A100-SXM4-80GB × 8 · 84 of 84 collectives matched · clocks within 11 µs".into(),
+        ],
+        right: Some(Status::Good { good: 8, all: 8 }),
         ..Text::default()
     };
     let parts = vec![
         Part::Text(head),
-        Part::Text(Text::strong("Eight ranks wait 2.94 s for each other; ranks 0 and 6 cause 94 % of it.")),
+        Part::Text(Text::headline("Eight ranks wait 2.94 s for each other; ranks 0 and 6 cause 94 % of it.")),
         Part::Table(collectives),
         Part::Table(ranks),
     ];
     let missing = Missing {
         path: "rows[0].bus_gb_per_s".to_owned(),
         label: "bus bandwidth".to_owned(),
-        reason: "collective metadata not recorded (group size)".to_owned(),
+        reason: "collective metadata not recorded (group size)".into(),
     };
     Report { missing: vec![missing], ..Report::new("comms", parts) }
 }
@@ -512,20 +515,21 @@ fn communication_on_80_columns() {
 #[test]
 fn a_finding_begins_with_where_it_was_found() {
     let head = Text {
-        text: "resnet50_num_workers_0 / worker0 / window 1 of 2\n\
-               4 findings · 6 steps of 177.6 ms · rules of Stepscope 0.1.0"
-            .to_owned(),
-        right: Some("trace health: good".to_owned()),
+        lines: vec![
+            "resnet50_num_workers_0 / worker0 / window 1 of 2".into(),
+            "4 findings · 6 steps of 177.6 ms · rules of Stepscope 0.1.0".into(),
+        ],
+        right: Some(Status::Health(Some(Grade::Good))),
         ..Text::default()
     };
     let finding =
-        Text { right: Some("59.3 ms per step".to_owned()), ..Text::strong("!! The GPU waits for the DataLoader") };
+        Text { right: Some(Status::AtStake(59.3e6)), ..Text::headline("!! The GPU waits for the DataLoader") };
     let report = Report::new("diagnose", vec![Part::Text(head), Part::Text(finding)]);
     insta::assert_snapshot!(on_screen(&report, 80), @r"
     resnet50_num_workers_0 / worker0 / window 1 of 2              trace health: good
     4 findings · 6 steps of 177.6 ms · rules of Stepscope 0.1.0
 
-    !! The GPU waits for the DataLoader                             59.3 ms per step
+    !! The GPU waits for the DataLoader                            59.30 ms per step
     ");
 }
 
@@ -581,7 +585,7 @@ fn without_utf_8_signs_are_spelled() {
         Part::Table(breakdown()),
         Part::Table(titled("EACH STEP", Table::named("steps", each_step().columns, each_step().rows[..2].to_vec()))),
         Part::Table(top_kernels()),
-        Part::Text(Text::labelled("null", "memory peak –: memory totals not recorded…")),
+        Part::Text(Text::labelled(Role::Null, vec!["memory peak –: memory totals not recorded…".into()])),
     ];
     let options = TextOptions { width: 120, ..options };
     let shown = text::render(&Report::new("test", parts), options);
@@ -618,7 +622,7 @@ fn colours_of_a_dark_screen() {
     table.rows = vec![table.rows.remove(0), table.rows.remove(2)];
     let mut finding = findings();
     finding.rows.truncate(1);
-    let head = Text { right: Some("trace health: poor".to_owned()), ..Text::strong("A step takes 177.6 ms.") };
+    let head = Text { right: Some(Status::Health(Some(Grade::Poor))), ..Text::headline("A step takes 177.6 ms.") };
     let report = Report::new("test", vec![Part::Text(head), Part::Table(table), Part::Table(finding)]);
     let shown = text::render(&report, TextOptions::screen(80, ColorMode::Dark256));
     let light = text::render(&report, TextOptions::screen(80, ColorMode::Light256));

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 use stepscope_analysis::ANALYSES;
-use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Role, Text, say};
 use stepscope_server::Response;
 
 use crate::harness::{Inside, Outside, app, open_text, set, small_trace};
@@ -76,11 +76,17 @@ fn a_report_is_written_as_the_page_reads_it() {
     ];
     let rows = vec![vec![Cell::Int(1 << 60), Cell::Null, Cell::Numbers(vec![0.5, f64::NAN])]];
     let table = ReportTable { sorted_by: Some("-device_self_ns".to_owned()), ..ReportTable::rows(columns, rows) };
-    let report = Report::new("ops", vec![Part::Text(Text::labelled("health", "good")), Part::Table(table)]);
+    let report = Report::new(
+        "ops",
+        vec![Part::Text(Text::labelled(Role::Health, vec![say!("{} lost", say::count(2))])), Part::Table(table)],
+    );
     let want = json!({
         "name": "ops",
         "parts": [
-            { "kind": "text", "label": "health", "text": "good", "right": null, "tone": "secondary", "is_code": false },
+            {
+                "kind": "text", "role": "health", "explains": null, "right": null, "tone": "secondary", "is_code": false,
+                "lines": [[{ "figure": { "value": 2.0, "unit": "plain", "rounding": "usual" } }, { "words": " lost" }]],
+            },
             {
                 "kind": "table", "name": "rows", "title": null, "sorted_by": "-device_self_ns", "is_beside": false,
                 "left_out": 0, "notes": [], "total": null,

@@ -4,13 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use stepscope_model::null_reason::COLLECTIVE_METADATA_NOT_RECORDED;
 use stepscope_model::tables::COLLECTIVES;
-use stepscope_model::{Cell, Class, Look, Part, ReportColumn, ReportTable, Text, Unit};
+use stepscope_model::{Cell, Class, Look, Part, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say};
 
 use super::matching::{Group, Outcome};
 use crate::analyses::Asking;
 use crate::analyses::asking::{cell, sum_of};
 use crate::error::AnalysisError;
-use crate::words;
 
 /// The calls by name, with transfer and waiting where ranks match; no rows where the host does not communicate.
 pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisError> {
@@ -57,7 +56,7 @@ pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable
 }
 
 /// What to say where no kernel communicates and ranks cannot be compared.
-pub(super) fn sentence(table: &ReportTable) -> Option<String> {
+pub(super) fn sentence(table: &ReportTable) -> Option<Sentence> {
     let backend = |row: &Vec<Cell>| match &row[0] {
         Cell::Text(name) => name.split_once(':').map(|(backend, _)| backend.to_owned()),
         _ => None,
@@ -67,11 +66,12 @@ pub(super) fn sentence(table: &ReportTable) -> Option<String> {
     let verb = if names.len() == 1 { "communicates" } else { "communicate" };
     let (calls, total_ns) = (sum_of(table, "count"), sum_of(table, "total_ns"));
     (!names.is_empty()).then(|| {
-        format!(
-            "No kernel communicates; {} {verb} on the host: {}, {} in all.",
-            words::listed(&names),
-            words::counted(calls as usize, "call"),
-            words::ns(total_ns as f64)
+        say!(
+            "No kernel communicates; {} {} on the host: {}, {} in all.",
+            say::listed(&names),
+            verb,
+            say::counted(calls as usize, "call"),
+            say::ns(total_ns as f64)
         )
     })
 }
@@ -86,11 +86,11 @@ pub(super) fn unknown_groups(asking: &Asking<'_>) -> Result<Option<Part>, Analys
          WHERE {events} AND is_host AND ordinal IS NULL AND collective NOT IN ('send', 'recv', 'send_recv')",
     )?;
     let count = rows.required_i64("count")?.first().copied().unwrap_or(0);
-    let text = format!(
+    let text = say!(
         "{} on the host not matched: several process groups, and the trace does not record which",
-        words::counted(count as usize, "collective")
+        say::counted(count as usize, "collective")
     );
-    Ok((count > 0).then(|| Part::Text(Text::labelled("ranks", text))))
+    Ok((count > 0).then(|| Part::Text(Text::labelled(Role::Ranks, vec![text]))))
 }
 
 /// The transfer of all collectives of a name; none unless every one of them is matched.

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::NOT_APPLICABLE;
-use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable};
+use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable, Sentence, say};
 
 use super::Device;
 use super::operators::NO_OPERATOR;
 use crate::analyses::Asking;
 use crate::analyses::asking::cell;
 use crate::error::AnalysisError;
-use crate::words;
 
 /// Operators that are listed, those that hold most first.
 const LISTED: usize = 20;
@@ -90,15 +89,15 @@ pub(super) fn table(
 }
 
 /// How much of the peak the blocks explain.
-fn note(all: Held, level_bytes: i64, is_absolute: bool) -> String {
-    let known = format!(
+fn note(all: Held, level_bytes: i64, is_absolute: bool) -> Sentence {
+    let known = say!(
         "{}, {}",
-        words::counted(usize::try_from(all.blocks).unwrap_or(0), "allocation"),
-        words::memory(all.bytes as f64)
+        say::counted(usize::try_from(all.blocks).unwrap_or(0), "allocation"),
+        say::memory(all.bytes as f64)
     );
     match level_bytes - all.bytes {
-        _ if !is_absolute => format!("{known}; what is older than the recording is not known"),
-        older if older > 0 => format!("{known}; {} is older than the recording", words::memory(older as f64)),
+        _ if !is_absolute => say!("{}; what is older than the recording is not known", known),
+        older if older > 0 => say!("{}; {} is older than the recording", known, say::memory(older as f64)),
         _ => known,
     }
 }

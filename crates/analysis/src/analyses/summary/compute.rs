@@ -3,13 +3,12 @@
 use stepscope_model::null_reason::{
     NO_COMPLETE_STEP, NO_DEVICE_EVENTS, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK, UNSUPPORTED_EVENT_KIND,
 };
-use stepscope_model::{Cell, Metric, Missing, Part, Text, Unit};
+use stepscope_model::{Cell, Metric, Missing, Part, Role, Sentence, Text, Unit, say};
 
 use crate::analyses::step_times::{Distribution, StepTime};
 use crate::analyses::{Asking, flop_count};
 use crate::device_peaks::peak_of;
 use crate::error::AnalysisError;
-use crate::words;
 
 /// Below this share of device time with FLOPs, their ratio to the peak says nothing.
 const LEAST_COVERED: f64 = 0.1;
@@ -18,7 +17,7 @@ const LEAST_COVERED: f64 = 0.1;
 const DEVICE_TIME: &str = "device time";
 
 /// A figure, or why it is missing.
-type Figure = Result<f64, String>;
+type Figure = Result<f64, Sentence>;
 
 struct Compute {
     step_flops: Figure,
@@ -44,7 +43,7 @@ pub(super) fn parts(
 ) -> Result<Vec<Part>, AnalysisError> {
     let compute = match times {
         Some(times) => measure(asking, steps, times)?,
-        None => Compute::missing(NO_COMPLETE_STEP),
+        None => Compute::missing(&NO_COMPLETE_STEP.into()),
     };
     let mut tell = |name: &str, label: &str, figure: &Figure| {
         if let Err(reason) = figure {
@@ -58,7 +57,7 @@ pub(super) fn parts(
         tell("mfu_ratio", "MFU", &compute.mfu_ratio);
     }
     let mut parts: Vec<Part> =
-        compute.in_words().map(|words| Part::Text(Text::labelled("compute", words))).into_iter().collect();
+        compute.in_words().map(|words| Part::Text(Text::labelled(Role::Compute, vec![words]))).into_iter().collect();
     parts.extend(compute.figures().map(Part::Metric));
     Ok(parts)
 }
@@ -66,7 +65,9 @@ pub(super) fn parts(
 fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Result<Compute, AnalysisError> {
     let Some(count) = flop_count::count(asking, steps)? else {
         let shapes = asking.query("SELECT 1 FROM spans WHERE {events} AND input_dims IS NOT NULL LIMIT 1")?;
-        return Ok(Compute::missing(if shapes.rows() == 0 { SHAPES_NOT_RECORDED } else { UNSUPPORTED_EVENT_KIND }));
+        return Ok(Compute::missing(
+            &if shapes.rows() == 0 { SHAPES_NOT_RECORDED } else { UNSUPPORTED_EVENT_KIND }.into(),
+        ));
     };
     let step_flops = count.flops as f64 / times.count() as f64;
     let achieved = count.flops as f64 / times.total() as f64 * 1e9;
@@ -76,17 +77,17 @@ fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Res
             achieved_flops_per_s: Ok(achieved),
             coverage_ratio: Ok(count.covered_host_ns as f64 / count.host_ns.max(1) as f64),
             covers: "operator time",
-            ..Compute::missing(NO_DEVICE_EVENTS)
+            ..Compute::missing(&NO_DEVICE_EVENTS.into())
         });
     }
     let covered = count.covered_ns as f64 / count.device_ns as f64;
     if covered < LEAST_COVERED {
-        let reason = format!("{SHAPES_NOT_RECORDED} for {} of device time", words::ratio(1.0 - covered));
+        let reason = say!("{} for {} of device time", SHAPES_NOT_RECORDED, say::ratio(1.0 - covered));
         return Ok(Compute { coverage_ratio: Ok(covered), ..Compute::missing(&reason) });
     }
     let device = asking.sources.first().and_then(|source| source.devices.as_ref()?.first()?.name.clone());
     let peak = device.as_deref().and_then(peak_of);
-    let unknown_peak = || UNKNOWN_DEVICE_PEAK.to_owned();
+    let unknown_peak = || Sentence::from(UNKNOWN_DEVICE_PEAK);
     let least_achieved = count.least_flops as f64 / times.total() as f64 * 1e9;
     let devices = devices_of_a_rank(asking)?;
     Ok(Compute {
@@ -110,8 +111,8 @@ fn devices_of_a_rank(asking: &Asking<'_>) -> Result<i64, AnalysisError> {
 }
 
 impl Compute {
-    fn missing(reason: &str) -> Self {
-        let nothing = || Err(reason.to_owned());
+    fn missing(reason: &Sentence) -> Self {
+        let nothing = || Err(reason.clone());
         Self {
             step_flops: nothing(),
             step_least_flops: nothing(),
@@ -124,21 +125,19 @@ impl Compute {
         }
     }
 
-    fn in_words(&self) -> Option<String> {
+    fn in_words(&self) -> Option<Sentence> {
         let (Ok(step_flops), Ok(achieved)) = (&self.step_flops, &self.achieved_flops_per_s) else { return None };
-        let mut pieces = vec![
-            format!("{} per step", words::flops(*step_flops, "")),
-            format!("{} achieved", words::flops(*achieved, "/s")),
-        ];
+        let mut pieces =
+            vec![say!("{} per step", say::flops(*step_flops)), say!("{} achieved", say::flops_per_s(*achieved))];
         if let (Ok(mfu), Some((peak, dtype))) = (&self.mfu_ratio, self.peak) {
             let devices = if self.devices > 1 { format!("{} × ", self.devices) } else { String::new() };
-            let peak = words::flops(peak, "/s");
-            pieces.push(format!("MFU ≥ {} of {devices}{peak} ({dtype} dense)", words::at_least(*mfu)));
+            let peak = say::flops_per_s(peak);
+            pieces.push(say!("MFU ≥ {} of {}{} ({} dense)", say::at_least(*mfu), devices, peak, dtype));
         }
         if let Ok(covered) = &self.coverage_ratio {
-            pieces.push(format!("shapes cover {} of {}", words::ratio(*covered), self.covers));
+            pieces.push(say!("shapes cover {} of {}", say::ratio(*covered), self.covers));
         }
-        Some(pieces.join(" · "))
+        Some(Sentence::facts(pieces))
     }
 
     fn figures(&self) -> [Metric; 5] {

@@ -1,10 +1,10 @@
 //! The summary of a recording that has regions and nothing below them, as Stepscope's own recorder makes it.
 
-use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Rounding, Sentence, Target, Text, say};
 
-use super::{Asking, head_text, health_line, health_reason};
+use super::{Asking, head_text, health, health_line, next};
 use crate::error::AnalysisError;
-use crate::{views, words};
+use crate::views;
 
 /// Rows of regions.
 const TOP: usize = 10;
@@ -36,26 +36,24 @@ pub(super) fn answer(asking: &Asking<'_>, regions: ReportTable) -> Result<Report
     let grades = views::health::grades(asking.engine, asking.sources.iter().copied())?;
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let length = asking.sources.iter().filter_map(|source| Some(source.last_event_ns? - source.first_event_ns?)).max();
-    let facts = [words::ns(length.unwrap_or(0) as f64), format!("{} events", words::count(events as i64))];
-    let health = health_reason(asking, &grades).into_iter().chain([health_line(asking, &grades)]);
-    let next = ["stepscope regions", "stepscope open", "stepscope tracks"];
-    let next = next.map(|command| asking.question.in_command(command));
+    let facts = [say::ns(length.unwrap_or(0) as f64).into(), say!("{} events", say::count(events as i64))];
     let parts = vec![
-        Part::Text(head_text(asking, &grades, &facts.join(" · "))),
-        Part::Text(Text::strong(sentence(&regions))),
+        Part::Text(head_text(asking, &grades, Sentence::facts(facts))),
+        Part::Text(Text::headline(sentence(&regions))),
         Part::Table(regions),
-        Part::Text(Text::labelled("health", health.collect::<Vec<_>>().join("\n"))),
-        Part::Text(Text::code("next", next.join("\n"))),
+        health(asking, &grades, health_line(asking, &grades)),
+        next(&["regions", "open", "tracks"].map(Target::of)),
     ];
     Ok(Report::new("summary", parts))
 }
 
 /// The region that takes most, in words.
-fn sentence(regions: &ReportTable) -> String {
+fn sentence(regions: &ReportTable) -> Sentence {
     match &regions.rows[0][..] {
         [Cell::Text(name), _, Cell::Int(self_ns), Cell::Float(share), ..] => {
-            format!("{name} takes {:.0} % of the time in regions, {}.", 100.0 * share, words::ns(*self_ns as f64))
+            let share = say::ratio(*share).rounded(Rounding::Whole);
+            say!("{} takes {} of the time in regions, {}.", name, share, say::ns(*self_ns as f64))
         }
-        _ => "The regions took no time.".to_owned(),
+        _ => "The regions took no time.".into(),
     }
 }

@@ -1,9 +1,8 @@
 //! How busy the devices are, apart from a stretch in which they worked on what was launched before the recording.
 
-use stepscope_model::{Cell, Metric, Part, Text, Unit};
+use stepscope_model::{Cell, Metric, Part, Role, Text, Unit, say};
 
 use crate::rules::Facts;
-use crate::words;
 
 /// Figures for programs, and a line for people where there is such a stretch.
 pub(super) fn parts(facts: &Facts) -> Vec<Part> {
@@ -15,12 +14,12 @@ pub(super) fn parts(facts: &Facts) -> Vec<Part> {
     let [usual, known] = [facts.step_ns, known_ns].map(|time_ns| facts.kernel_busy_ns as f64 / time_ns as f64);
     let mut parts = Vec::new();
     if before_ns > 0 {
-        let text = format!(
+        let text = say!(
             "a kernel runs in {} of the step; from the first kernel on in {}",
-            words::ratio(usual),
-            words::ratio(known)
+            say::ratio(usual),
+            say::ratio(known)
         );
-        parts.push(Part::Text(Text::labelled("utilization", text)));
+        parts.push(Part::Text(Text::labelled(Role::Utilization, vec![text])));
     }
     let figures = [
         ("busy_before_recording_ns", facts.per_step(before_ns), Unit::Nanoseconds),

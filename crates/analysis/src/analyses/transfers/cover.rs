@@ -1,11 +1,11 @@
 //! How much of the time of copies and fills kernels of the same device run.
 
 use std::collections::HashMap;
+use stepscope_model::{Sentence, say};
 
 use super::{Group, groups};
 use crate::analyses::Asking;
 use crate::error::AnalysisError;
-use crate::words;
 
 /// Rank, window and device.
 type Place = (i64, i64, Option<i64>);
@@ -60,12 +60,12 @@ impl Cover {
         (self.copy_ns > 0).then(|| self.hidden_ns as f64 / self.copy_ns as f64)
     }
 
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn in_words(self) -> Sentence {
         match self.hidden_ratio() {
-            None => "they take no time".to_owned(),
-            Some(0.0) => "none of it is hidden behind kernels".to_owned(),
-            Some(_) if self.hidden_ns == self.copy_ns => "all of it is hidden behind kernels".to_owned(),
-            Some(ratio) => format!("{} of its time is hidden behind kernels", words::ratio(ratio)),
+            None => "they take no time".into(),
+            Some(0.0) => "none of it is hidden behind kernels".into(),
+            Some(_) if self.hidden_ns == self.copy_ns => "all of it is hidden behind kernels".into(),
+            Some(ratio) => say!("{} of its time is hidden behind kernels", say::ratio(ratio)),
         }
     }
 

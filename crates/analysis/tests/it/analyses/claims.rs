@@ -7,14 +7,13 @@ use stepscope_analysis::{Question, Workspace};
 use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::{TraceBuilder, corpus, plain_bytes};
 
-use super::{ask, objects, table};
+use super::{ask, objects, said, table, texts};
 use crate::harness::{answer, open, open_text, write};
 
 /// The sentence that is set in bold.
 fn headline(report: &Report) -> String {
-    let texts = report.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
-    let mut strong = texts.filter(|text| text.tone == stepscope_model::Tone::Strong);
-    strong.next().map(|text| text.text.clone()).unwrap_or_default()
+    let headline = report.texts().find(|text| text.role == stepscope_model::Role::Headline);
+    headline.map(|text| said(&text.lines[0])).unwrap_or_default()
 }
 
 fn findings(workspace: &Workspace) -> Vec<Json> {
@@ -228,8 +227,7 @@ fn work_from_before_the_recording_is_not_idle_time() {
     assert_eq!(finding(&workspace, "low_utilization"), None);
     let health = workspace.health(None, None).unwrap();
     let note = "Rank 0, window 0: for the first 9.000 ms the device was busy with work from before the recording.";
-    let is_note = |part: &Part| matches!(part, Part::Text(text) if text.text == note);
-    assert!(health.parts.iter().any(is_note), "{:?}", health.parts);
+    assert!(texts(&health).iter().any(|text| text == note), "{:?}", texts(&health));
 }
 
 #[test]

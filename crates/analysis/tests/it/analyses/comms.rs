@@ -5,7 +5,7 @@ use stepscope_analysis::Question;
 use stepscope_model::Report;
 use stepscope_testkit::{TraceBuilder, corpus};
 
-use super::{ask, cells, sentence, table};
+use super::{ask, cells, metrics, sentence, table};
 use crate::harness::{open, write};
 
 /// A collective of a rank: process group, name, start, length.
@@ -37,7 +37,7 @@ fn ranks(collectives: &[&[Collective]]) -> Report {
 }
 
 fn groups(report: &Report) -> Json {
-    report.data.iter().find(|(name, _)| *name == "metrics").map(|(_, value)| value["groups"].clone()).unwrap()
+    metrics(report)["groups"].clone()
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn without_communication_there_is_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "trace.json", &TraceBuilder::new().op("f", 1, "0", "10").finish());
     let report = ask(&open(&[path]).unwrap(), "comms", &Question::default());
-    assert_eq!(report.missing[0].reason, "no communication");
+    assert_eq!(report.missing[0].reason, "no communication".into());
 }
 
 /// Eight ranks whose values were worked out by other means.

@@ -1,11 +1,11 @@
 //! Findings: what the demo is known to suffer from is found, and a healthy trace has none.
 
-use stepscope_analysis::{Question, RULES, Workspace};
-use stepscope_model::{Cell, Part, Report};
+use stepscope_analysis::{ANALYSES, Question, RULES, Workspace};
+use stepscope_model::{Cell, Report};
 use stepscope_simulate::{Job, write_traces};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, cells, objects, table};
+use super::{ask, cells, objects, table, texts};
 use crate::harness::{open, open_text};
 
 fn demo() -> (Job, Workspace) {
@@ -62,11 +62,7 @@ fn a_busy_device_has_no_findings() {
     assert_eq!(rules(&report), Vec::<String>::new());
     // That is said, and where the time goes.
     let busy = "the GPU is busy 98.0 % of the time; GEMM takes 100.0 % of device time.";
-    let texts = |report: &Report| {
-        let text = |part: &Part| if let Part::Text(text) = part { Some(text.text.clone()) } else { None };
-        report.parts.iter().filter_map(text).collect::<Vec<_>>()
-    };
-    let nothing = format!("No finding: {busy} Show where it goes: stepscope kernels --group-by category");
+    let nothing = format!("No finding: {busy} Show where it goes: → kernels");
     assert!(texts(&report).contains(&nothing), "{:?}", texts(&report));
     let summary = ask(&workspace, "summary", &Question::default());
     let said = texts(&summary);
@@ -205,15 +201,15 @@ fn an_empty_trace_is_no_trouble() {
     let workspace = open_text(r#"{"traceEvents": []}"#);
     assert_eq!(rules(&ask(&workspace, "diagnose", &Question::default())), Vec::<String>::new());
     let summary = ask(&workspace, "summary", &Question::default());
-    assert_eq!(summary.missing[0].reason, "no complete step");
+    assert_eq!(summary.missing[0].reason, "no complete step".into());
 }
 
 #[test]
 fn every_rule_is_documented_in_four_parts() {
     for rule in RULES {
-        for text in [rule.label, rule.what, rule.why, rule.not_this, rule.show] {
+        for text in [rule.label, rule.what, rule.why, rule.not_this, rule.show.ask] {
             assert!(!text.is_empty(), "{}", rule.name);
         }
-        assert!(rule.show.starts_with("stepscope "), "{}", rule.name);
+        assert!(ANALYSES.iter().any(|analysis| analysis.name == rule.show.ask), "{}", rule.name);
     }
 }

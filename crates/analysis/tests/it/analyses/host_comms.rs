@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use stepscope_analysis::Question;
-use stepscope_model::{Part, Report};
+use stepscope_model::Report;
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, cells, table};
+use super::{ask, cells, metrics, table};
 use crate::harness::{open, write};
 
 const ONE_GROUP: &str = r#"[{"pg_name": "0", "backend_config": "cpu:gloo", "ranks": [0, 1]}]"#;
@@ -39,11 +39,8 @@ fn of_ranks(groups: &str, collectives: &[&[Collective]]) -> Report {
 
 /// The lines with that label.
 fn said(report: &Report, label: Option<&str>) -> String {
-    let texts = report.parts.iter().filter_map(|part| match part {
-        Part::Text(text) if text.label == label => Some(text.text.clone()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    let texts = report.texts().filter(|text| text.role.label() == label).flat_map(|text| &text.lines);
+    texts.map(super::said).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -56,8 +53,7 @@ fn the_last_to_arrive_is_named_and_metrics_leave_it_out() {
     assert!(said(&report, None).contains("2 ranks wait 45.00 µs for each other; rank 1 causes 88.9 % of it."));
     let calls = cells(table(&report, "host_collectives"), "name count total_ns bytes transfer_ns mean_wait_ns");
     assert_eq!(calls, "gloo:all_reduce 4 85000 8000 20000 22500");
-    let metrics = &report.data.iter().find(|(name, _)| *name == "metrics").unwrap().1;
-    assert_eq!(metrics, &json!({ "ranks": [0, 1], "groups": {} }));
+    assert_eq!(metrics(&report), &json!({ "ranks": [0, 1], "groups": {} }));
 }
 
 #[test]
@@ -109,6 +105,5 @@ fn groups_of_devices_and_of_the_host_are_apart() {
         "gloo:all_reduce 50000 5000"
     );
     assert_eq!(cells(table(&report, "rows"), "rank wait_ns wait_caused_to_others_ns"), "1 10000 20000\n0 20000 10000");
-    let metrics = &report.data.iter().find(|(name, _)| *name == "metrics").unwrap().1;
-    assert_eq!(metrics["groups"]["0"]["transfer_ns"], 10_000);
+    assert_eq!(metrics(&report)["groups"]["0"]["transfer_ns"], 10_000);
 }

@@ -154,7 +154,7 @@ fn without_launches_there_is_a_reason() {
     ] {
         let report = ask(&open_text(&trace.finish()), "launches", &Question::default());
         assert_eq!(reason(&report, "distributions"), Some(want));
-        assert_eq!((sentence(&report), metric(&report, "launches")), ("No launches.", Cell::Int(0)));
+        assert_eq!((sentence(&report).as_str(), metric(&report, "launches")), ("No launches.", Cell::Int(0)));
     }
     // A launch that never waits has no time to take a mean over.
     let trace = TraceBuilder::new().runtime("cudaLaunchKernel", 1, "5", "1", 1).kernel("k", 0, 7, "5", "1", 1);

@@ -4,7 +4,7 @@ use stepscope_analysis::Question;
 use stepscope_model::{Part, Report};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, between, cells, check, each_real, in_step, objects, reason, same, sentence, sum, table};
+use super::{ask, between, cells, check, each_real, in_step, notes, objects, reason, same, sentence, sum, table};
 use crate::harness::open_text;
 
 const OPERATORS: &str = "name device self_increase_bytes total_increase_bytes self_allocations self_allocated_bytes \
@@ -68,7 +68,7 @@ fn what_is_alive_at_the_peak_is_told_by_operator() {
     let report = ask(&open_text(&operators().finish()), "memory", &Question::default());
     let alive = table(&report, "at_peak");
     assert_eq!(cells(alive, "operator outermost_operator allocations size_bytes"), "f - 1 100\ng f 1 50\nf f 1 8");
-    assert_eq!(alive.notes, ["3 allocations, 158 B; 1,000 B is older than the recording"]);
+    assert_eq!(notes(alive), ["3 allocations, 158 B; 1,000 B is older than the recording"]);
     // In a part of the recording, older blocks are known all the same.
     let late = ask(&open_text(&operators().finish()), "memory", &between(39, 100));
     assert_eq!(cells(table(&late, "at_peak"), "operator size_bytes"), "f 100\ng 50");
@@ -82,7 +82,7 @@ fn the_peak_of_a_real_trace_is_explained() {
         let backward = "autograd::engine::evaluate_function: CompiledFunctionBackward";
         let first = cells(alive, "operator outermost_operator allocations size_bytes");
         assert_eq!(first.lines().next(), Some(format!("aten::mm {backward} 143 1037459456").as_str()));
-        assert_eq!(alive.notes, ["725 allocations, 2.359 GiB; 3.815 GiB is older than the recording"]);
+        assert_eq!(notes(alive), ["725 allocations, 2.359 GiB; 3.815 GiB is older than the recording"]);
     });
 }
 

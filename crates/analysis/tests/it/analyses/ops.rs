@@ -3,7 +3,7 @@
 use stepscope_analysis::{Extras, Question, Settings, Workspace};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, between, by, cells, check, each_real, in_step, named, objects, same, sum, table};
+use super::{ask, between, by, cells, check, each_real, in_step, named, notes, objects, same, sum, table};
 use crate::harness::{Silent, lines, open_text, write};
 
 const COLUMNS: &str = "name calls spans host_self_ns host_total_ns device_events device_self_ns device_total_ns";
@@ -35,7 +35,7 @@ fn by_name() {
          g 1 1 14000 30000 1 5000 10000",
     );
     let report = ask(&open_text(&operators().finish()), "ops", &Question::default());
-    assert_eq!(table(&report, "rows").notes, ["sums over the whole recording", "(no operator): 5.000 µs"]);
+    assert_eq!(notes(table(&report, "rows")), ["sums over the whole recording", "(no operator): 5.000 µs"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn by_step_and_of_one_step() {
     );
     check(&operators(), "ops", &in_step(2), COLUMNS, "f 1 1 9000 10000 1 5000 5000");
     let report = ask(&open_text(&operators().finish()), "ops", &in_step(1));
-    assert_eq!(table(&report, "rows").notes, ["sums over step 1", "(no operator): 0 ms"]);
+    assert_eq!(notes(table(&report, "rows")), ["sums over step 1", "(no operator): 0 ms"]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_stretch_of_time_holds_what_starts_in_it() {
     let report = ask(&open_text(&operators().finish()), "ops", &Question { from_ns: Some(0), ..Question::default() });
     let whole = ask(&open_text(&operators().finish()), "ops", &Question::default());
     assert_eq!(cells(table(&report, "rows"), COLUMNS), cells(table(&whole, "rows"), COLUMNS));
-    assert_eq!(table(&report, "rows").notes[1], "(no operator): 5.000 µs");
+    assert_eq!(notes(table(&report, "rows"))[1], "(no operator): 5.000 µs");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use stepscope_analysis::Question;
 use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, between, by, cells, in_step, table};
+use super::{ask, between, by, cells, in_step, notes, reason, table};
 use crate::harness::{open, open_text, write};
 
 /// Three steps of 100 µs; a kernel of 10, 20 and 30 µs in each.
@@ -87,14 +87,11 @@ fn steps_without_samples_are_left_out_of_the_throughput_and_that_is_said() {
     let rows = table(&report, "rows");
     assert_eq!(cells(rows, "step samples"), "0 8\n1 -\n2 12");
     assert!(
-        rows.notes.contains(&"samples/s without 1 step whose samples are not known".to_owned()),
+        notes(rows).contains(&"samples/s without 1 step whose samples are not known".to_owned()),
         "{:?}",
-        rows.notes
+        notes(rows)
     );
-    assert_eq!(
-        (&report.missing[0].path[..], &report.missing[0].reason[..]),
-        ("rows[].samples", "samples not recorded")
-    );
+    assert_eq!(reason(&report, "rows[].samples"), Some("samples not recorded"));
 }
 
 #[test]
@@ -115,7 +112,7 @@ fn a_step_that_had_not_ended_is_outside_of_means() {
     let report = ask(&workspace, "steps", &Question::default());
     let rows = table(&report, "rows");
     assert_eq!(cells(rows, "name is_complete"), "ProfilerStep#5 true\nProfilerStep#6 true\nProfilerStep#7 false");
-    assert!(rows.notes.contains(&"1 incomplete step left out of percentiles".to_owned()), "{:?}", rows.notes);
+    assert!(notes(rows).contains(&"1 incomplete step left out of percentiles".to_owned()), "{:?}", notes(rows));
     let broken = open_text(&three_steps().header("stepscope_incomplete_step", "\"seven\"").finish());
     assert_eq!(crate::harness::answer(&broken, "SELECT code FROM ingest_warnings"), "header_broken");
 }
@@ -157,7 +154,7 @@ fn samples_of_ranks_are_not_added_up() {
     let times = table(&report, "step_time");
     // 12 samples in 240 µs.
     assert_eq!(cells(times, "samples_per_s"), "50000");
-    assert_eq!(times.notes, ["samples/s are those of one rank, on average"]);
+    assert_eq!(notes(times), ["samples/s are those of one rank, on average"]);
 }
 
 #[test]
@@ -167,5 +164,5 @@ fn a_recording_without_steps_is_one() {
     assert_eq!(cells(table(&report, "rows"), "name dur_ns cpu_exec_ns"), "whole trace 10000 10000");
     let empty = open_text(r#"{"traceEvents": []}"#);
     let report = ask(&empty, "steps", &Question::default());
-    assert_eq!(report.missing[0].reason, "no complete step");
+    assert_eq!(report.missing[0].reason, "no complete step".into());
 }

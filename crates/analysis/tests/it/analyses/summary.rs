@@ -1,10 +1,10 @@
 //! The summary: what it says of what was not recorded, and the figures that programs get.
 
-use stepscope_analysis::Question;
-use stepscope_model::{Cell, Part, Report};
+use stepscope_analysis::{ANALYSES, Question};
+use stepscope_model::{Cell, Part, Report, Sentence};
 use stepscope_testkit::TraceBuilder;
 
-use super::{ask, between, cells, reason, table};
+use super::{ask, between, reason, table};
 use crate::harness::open_text;
 
 fn summary(trace: &TraceBuilder) -> Report {
@@ -12,12 +12,10 @@ fn summary(trace: &TraceBuilder) -> Report {
 }
 
 fn texts(report: &Report) -> String {
-    let texts =
-        report.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(&text.text[..]) } else { None });
-    texts.collect::<Vec<_>>().join("\n")
+    super::texts(report).join("\n")
 }
 
-fn figure(report: &Report, name: &str) -> (Cell, Option<String>) {
+fn figure(report: &Report, name: &str) -> (Cell, Option<Sentence>) {
     let metrics =
         report.parts.iter().filter_map(|part| if let Part::Metric(metric) = part { Some(metric) } else { None });
     let found = metrics.into_iter().find(|metric| metric.name == name).unwrap();
@@ -44,9 +42,9 @@ fn programs_get_what_the_compute_line_says() {
     assert_eq!(figure(&report, "mfu_ratio"), (Cell::Float(1.2e8 / 312e12), None));
     assert_eq!(figure(&report, "flops_coverage_ratio"), (Cell::Float(1.0), None));
     let unknown = summary(&product("Abacus"));
-    assert_eq!(figure(&unknown, "mfu_ratio"), (Cell::Null, Some("unknown device peak".to_owned())));
+    assert_eq!(figure(&unknown, "mfu_ratio"), (Cell::Null, Some("unknown device peak".into())));
     let without = summary(&TraceBuilder::new().op("f", 1, "0", "10"));
-    assert_eq!(figure(&without, "step_flops"), (Cell::Null, Some("shapes not recorded".to_owned())));
+    assert_eq!(figure(&without, "step_flops"), (Cell::Null, Some("shapes not recorded".into())));
 }
 
 /// One step of 1 ms on an A100, in which a kernel of 500 µs computes attention over 1,024 by 1,024 scores.
@@ -128,18 +126,20 @@ fn memory_that_is_not_there_has_a_reason() {
 }
 
 #[test]
-fn commands_to_type_next_carry_path_and_part() {
+fn what_to_ask_next_is_named_and_spelled_by_whoever_shows_it() {
     // The device is busy for 50 of 1,000 µs, which is a finding.
     let trace = TraceBuilder::new()
         .annotation("ProfilerStep#1", 1, "0", "1000")
         .runtime("cudaLaunchKernel", 1, "15", "1", 1)
         .kernel("gemm", 0, 7, "40", "50", 1);
-    let question = Question { rest_of_command: "run/ --rank 3".to_owned(), ..Question::default() };
     let workspace = open_text(&trace.finish());
-    let next = ["diagnose", "ops", "steps"].map(|command| format!("stepscope {command} run/ --rank 3"));
-    assert!(texts(&ask(&workspace, "summary", &question)).ends_with(&next.join("\n")));
-    let findings = ask(&workspace, "diagnose", &question);
-    assert_eq!(cells(table(&findings, "rows"), "rule show"), "low_utilization stepscope steps run/ --rank 3");
+    let next = ["diagnose", "ops", "steps"].map(|target| format!("→ {target}"));
+    assert!(texts(&ask(&workspace, "summary", &Question::default())).ends_with(&next.join("\n")));
+    let diagnose = ANALYSES.iter().find(|analysis| analysis.name == "diagnose").unwrap();
+    let mut findings = workspace.analyse(diagnose, &Question::default()).unwrap();
+    findings.spell(&|target| format!("ask {}", target.ask));
+    let shown = table(&findings, "rows").rows[0].iter().filter(|cell| **cell == Cell::Sentence("ask steps".into()));
+    assert_eq!(shown.count(), 1);
 }
 
 #[test]
@@ -155,5 +155,5 @@ fn without_a_device_shapes_cover_time_of_operators() {
     let report = summary(&trace);
     assert!(texts(&report).contains("shapes cover 25.0 % of operator time"), "{}", texts(&report));
     assert_eq!(figure(&report, "flops_coverage_ratio"), (Cell::Float(0.25), None));
-    assert_eq!(figure(&report, "mfu_ratio"), (Cell::Null, Some("no device events".to_owned())));
+    assert_eq!(figure(&report, "mfu_ratio"), (Cell::Null, Some("no device events".into())));
 }

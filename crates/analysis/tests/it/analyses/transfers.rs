@@ -83,7 +83,7 @@ fn what_is_not_known_is_missing() {
     assert_eq!(reason(&report, "rows[].hidden_ratio"), Some("zero duration"));
     let nothing =
         ask(&open_text(&TraceBuilder::new().op("a", 1, "0", "5").finish()), "transfers", &Question::default());
-    assert_eq!((sentence(&nothing), table(&nothing, "rows").rows.len()), ("No copies and no fills.", 0));
+    assert_eq!((sentence(&nothing).as_str(), table(&nothing, "rows").rows.len()), ("No copies and no fills.", 0));
 }
 
 #[test]
