@@ -296,8 +296,9 @@ impl Workspace {
         for (code, count) in self.sources.iter().flat_map(|source| &source.dropped) {
             *(if is_loss(code) { &mut lost } else { &mut absorbed }).entry(code).or_insert(0) += count;
         }
-        let mut notes: Vec<&String> = self.sources.iter().flat_map(|source| &source.notes).collect();
-        notes.sort();
+        let all = self.sources.iter().flat_map(|source| &source.notes);
+        let mut notes: Vec<&str> = all.map(|note| note.as_text()).collect();
+        notes.sort_unstable();
         notes.dedup();
         json!({
             "events_in": self.sources.iter().map(|source| source.events_in).sum::<u64>(),

@@ -27,7 +27,7 @@ mod writer;
 use std::io::Read;
 
 use memchr::{memchr, memmem};
-use stepscope_model::Content;
+use stepscope_model::{Content, Note};
 
 use self::batch::Direct;
 use self::document::Document;
@@ -77,7 +77,7 @@ impl Format for ChromeTrace {
         input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
-    ) -> Result<Vec<&'static str>, FormatError> {
+    ) -> Result<Vec<Note>, FormatError> {
         read_in_blocks(input, BLOCK_BYTES, limits, sink)
     }
 }
@@ -87,7 +87,7 @@ fn read_in_blocks(
     block_bytes: usize,
     limits: &Limits,
     sink: &mut dyn TraceSink,
-) -> Result<Vec<&'static str>, FormatError> {
+) -> Result<Vec<Note>, FormatError> {
     let limits = Limits { max_event_bytes: limits.max_event_bytes.min(MAX_EVENT_BYTES), ..*limits };
     let mut window = Window::new(input, block_bytes);
     window.more()?;

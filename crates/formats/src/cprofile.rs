@@ -9,8 +9,8 @@ mod marshal;
 
 use std::io::Read;
 
-use stepscope_model::Content;
 use stepscope_model::warning::{BAD_TIME, BAD_VALUE, BROKEN_EVENT, CUT_EVENT, EVENT_TOO_LONG, GARBAGE, WarningCode};
+use stepscope_model::{Content, Note};
 
 use self::marshal::{FLAG_REF, Marshal, Stop, Value, unexpected};
 use crate::error::FormatError;
@@ -58,7 +58,7 @@ impl Format for CProfile {
         input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
-    ) -> Result<Vec<&'static str>, FormatError> {
+    ) -> Result<Vec<Note>, FormatError> {
         let max_bytes = limits.max_event_bytes.min(MAX_FUNCTION_BYTES) as u64;
         let marshal = Marshal::new(input, limits.max_string_bytes);
         Profile { marshal, sink, max_bytes, position: 0, offset_bytes: 0 }.read()
@@ -76,7 +76,7 @@ struct Profile<'a> {
 }
 
 impl Profile<'_> {
-    fn read(mut self) -> Result<Vec<&'static str>, FormatError> {
+    fn read(mut self) -> Result<Vec<Note>, FormatError> {
         let stop = self.functions().err();
         let mut notes = Vec::new();
         match stop {
@@ -85,17 +85,17 @@ impl Profile<'_> {
             Some(Stop::Io(error)) => return Err(error.into()),
             Some(Stop::Broken(_)) if self.position == 0 => return Err(FormatError::Unrecognised(LooksLike::Marshal)),
             Some(Stop::Cut) => {
-                notes.push("marshal_truncated");
+                notes.push(Note::MarshalTruncated);
                 if self.marshal.offset_bytes() > self.offset_bytes {
                     self.warn(CUT_EVENT, "");
                 }
             }
             Some(Stop::Broken(what)) => {
-                notes.push("marshal_broken");
+                notes.push(Note::MarshalBroken);
                 self.warn(BROKEN_EVENT, &what);
             }
             Some(Stop::TooLong) => {
-                notes.push("marshal_broken");
+                notes.push(Note::MarshalBroken);
                 self.warn(EVENT_TOO_LONG, "");
             }
         }
@@ -105,7 +105,7 @@ impl Profile<'_> {
             self.sink.warning(&Warning { code: GARBAGE, position: None, offset_bytes, detail });
         }
         if self.marshal.has_invalid_text {
-            notes.insert(0, "invalid_utf8");
+            notes.insert(0, Note::InvalidUtf8);
         }
         Ok(notes)
     }

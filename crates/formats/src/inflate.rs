@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, Read};
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
+use stepscope_model::Note;
 
 use crate::registry::Limits;
 
@@ -22,7 +23,7 @@ pub(crate) struct Inflate<R> {
     plain_bytes: u64,
     max_ratio: u64,
     free_bytes: u64,
-    note: Option<&'static str>,
+    note: Option<Note>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl<R: BufRead> Inflate<R> {
     }
 
     /// What kept the stream from being read to its end.
-    pub(crate) fn note(&self) -> Option<&'static str> {
+    pub(crate) fn note(&self) -> Option<Note> {
         self.note
     }
 
@@ -150,7 +151,7 @@ impl<R: BufRead> Inflate<R> {
                 Ok(Status::Ok | Status::BufError) => {}
                 // What was decoded before the damage is kept.
                 Err(_) if produced > 0 => {
-                    self.stop("gzip_corrupt");
+                    self.stop(Note::GzipCorrupt);
                     return Ok(produced);
                 }
                 Err(_) => return Err(Trouble::Corrupt),
@@ -171,14 +172,14 @@ impl<R: BufRead> Inflate<R> {
         for place in &mut trailer {
             match self.next_byte() {
                 Ok(byte) => *place = byte,
-                Err(_) => return self.stop("gzip_truncated"),
+                Err(_) => return self.stop(Note::GzipTruncated),
             }
         }
         let [c0, c1, c2, c3, l0, l1, l2, l3] = trailer;
         let is_right = u32::from_le_bytes([c0, c1, c2, c3]) == self.crc.sum()
             && u32::from_le_bytes([l0, l1, l2, l3]) == self.crc.amount();
         if !is_right {
-            self.stop("gzip_corrupt");
+            self.stop(Note::GzipCorrupt);
         }
     }
 
@@ -198,7 +199,7 @@ impl<R: BufRead> Inflate<R> {
         (0..count).try_for_each(|_| self.next_byte().map(drop))
     }
 
-    fn stop(&mut self, note: &'static str) {
+    fn stop(&mut self, note: Note) {
         self.note = Some(note);
         self.state = State::Done;
     }
@@ -208,11 +209,11 @@ impl<R: BufRead> Inflate<R> {
             Ok(count) => Ok(count),
             Err(Trouble::Io(error)) => Err(error),
             Err(Trouble::Truncated) => {
-                self.stop("gzip_truncated");
+                self.stop(Note::GzipTruncated);
                 Ok(0)
             }
             Err(Trouble::Corrupt) => {
-                self.stop("gzip_corrupt");
+                self.stop(Note::GzipCorrupt);
                 Ok(0)
             }
         }
@@ -254,7 +255,7 @@ impl<R: BufRead> Read for Inflate<R> {
             self.plain_bytes += count as u64;
             let most = self.compressed_bytes.saturating_mul(self.max_ratio).max(self.free_bytes);
             if self.plain_bytes > most && self.state != State::Done {
-                self.stop("gzip_expansion_capped");
+                self.stop(Note::GzipExpansionCapped);
             }
             if count > 0 {
                 return Ok(count);

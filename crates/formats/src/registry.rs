@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use stepscope_model::Content;
+use stepscope_model::{Content, Note};
 
 use crate::chrome::ChromeTrace;
 use crate::cprofile::CProfile;
@@ -30,7 +30,7 @@ pub trait Format: Sync {
         input: &mut (dyn Read + Send),
         limits: &Limits,
         sink: &mut dyn TraceSink,
-    ) -> Result<Vec<&'static str>, FormatError>;
+    ) -> Result<Vec<Note>, FormatError>;
 }
 
 /// How sure a format is that an input is its own.
@@ -80,9 +80,8 @@ pub struct ReadSummary {
     pub content: Content,
     /// Plain bytes.
     pub bytes_plain: u64,
-    /// Notes: `gzip_truncated`, `gzip_corrupt`, `gzip_expansion_capped`, `invalid_utf8`, `json_truncated`, `bare_array`,
-    /// `recording_truncated`, `recording_damaged`, `not_recorded`, `marshal_truncated`, `marshal_broken`, in this order.
-    pub notes: Vec<&'static str>,
+    /// What is to be told about the container, then about the document.
+    pub notes: Vec<Note>,
 }
 
 /// Every format.

@@ -11,7 +11,7 @@ use memchr::memmem;
 use stepscope_model::segment::{
     FRAME_HEAD_BYTES, MAGIC, MAX_PAYLOAD_BYTES, SegmentRecord, take_process_id, take_record,
 };
-use stepscope_model::{Content, Phase, warning};
+use stepscope_model::{Content, Note, Phase, warning};
 use twox_hash::XxHash3_128;
 
 use crate::error::FormatError;
@@ -39,7 +39,7 @@ impl Format for Segments {
         input: &mut (dyn Read + Send),
         _limits: &Limits,
         sink: &mut dyn TraceSink,
-    ) -> Result<Vec<&'static str>, FormatError> {
+    ) -> Result<Vec<Note>, FormatError> {
         let mut frames = Frames { input, bytes: Vec::new(), offset_bytes: 0, notes: Vec::new() };
         let mut reader = Reader { sink, first_process: None, processes: HashMap::new(), position: 0, offset_bytes: 0 };
         while frames.next(reader.sink)? {
@@ -54,7 +54,7 @@ impl Format for Segments {
         }
         let lost: u64 = reader.processes.values().map(|process| process.lost).sum();
         if lost > 0 {
-            frames.notes.push("not_recorded");
+            frames.notes.push(Note::NotRecorded);
             reader.warn(warning::NOT_RECORDED, &format!("{lost} regions"));
         }
         Ok(frames.notes)
@@ -67,7 +67,7 @@ struct Frames<'i> {
     /// What was read and not yet used.
     bytes: Vec<u8>,
     offset_bytes: u64,
-    notes: Vec<&'static str>,
+    notes: Vec<Note>,
 }
 
 impl Frames<'_> {
@@ -76,7 +76,7 @@ impl Frames<'_> {
         loop {
             if !self.fill(FRAME_HEAD_BYTES)? {
                 if !self.bytes.is_empty() {
-                    self.note("recording_truncated");
+                    self.note(Note::RecordingTruncated);
                 }
                 return Ok(false);
             }
@@ -85,7 +85,7 @@ impl Frames<'_> {
             if is_frame && !self.fill(FRAME_HEAD_BYTES + length)? {
                 // Either the last frame is cut, or its length is wrong and another one begins in it.
                 if !self.skip_to_frame()? {
-                    self.note("recording_truncated");
+                    self.note(Note::RecordingTruncated);
                     return Ok(false);
                 }
                 self.damaged(sink, "a frame that is cut");
@@ -132,14 +132,14 @@ impl Frames<'_> {
         self.offset_bytes += length as u64;
     }
 
-    fn note(&mut self, note: &'static str) {
+    fn note(&mut self, note: Note) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
     fn damaged(&mut self, sink: &mut dyn TraceSink, what: &'static str) {
-        self.note("recording_damaged");
+        self.note(Note::RecordingDamaged);
         let offset_bytes = self.offset_bytes;
         sink.warning(&Warning { code: warning::GARBAGE, position: None, offset_bytes, detail: what.into() });
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stepscope_formats::{FormatError, Limits, read_trace};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
 use stepscope_model::warning::damage;
-use stepscope_model::{Content, RankFrom, SourceId, SourceRecord};
+use stepscope_model::{Content, Note, RankFrom, SourceId, SourceRecord};
 use stepscope_store::{SourceWriter, Store};
 use twox_hash::XxHash3_128;
 
@@ -44,7 +44,7 @@ pub(crate) struct ReadTrace {
     format: &'static str,
     content: Content,
     bytes_plain: u64,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     pub strings: Strings,
     pub tracks: Tracks,
     pub header: Header,
@@ -111,7 +111,7 @@ pub(crate) fn read(
         format: summary.format,
         content: summary.content,
         bytes_plain: summary.bytes_plain,
-        notes: summary.notes.iter().map(|&note| note.to_owned()).collect(),
+        notes: summary.notes,
         strings,
         tracks,
         header,
@@ -181,7 +181,7 @@ impl ReadTrace {
     #[must_use]
     pub(crate) fn location(&self) -> String {
         let path = shown(&self.path);
-        let is_cut = self.notes.iter().any(|note| note.ends_with("_truncated"));
+        let is_cut = self.notes.iter().any(|note| note.tells_early_end());
         if is_cut { format!("{path}, byte {}", self.bytes_in) } else { path }
     }
 
@@ -255,7 +255,7 @@ impl ReadTrace {
             clock_resolution_ns: if derivation.has_nanoseconds { 1 } else { 1000 },
             first_event_ns: time_range.map(|(first, _)| first),
             last_event_ns: time_range.map(|(_, last)| last),
-            step_source: derivation.steps.source.to_owned(),
+            step_source: derivation.steps.source,
             process_id: self.tracks.host_process(),
             run_id: header.run_id.clone(),
             apart_because,

@@ -262,7 +262,7 @@ impl Tables<'_> {
         for (number, step) in steps.list.iter().enumerate() {
             rows.i32(number as i32)
                 .text(step.name.as_str())
-                .word(steps.source)
+                .word(steps.source.as_text())
                 .i64(step.start)
                 .i64(step.end)
                 .i64(step.end - step.start)
@@ -296,7 +296,7 @@ impl Tables<'_> {
             match figure {
                 Figure::Count(value) => rows.i64(*value).null().null().null(),
                 Figure::Ratio(value) => rows.null().f64(*value).null().null(),
-                Figure::Word(word) => rows.null().null().text(word.as_str()).null(),
+                Figure::Word(word) => rows.null().null().text(*word).null(),
                 Figure::Missing(reason) => rows.null().null().null().word(*reason),
             };
             rows.end_row()?;

@@ -14,6 +14,7 @@ pub mod health;
 pub mod hint;
 pub mod kernel_category;
 pub mod kind;
+pub mod note;
 pub mod null_reason;
 pub mod page;
 pub mod picture;
@@ -25,6 +26,7 @@ pub mod session;
 pub mod skipped;
 pub mod source;
 pub mod step_number;
+pub mod step_source;
 pub mod tables;
 pub mod timeline;
 #[cfg(test)]
@@ -42,6 +44,7 @@ pub use health::Grade;
 pub use hint::Hint;
 pub use kernel_category::KernelCategory;
 pub use kind::{Kind, Phase};
+pub use note::Note;
 pub use page::{EmptyPage, Frames, Page, PageEntry, RowCount};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use report::{
@@ -54,6 +57,7 @@ pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};
 pub use skipped::{SkippedFile, skipped_sentences};
 pub use source::{Device, RankFrom, SourceId, SourceRecord};
 pub use step_number::step_numbers;
+pub use step_source::StepSource;
 pub use timeline::{
     FoundName, LaneMarks, NameGroup, NameSearch, SameName, Search, SearchMarks, SearchMatch, SearchStep, SpanDetails,
     SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep, TimelineTrack, WorstInstance,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, Kind};
+use crate::{Content, Kind, Note, StepSource};
 
 /// Which recording a row came from, inside a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ pub struct SourceRecord {
     /// Everything that was not right, by code, lost or not.
     pub warnings: BTreeMap<String, u64>,
     /// Notes about the container and the document: `gzip_truncated`, `invalid_utf8`, `json_truncated`, `bare_array`…
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Number of events by "phase|category".
     pub events_by_phase_and_category: BTreeMap<String, u64>,
     /// `schemaVersion` of the header, as recorded.
@@ -116,7 +116,7 @@ pub struct SourceRecord {
     /// End of the last duration event.
     pub last_event_ns: Option<i64>,
     /// Where the steps come from.
-    pub step_source: String,
+    pub step_source: StepSource,
     /// Process that ran the host side, as the system numbers it; null when the trace has none.
     #[serde(default)]
     pub process_id: Option<i64>,

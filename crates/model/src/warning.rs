@@ -1,5 +1,7 @@
 //! Things that were not right with an input: what each code means and whether it costs an event.
 
+use crate::Note;
+
 /// A code that a reader or the ingest may count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarningCode {
@@ -47,29 +49,14 @@ warning_codes! {
 /// What is broken about a trace, in words: by its notes and the number of events it lost, or of what its elements are
 /// called. `None` when it is whole.
 #[must_use]
-pub fn damage(notes: &[String], lost_events: u64, element: &str) -> Option<String> {
-    let mut words: Vec<String> = notes.iter().filter_map(|note| note_words(note)).map(str::to_owned).collect();
+pub fn damage(notes: &[Note], lost_events: u64, element: &str) -> Option<String> {
+    let mut words: Vec<String> = notes.iter().filter_map(|note| note.damage()).map(str::to_owned).collect();
     match lost_events {
         0 => {}
         1 => words.push(format!("1 {element} is lost")),
         lost => words.push(format!("{lost} {element}s are lost")),
     }
     (!words.is_empty()).then(|| words.join(", "))
-}
-
-fn note_words(note: &str) -> Option<&'static str> {
-    match note {
-        "gzip_truncated" => Some("gzip stream ends early"),
-        "gzip_corrupt" => Some("gzip data is damaged"),
-        "gzip_expansion_capped" => Some("gzip stream expands beyond any real trace"),
-        "json_truncated" => Some("JSON ends early"),
-        "recording_truncated" => Some("the recording ends early"),
-        "recording_damaged" => Some("a part of the recording is damaged"),
-        "not_recorded" => Some("some regions were not recorded"),
-        "marshal_truncated" => Some("profile ends early"),
-        "marshal_broken" => Some("profile is damaged, and what follows cannot be read"),
-        _ => None,
-    }
 }
 
 /// Whether `code`, as it stands in a table, costs an event.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use stepscope_model::tables::{COLLECTIVES, STEP_BREAKDOWN, STEPS};
-use stepscope_model::{Class, SourceId};
+use stepscope_model::{Class, SourceId, StepSource};
 use stepscope_store::{RowWriter, SourceWriter, Store, StoreError, layout};
 
 use crate::collective::{self, Collective, PROCESS_GROUP};
@@ -96,7 +96,7 @@ fn write_step(rows: &mut Rows, step: &Step) -> Result<(), StoreError> {
     let (start_ns, end_ns) = (BASE_TIME_NS + step.start_ns, BASE_TIME_NS + step.end_ns);
     rows.i32(step.number as i32)
         .text(step.name().as_str())
-        .word("profiler_step")
+        .word(StepSource::ProfilerStep.as_text())
         .i64(start_ns)
         .i64(end_ns)
         .i64(step.dur_ns())

@@ -3,7 +3,7 @@
 mod loading_regions;
 
 use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS, SPANS};
-use stepscope_model::{Class, KernelCategory};
+use stepscope_model::{Class, KernelCategory, StepSource};
 
 use super::layers::{StepRanges, time_by_layer};
 use super::step_times::{self, StepTime, in_complete};
@@ -125,7 +125,7 @@ fn add_annotations(
             facts.host_backends.insert(backend.to_owned());
         }
     }
-    if asking.sources.iter().any(|source| source.step_source == "serving_annotation") {
+    if asking.sources.iter().any(|source| source.step_source == StepSource::ServingAnnotation) {
         facts.frameworks.insert(Framework::Serving);
     }
     let annotated = |condition: &str| {

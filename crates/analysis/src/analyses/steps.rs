@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_RECORDED, SEVERAL_STEPS, not_grouped_by};
 use stepscope_model::{
-    Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit, say,
+    Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, StepSource, Text, Unit, say,
 };
 
 use super::asking::missing_in;
@@ -66,7 +66,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         let headline = Headline {
             mean_ns: times.mean(),
             steps: complete.len(),
-            is_marked: asking.sources.iter().any(|source| source.step_source != "whole_trace"),
+            is_marked: asking.sources.iter().any(|source| source.step_source != StepSource::WholeTrace),
             shares: shares.as_ref(),
             before_recording,
             waits: waits.as_ref(),
@@ -139,7 +139,7 @@ fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
 }
 
 fn sources_of_steps(asking: &Asking<'_>) -> String {
-    let mut names: Vec<&str> = asking.sources.iter().map(|source| source.step_source.as_str()).collect();
+    let mut names: Vec<&str> = asking.sources.iter().map(|source| source.step_source.as_text()).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")

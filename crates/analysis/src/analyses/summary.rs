@@ -12,7 +12,7 @@ use stepscope_model::null_reason::{
 use stepscope_model::warning::damage;
 use stepscope_model::{
     Cell, Class, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceRecord, Status,
-    Target, Text, Unit, say,
+    StepSource, Target, Text, Unit, say,
 };
 
 use super::asking::missing_in;
@@ -73,7 +73,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
         let headline = Headline {
             mean_ns: times.mean(),
             steps: complete.len(),
-            is_marked: asking.sources.iter().any(|source| source.step_source != "whole_trace"),
+            is_marked: asking.sources.iter().any(|source| source.step_source != StepSource::WholeTrace),
             shares: shares.as_ref(),
             before_recording: facts.before_recording,
             waits: facts.waits.as_ref(),
@@ -180,7 +180,7 @@ fn name_of(asking: &Asking<'_>) -> Sentence {
 
 /// Where nothing marks steps, what is called a step is the recording.
 fn unmarked_steps(asking: &Asking<'_>) -> Option<Sentence> {
-    let is_unmarked = |source: &&&SourceRecord| source.step_source == "whole_trace";
+    let is_unmarked = |source: &&&SourceRecord| source.step_source == StepSource::WholeTrace;
     match (asking.sources.iter().filter(is_unmarked).count(), asking.sources.len()) {
         (0, _) => None,
         (1, 1) => Some("No steps are marked, so the whole trace counts as one.".into()),
@@ -431,7 +431,7 @@ fn health_line(asking: &Asking<'_>, grades: &Grades) -> Sentence {
     let device: i64 = asked().map(|known| known.device_events).sum();
     let unlinked: i64 = asked().map(|known| known.unlinked_device_events).sum();
     let mut pieces = vec![say!("{} events, {} lost", say::count(events as i64), say::count(lost as i64))];
-    let is_cut = |source: &&SourceRecord| source.notes.iter().any(|note| note.ends_with("_truncated"));
+    let is_cut = |source: &&SourceRecord| source.notes.iter().any(|note| note.tells_early_end());
     let cut = asking.sources.iter().filter(|source| is_cut(source)).count();
     // Of one file the reason for its grade says so.
     if cut > 0 && asking.sources.len() > 1 {

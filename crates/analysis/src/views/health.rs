@@ -6,7 +6,8 @@ use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::health::{HEALTH_FIGURES, UNANALYZED, meaning};
 use stepscope_model::null_reason::NOT_APPLICABLE;
 use stepscope_model::{
-    Cell, Figure, Grade, Holds, Part, Report, ReportColumn, ReportTable, Sentence, SourceId, SourceRecord, Text, say,
+    Cell, Figure, Grade, Holds, Note, Part, Report, ReportColumn, ReportTable, Sentence, SourceId, SourceRecord, Text,
+    say,
 };
 
 use crate::analyses::before_recording;
@@ -204,7 +205,7 @@ fn sentence(source: &SourceRecord, figures: &Figures) -> Sentence {
         _ => 0,
     };
     let lost = match count("lost_events") {
-        0 if source.notes.iter().any(|note| note == "not_recorded") => {
+        0 if source.notes.contains(&Note::NotRecorded) => {
             "none lost; some regions were not recorded: no room, or left on another thread".into()
         }
         0 => "none lost".into(),

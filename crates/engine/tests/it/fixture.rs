@@ -9,7 +9,7 @@ use arrow::datatypes::Int32Type;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use stepscope_engine::{Engine, EngineError, EngineOptions, QueryOptions};
 use stepscope_model::tables::{SPANS, TRACKS};
-use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, Table, version};
+use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, StepSource, Table, version};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 use tempfile::TempDir;
 
@@ -195,7 +195,7 @@ fn record() -> SourceRecord {
         clock_resolution_ns: 1,
         first_event_ns: None,
         last_event_ns: None,
-        step_source: String::new(),
+        step_source: StepSource::None,
         process_id: None,
         run_id: None,
         apart_because: None,

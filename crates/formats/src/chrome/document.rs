@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use stepscope_model::Note;
 use stepscope_model::warning::{BAD_VALUE, GARBAGE, HEADER_BROKEN, WarningCode};
 
 use super::batch::{Batch, Outlet};
@@ -76,13 +77,13 @@ impl<'r, 'o> Document<'r, 'o> {
     }
 
     /// Reads everything and gives the notes.
-    pub(super) fn read(mut self) -> Result<Vec<&'static str>, FormatError> {
+    pub(super) fn read(mut self) -> Result<Vec<Note>, FormatError> {
         let outcome = self.read_root();
         self.pass_on()?;
         outcome
     }
 
-    fn read_root(&mut self) -> Result<Vec<&'static str>, FormatError> {
+    fn read_root(&mut self) -> Result<Vec<Note>, FormatError> {
         if self.window.rest().starts_with('\u{FEFF}') {
             self.window.consume('\u{FEFF}'.len_utf8());
         }
@@ -113,9 +114,9 @@ impl<'r, 'o> Document<'r, 'o> {
             return Err(FormatError::NoEvents { looks_like: None });
         }
         let notes = [
-            (self.window.holds_replacement(), "invalid_utf8"),
-            (self.is_truncated, "json_truncated"),
-            (self.is_bare_array, "bare_array"),
+            (self.window.holds_replacement(), Note::InvalidUtf8),
+            (self.is_truncated, Note::JsonTruncated),
+            (self.is_bare_array, Note::BareArray),
         ];
         Ok(notes.into_iter().filter_map(|(is_so, note)| is_so.then_some(note)).collect())
     }

@@ -9,6 +9,7 @@ use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value as Json, json};
 use stepscope_formats::{Event, FunctionTotals, Limits, TraceSink, Value, Warning, read_trace};
+use stepscope_model::Note;
 use stepscope_testkit::corpus;
 
 use crate::invariants::check_reader;
@@ -58,7 +59,7 @@ impl TraceSink for Seen {
 }
 
 /// Functions and warnings, and the notes or the error.
-fn read(bytes: &[u8]) -> (Seen, Result<Vec<&'static str>, String>) {
+fn read(bytes: &[u8]) -> (Seen, Result<Vec<Note>, String>) {
     let mut seen = Seen::default();
     let outcome = read_trace(bytes, &Limits::default(), &mut seen);
     let outcome = outcome.map_err(|error| error.to_string()).map(|summary| {
@@ -117,7 +118,7 @@ fn what_is_complete_is_kept_of_a_cut_profile() {
             if length == 1 && whole[0] == b'{' {
                 continue;
             }
-            assert_eq!(outcome, Ok(vec!["marshal_truncated"]), "{length} bytes of {name}");
+            assert_eq!(outcome, Ok(vec![Note::MarshalTruncated]), "{length} bytes of {name}");
             assert!(seen.functions.len() >= kept && all.starts_with(&seen.functions), "{length} bytes of {name}");
             kept = seen.functions.len();
             assert!(seen.warnings.iter().all(|line| line.starts_with(&format!("cut_event Some({kept})"))));
@@ -140,7 +141,7 @@ fn function(name: &str, tottime: f64, callers: &[u8]) -> Vec<u8> {
 }
 
 #[track_caller]
-fn check(bytes: &[u8], names: &[&str], warnings: &[&str], notes: Result<Vec<&'static str>, &str>) {
+fn check(bytes: &[u8], names: &[&str], warnings: &[&str], notes: Result<Vec<Note>, &str>) {
     let (seen, outcome) = read(bytes);
     let found: Vec<&str> = seen.functions.iter().filter_map(|function| function[0][2].as_str()).collect();
     assert_eq!((found, outcome), (names.to_vec(), notes.map_err(str::to_owned)), "{}", bytes.escape_ascii());
@@ -160,7 +161,7 @@ fn what_is_broken_is_counted() {
     let caller = [b"{)\x03z\x01fi\x07\0\0\0z\x01c", &infinite[..], b"0"].concat();
     check(&dict(&[&function("a", 0.25, &caller)]), &["a"], &["bad_value Some(0) @1"], Ok(vec![]));
     // Nothing says where the next function would begin.
-    let broken = vec!["marshal_broken"];
+    let broken = vec![Note::MarshalBroken];
     let at_b = format!("broken_event Some(1) @{length}");
     for wrong in [b"N".as_slice(), b"s\x01\0\0\0x", b"i\x01\0\0\0", b"r\x07\0\0\0", b")\x03z\x01fz\x01f", b"c"] {
         check(&dict(&[&a, wrong, &b]), &["a"], &[&at_b], Ok(broken.clone()));
@@ -170,7 +171,7 @@ fn what_is_broken_is_counted() {
     check(&behind, &["a"], &[&format!("garbage None @{}", behind.len() - 4)], Ok(vec![]));
     // A name with a lone surrogate, as Python writes it.
     let surrogate = dict(&[b")\x03z\x01fi\x07\0\0\0u\x03\0\0\0\xed\xa0\x80", &a[13..]]);
-    check(&surrogate, &["\u{FFFD}\u{FFFD}\u{FFFD}"], &[], Ok(vec!["invalid_utf8"]));
+    check(&surrogate, &["\u{FFFD}\u{FFFD}\u{FFFD}"], &[], Ok(vec![Note::InvalidUtf8]));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use stepscope_formats::{Event, FormatError, Limits, ReadSummary, TraceSink, Value, Warning, read_trace};
+use stepscope_model::Note;
 
 /// Keeps everything as lines of text.
 #[derive(Default)]
@@ -127,6 +128,11 @@ pub(crate) fn read_within(input: impl BufRead + Send, limits: &Limits) -> (Dump,
     (dump, summary)
 }
 
+/// The words of notes.
+pub(crate) fn words(notes: &[Note]) -> Vec<&'static str> {
+    notes.iter().map(|note| note.as_text()).collect()
+}
+
 /// The dump of `input` is `want`, a line an item; the last line is the notes or the error.
 #[track_caller]
 pub(crate) fn check(input: impl AsRef<[u8]>, want: &str) {
@@ -143,7 +149,7 @@ pub(crate) fn check_within(input: impl AsRef<[u8]>, limits: &Limits, want: &str)
         Ok(summary) => {
             assert_eq!(summary.bytes_plain, input.len() as u64);
             assert_eq!(summary.format, "chrome_trace");
-            format!("notes: {}", summary.notes.join(" ")).trim_end().to_owned()
+            format!("notes: {}", words(&summary.notes).join(" ")).trim_end().to_owned()
         }
         Err(error) => format!("error: {error}"),
     });

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use flate2::{Compression, GzBuilder, write::GzEncoder};
 use stepscope_formats::Limits;
+use stepscope_model::Note;
 
 use crate::dump::{Dump, read, read_within};
 
@@ -21,7 +22,7 @@ fn trace(count: usize) -> Vec<u8> {
     format!(r#"{{"traceEvents": [{}]}}"#, events.join(",\n")).into_bytes()
 }
 
-fn notes(bytes: &[u8]) -> (Dump, Vec<&'static str>) {
+fn notes(bytes: &[u8]) -> (Dump, Vec<Note>) {
     let (dump, summary) = read(bytes);
     (dump, summary.unwrap().notes)
 }
@@ -81,12 +82,12 @@ fn truncated_streams_keep_what_was_decoded() {
     for cut in [bytes.len() / 2, bytes.len() / 3, bytes.len() - 9, bytes.len() - 8, bytes.len() - 1] {
         let (dump, summary) = read(&bytes[..cut]);
         let summary = summary.unwrap();
-        assert_eq!(summary.notes[0], "gzip_truncated", "{cut}");
+        assert_eq!(summary.notes[0], Note::GzipTruncated, "{cut}");
         assert!(dump.events.len() + 200 > 5000 * cut / bytes.len(), "{cut}: {}", dump.events.len());
     }
     // The head of a further member is cut.
     let (dump, notes) = notes(&[bytes, gzip(&plain)[..6].to_vec()].concat());
-    assert_eq!((dump.events.len(), notes), (5000, vec!["gzip_truncated"]));
+    assert_eq!((dump.events.len(), notes), (5000, vec![Note::GzipTruncated]));
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn corrupt_streams_keep_what_was_decoded() {
         let at = flipped.len() - tail;
         flipped[at] ^= 0x10;
         let (dump, notes) = notes(&flipped);
-        assert_eq!((dump.events.len(), notes), (5000, vec!["gzip_corrupt"]), "{tail}");
+        assert_eq!((dump.events.len(), notes), (5000, vec![Note::GzipCorrupt]), "{tail}");
     }
     // A block of a type that does not exist, after whole blocks.
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -107,7 +108,7 @@ fn corrupt_streams_keep_what_was_decoded() {
     let mut broken = encoder.get_ref().clone();
     broken.extend([0xff; 20]);
     let (dump, notes) = notes(&broken);
-    assert_eq!((dump.events.len(), notes), (5000, vec!["gzip_corrupt"]));
+    assert_eq!((dump.events.len(), notes), (5000, vec![Note::GzipCorrupt]));
 }
 
 #[test]
@@ -116,7 +117,10 @@ fn expansion_is_capped() {
     let limits = Limits { max_gzip_ratio: 100, gzip_free_bytes: 1 << 20, ..Limits::default() };
     let (dump, summary) = read_within(gzip(plain.as_bytes()).as_slice(), &limits);
     let summary = summary.unwrap();
-    assert_eq!((dump.events.len(), summary.notes), (1, vec!["gzip_expansion_capped", "json_truncated", "bare_array"]));
+    assert_eq!(
+        (dump.events.len(), summary.notes),
+        (1, vec![Note::GzipExpansionCapped, Note::JsonTruncated, Note::BareArray])
+    );
     assert!(summary.bytes_plain < 2 << 20);
     // Below the free bytes and below the ratio nothing is capped.
     let limits = Limits { max_gzip_ratio: 100, gzip_free_bytes: 8 << 20, ..Limits::default() };
@@ -129,7 +133,7 @@ fn every_cut_is_read() {
     for cut in 0..bytes.len() {
         let (_, outcome) = read(&bytes[..cut]);
         if let Ok(summary) = outcome {
-            assert_eq!(summary.notes[0], "gzip_truncated");
+            assert_eq!(summary.notes[0], Note::GzipTruncated);
         }
     }
 }

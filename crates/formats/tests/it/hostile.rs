@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use stepscope_formats::{Limits, read_trace};
 
-use crate::dump::Count;
+use crate::dump::{Count, words};
 
 /// Two megabytes of `piece` after each of a few beginnings are read, or refused, in little time.
 #[track_caller]
@@ -22,7 +22,7 @@ fn check_long(start: &str, piece: &str, length: usize, limit: Duration) {
     let mut count = Count::default();
     let outcome = read_trace(text.as_bytes(), &Limits::default(), &mut count);
     let took = begin.elapsed();
-    let outcome = outcome.map_or_else(|error| error.to_string(), |summary| summary.notes.join(" "));
+    let outcome = outcome.map_or_else(|error| error.to_string(), |summary| words(&summary.notes).join(" "));
     eprintln!("{took:9.2?} {start}{piece:.20}: {} events, {} lost, {outcome}", count.events, count.losses);
     assert!(took < limit, "{start}{piece:.20} took {took:?}");
 }

@@ -7,6 +7,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value as Json;
 use stepscope_formats::{Limits, read_trace};
+use stepscope_model::Note;
 
 use crate::json::Seen;
 
@@ -91,7 +92,7 @@ fn agrees_with_serde_json() {
         let mut seen = Seen::default();
         let summary = read_trace(text.as_bytes(), &Limits::default(), &mut seen).expect("a trace");
         assert_eq!(seen, want, "{text}");
-        assert_eq!(summary.notes, if shape == 0 { vec!["bare_array"] } else { vec![] });
+        assert_eq!(summary.notes, if shape == 0 { vec![Note::BareArray] } else { vec![] });
         assert_eq!(summary.bytes_plain, text.len() as u64);
         Ok(())
     });

@@ -1,6 +1,7 @@
 //! Valid documents: roots, headers, fields, values, limits.
 
 use stepscope_formats::Limits;
+use stepscope_model::Note;
 
 use crate::dump::{check, check_within};
 
@@ -54,7 +55,7 @@ fn elements_that_are_no_objects_are_passed_over() {
         (dump.events.join(""), dump.warnings.join(" ")),
         (" ts=1 ts=2".to_owned(), "not_an_object #1".to_owned())
     );
-    assert_eq!(summary.unwrap().notes, ["bare_array"]);
+    assert_eq!(summary.unwrap().notes, [Note::BareArray]);
     check(
         r#"{"traceEvents": [{"ts": 1},[{"ts": 2}, {"ts": 3}], "b": 1}"#,
         "#0 ts=1\n! garbage @27\n#1 ts=2\n#2 ts=3\nb: 1\nnotes:",
@@ -80,7 +81,7 @@ fn white_space_is_of_any_length() {
             let (dump, summary) = crate::dump::read(text.as_bytes());
             let notes = summary.unwrap_or_else(|error| panic!("{length}: {}: {error}", text.trim())).notes;
             assert_eq!(dump.events, [" ph=\"X\""], "{length}: {}", text.trim());
-            assert!(dump.warnings.is_empty() && notes.iter().all(|note| *note == "bare_array"), "{:?}", dump.lines);
+            assert!(dump.warnings.is_empty() && notes.iter().all(|note| *note == Note::BareArray), "{:?}", dump.lines);
         }
     }
 }
@@ -93,7 +94,7 @@ fn the_first_event_of_a_bare_list_may_come_late() {
     let event = format!(r#"{{"unknown": "{}", "ph": "X"}}"#, "x".repeat(80_000));
     for text in [late(&numbers), late(&texts), format!("[{event}]")] {
         let (dump, summary) = crate::dump::read(text.as_bytes());
-        assert_eq!(summary.unwrap().notes, ["bare_array"]);
+        assert_eq!(summary.unwrap().notes, [Note::BareArray]);
         assert_eq!(dump.events, [" ph=\"X\""]);
     }
 }

@@ -1,6 +1,7 @@
 //! Segments of the recorder: what is in them, and what is left of them when they are cut or damaged.
 
 use stepscope_formats::{Event, FormatError, Limits, TraceSink, Value, Warning, read_trace};
+use stepscope_model::Note;
 use stepscope_model::segment::{MAGIC, SegmentRecord, put_process_id};
 use twox_hash::XxHash3_128;
 
@@ -116,7 +117,7 @@ const LINES: [&[&str]; 4] = [
     &["not_recorded: 5 regions"],
 ];
 
-fn read(bytes: &[u8]) -> (Vec<String>, Vec<&'static str>) {
+fn read(bytes: &[u8]) -> (Vec<String>, Vec<Note>) {
     let mut lines = Lines::default();
     let summary = read_trace(bytes, &Limits::default(), &mut lines).unwrap();
     assert_eq!(summary.format, "stepscope");
@@ -127,7 +128,7 @@ fn read(bytes: &[u8]) -> (Vec<String>, Vec<&'static str>) {
 fn everything_is_read() {
     let (lines, notes) = read(&frames().concat());
     assert_eq!(lines, LINES.concat());
-    assert_eq!(notes, ["not_recorded"]);
+    assert_eq!(notes, [Note::NotRecorded]);
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn a_recording_that_is_cut_has_everything_before_the_cut() {
         let is_at_an_end = ends.any(|end| end == length);
         let (lines, notes) = read(&whole[..length]);
         assert_eq!(lines, LINES[..complete].concat(), "cut at {length}");
-        assert_eq!(notes.contains(&"recording_truncated"), !is_at_an_end, "cut at {length}: {notes:?}");
+        assert_eq!(notes.contains(&Note::RecordingTruncated), !is_at_an_end, "cut at {length}: {notes:?}");
     }
 }
 
@@ -160,7 +161,7 @@ fn damage_costs_one_frame() {
                 LINES.iter().enumerate().filter(|(at, _)| *at != damaged).flat_map(|(_, l)| *l).copied().collect();
             let kept: Vec<&String> = lines.iter().filter(|line| !line.starts_with("garbage")).collect();
             assert_eq!(kept, others, "byte {offset} of frame {damaged}");
-            assert!(notes.contains(&"recording_damaged"), "byte {offset} of frame {damaged}: {notes:?}");
+            assert!(notes.contains(&Note::RecordingDamaged), "byte {offset} of frame {damaged}: {notes:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::null_reason::NO_DEVICE_EVENTS;
-use stepscope_model::{Kind, Phase};
+use stepscope_model::{Grade, Kind, Note, Phase};
 
 use super::evidence::Link;
 use super::link::{LinkRow, Links};
@@ -22,7 +22,7 @@ use crate::spill::sorter::Sorter;
 pub(crate) enum Figure {
     Count(i64),
     Ratio(f64),
-    Word(String),
+    Word(&'static str),
     Missing(&'static str),
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Facts<'a> {
     pub links: &'a Links,
     pub steps: &'a Steps,
     pub crossing: u64,
-    pub notes: &'a [String],
+    pub notes: &'a [Note],
 }
 
 /// Time and number of some device events.
@@ -176,7 +176,7 @@ fn figures(facts: &Facts<'_>, tallies: &Tallies, overlaps: Tally, has_host: bool
     put("same_stream_overlaps", Figure::Count(overlaps.events));
     put("same_stream_overlap_time_ns", Figure::Count(overlaps.time_ns));
     put("device_before_launch", Figure::Count(links.counts.device_before_launch as i64));
-    put("step_source", Figure::Word(steps.source.to_owned()));
+    put("step_source", Figure::Word(steps.source.as_text()));
     put("steps", Figure::Count(steps.list.len() as i64));
     put("incomplete_steps", Figure::Count(steps.list.iter().filter(|step| !step.is_complete).count() as i64));
     for (code, count) in counts.dropped.iter().filter(|(code, _)| stepscope_model::warning::is_loss(code)) {
@@ -185,7 +185,7 @@ fn figures(facts: &Facts<'_>, tallies: &Tallies, overlaps: Tally, has_host: bool
     for (code, count) in &counts.warnings {
         put(&format!("warnings.{code}"), Figure::Count(*count as i64));
     }
-    put("grade", Figure::Word(grade(facts, &explained, &all).to_owned()));
+    put("grade", Figure::Word(grade(facts, &explained, &all).as_text()));
     figures
 }
 
@@ -195,17 +195,17 @@ fn ratio(part: i64, whole: i64) -> Figure {
 
 /// *good* when nothing was lost and at least 95 % of device time is explained, *poor* below 50 % or when the file was
 /// cut, else *partial*.
-fn grade(facts: &Facts<'_>, explained: &Tally, all: &Tally) -> &'static str {
-    let tells_a_cut = |note: &String| !matches!(note.as_str(), "bare_array" | "invalid_utf8" | "not_recorded");
+fn grade(facts: &Facts<'_>, explained: &Tally, all: &Tally) -> Grade {
+    let tells_a_cut = |note: &Note| !matches!(note, Note::BareArray | Note::InvalidUtf8 | Note::NotRecorded);
     let is_cut = facts.notes.iter().any(tells_a_cut);
-    let has_gaps = facts.counts.lost() > 0 || facts.notes.iter().any(|note| note == "not_recorded");
+    let has_gaps = facts.counts.lost() > 0 || facts.notes.contains(&Note::NotRecorded);
     let explains = |percent: i128| i128::from(explained.time_ns) * 100 >= i128::from(all.time_ns) * percent;
     if is_cut || !explains(50) {
-        "poor"
+        Grade::Poor
     } else if has_gaps || !explains(95) {
-        "partial"
+        Grade::Partial
     } else {
-        "good"
+        Grade::Good
     }
 }
 

@@ -1,6 +1,6 @@
 //! The steps of a recording (metrics, section 5).
 
-use stepscope_model::Kind;
+use stepscope_model::{Kind, StepSource};
 
 use super::link::LinkRow;
 use super::stream::Span;
@@ -8,9 +8,6 @@ use crate::collect::header::Header;
 use crate::collect::names::NameFacts;
 use crate::error::IngestError;
 use crate::spill::sorter::Sorted;
-
-/// Steps that torch's profiler marks.
-const PROFILER_STEP: &str = "profiler_step";
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +25,7 @@ pub(crate) struct Step {
 /// The steps and where they come from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps {
-    pub source: &'static str,
+    pub source: StepSource,
     pub list: Vec<Step>,
     pub overlapping: u64,
     marks: Vec<Mark>,
@@ -91,7 +88,7 @@ impl StepInputs {
             None => None,
         };
         let mut list = extend(&marks, &work, before);
-        if source == PROFILER_STEP {
+        if source == StepSource::ProfilerStep {
             for step in &mut list {
                 let number = number_of(&step.name);
                 step.samples = number.and_then(|number| header.samples.get(&number).copied());
@@ -102,18 +99,18 @@ impl StepInputs {
     }
 
     /// The marks of the first rule that yields any.
-    fn marks(&self) -> (&'static str, Vec<Mark>) {
+    fn marks(&self) -> (StepSource, Vec<Mark>) {
         let profiler = self.annotations_with(NameFacts::PROFILER_STEP);
         if !profiler.is_empty() {
-            return (PROFILER_STEP, profiler);
+            return (StepSource::ProfilerStep, profiler);
         }
         let serving = self.annotations_with(NameFacts::SERVING_STEP);
         if !serving.is_empty() {
-            return ("serving_annotation", serving);
+            return (StepSource::ServingAnnotation, serving);
         }
         let mut optimizer = self.annotations_with(NameFacts::OPTIMIZER_STEP);
         if optimizer.len() < 3 {
-            return ("", Vec::new());
+            return (StepSource::None, Vec::new());
         }
         // By their ends, so that one inside another makes no step that ends before it starts.
         optimizer.sort_by_key(|mark| mark.end);
@@ -123,7 +120,7 @@ impl StepInputs {
             end: pair[1].end,
             name: format!("optimizer#{}", index + 1),
         });
-        ("optimizer_step", marks.collect())
+        (StepSource::OptimizerStep, marks.collect())
     }
 
     /// Annotations of which the name says `fact`, in the order of the file.
@@ -134,7 +131,7 @@ impl StepInputs {
     /// One step from the first host span or device event to the last.
     fn whole_trace(&self) -> Steps {
         let Some((start, end)) = self.hull else {
-            return Steps { source: "none", ..Steps::default() };
+            return Steps::default();
         };
         let step = Step {
             name: "whole trace".to_owned(),
@@ -146,7 +143,7 @@ impl StepInputs {
             is_complete: true,
             samples: None,
         };
-        Steps { source: "whole_trace", list: vec![step], ..Steps::default() }
+        Steps { source: StepSource::WholeTrace, list: vec![step], ..Steps::default() }
     }
 }
 

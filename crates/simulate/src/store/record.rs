@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use stepscope_model::{Content, Device, RankFrom, SourceId, SourceRecord, version};
+use stepscope_model::{Content, Device, RankFrom, SourceId, SourceRecord, StepSource, version};
 
 use crate::device;
 use crate::job::Job;
@@ -49,7 +49,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         clock_resolution_ns: 1,
         first_event_ns: ends.map(|(first_ns, _)| BASE_TIME_NS + first_ns),
         last_event_ns: ends.map(|(_, last_ns)| BASE_TIME_NS + last_ns),
-        step_source: "profiler_step".to_owned(),
+        step_source: StepSource::ProfilerStep,
         process_id: None,
         run_id: None,
         apart_because: None,

@@ -43,7 +43,7 @@ impl Recording {
     pub(crate) fn read(path: &Path) -> Self {
         let mut recording = Self::default();
         let summary = read_trace(BufReader::new(File::open(path).unwrap()), &Limits::default(), &mut recording);
-        assert_eq!(summary.unwrap().notes, Vec::<&str>::new());
+        assert_eq!(summary.unwrap().notes, []);
         recording
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow::datatypes::Int32Type;
-use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, Table, version};
+use stepscope_model::{ColumnType, Content, Note, RankFrom, SourceId, SourceRecord, StepSource, Table, version};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 
 /// A name for a run.
@@ -60,7 +60,7 @@ pub(crate) fn record() -> SourceRecord {
         rows: BTreeMap::new(),
         dropped: BTreeMap::from([("metadata".to_owned(), 4)]),
         warnings: BTreeMap::new(),
-        notes: vec!["gzip_truncated".to_owned()],
+        notes: vec![Note::GzipTruncated],
         events_by_phase_and_category: BTreeMap::from([("X|kernel".to_owned(), 5)]),
         trace_schema_version: serde_json::json!(1),
         base_time_ns: i64::MAX,
@@ -70,7 +70,7 @@ pub(crate) fn record() -> SourceRecord {
         clock_resolution_ns: 1,
         first_event_ns: Some(i64::MIN),
         last_event_ns: None,
-        step_source: "whole_trace".to_owned(),
+        step_source: StepSource::WholeTrace,
         process_id: None,
         run_id: None,
         apart_because: None,
