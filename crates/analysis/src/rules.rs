@@ -50,7 +50,7 @@ pub struct Rule {
     /// When it is a false alarm.
     pub not_this: &'static str,
     /// What shows more.
-    pub show: Target,
+    pub show: &'static [Target],
     pub(crate) find: fn(&Facts) -> Option<Found>,
 }
 
@@ -98,6 +98,8 @@ pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
         let Found { title, severity, at_stake_ns, evidence, figures } = (rule.find)(facts)?;
         Some(Finding {
             rule: rule.name,
+            what: rule.what,
+            why: rule.why,
             title,
             severity,
             at_stake_ns,
@@ -237,10 +239,9 @@ mod tests {
         let own = "# pass the backend of your device to torch.distributed.init_process_group";
         check(&non_nccl::RULE, &of(("ARTEMIS", 0), &[]), &[own]);
 
-        let ranks = "stepscope steps RUN --group-by rank";
-        check(&straggler::RULE, &of(host, &[]), &["# compare that rank with the others: its input, its host", ranks]);
+        check(&straggler::RULE, &of(host, &[]), &["# compare that rank with the others: its input, its host"]);
         let gpu = "# compare that rank with the others: its input, its GPU clocks, its host";
-        check(&straggler::RULE, &of(a100, &[]), &[gpu, ranks]);
+        check(&straggler::RULE, &of(a100, &[]), &[gpu]);
 
         let batch = "# more work at a time: a larger batch";
         check(&low_utilization::RULE, &of(a100, &[]), &[batch, "torch.compile(model)"]);

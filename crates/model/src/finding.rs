@@ -30,6 +30,10 @@ impl Severity {
 pub struct Finding {
     /// Name of the rule that found it.
     pub rule: &'static str,
+    /// What that rule sees.
+    pub what: &'static str,
+    /// Why that costs time.
+    pub why: &'static str,
     /// What is wrong, with its figure.
     pub title: Sentence,
     /// How bad it is.
@@ -45,5 +49,5 @@ pub struct Finding {
     /// When it is a false alarm.
     pub not_this: &'static str,
     /// What shows more.
-    pub show: Target,
+    pub show: &'static [Target],
 }

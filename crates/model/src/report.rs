@@ -156,6 +156,10 @@ pub enum Role {
     Null,
     /// The rule behind a finding.
     Rule,
+    /// What that rule sees.
+    What,
+    /// Why that costs time.
+    Why,
     /// What was measured.
     Evidence,
     /// What to change.
@@ -181,6 +185,8 @@ impl Role {
             Self::Steps => "steps",
             Self::Null => "null",
             Self::Rule => "rule",
+            Self::What => "what",
+            Self::Why => "why",
             Self::Evidence => "evidence",
             Self::Fix => "fix",
             Self::NotThis => "not this",

@@ -161,7 +161,7 @@ export type Report = {
   missing: Array<Missing>,
 };
 
-export type Role = "plain" | "headline" | "head" | "finding" | "utilization" | "compute" | "health" | "ranks" | "steps" | "null" | "rule" | "evidence" | "fix" | "not_this" | "show" | "next";
+export type Role = "plain" | "headline" | "head" | "finding" | "utilization" | "compute" | "health" | "ranks" | "steps" | "null" | "rule" | "what" | "why" | "evidence" | "fix" | "not_this" | "show" | "next";
 
 export type Rounding = "usual" | "down" | "whole" | "tenths";
 

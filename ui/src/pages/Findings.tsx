@@ -52,7 +52,7 @@ function Head(props: { text: string }): JSX.Element {
 
 function FindingCard(props: { finding: Finding }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
-  const page = () => pageOf(props.finding.show?.ask ?? "");
+  const pages = () => props.finding.show.map((target) => pageOf(target.ask)).filter((page) => page !== undefined);
   return (
     <article class="finding">
       <span class="g">
@@ -71,19 +71,23 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
         >
           Show in timeline
         </button>
-        <Show when={page()}>
+        <For each={pages()}>
           {(page) => (
-            <a class="plain-link" href={pageAddress(page())}>
-              Show {page()}
+            <a class="plain-link" href={pageAddress(page)}>
+              Show {page}
             </a>
           )}
-        </Show>
+        </For>
         <button class="plain-link" aria-expanded={isOpen()} onClick={() => setIsOpen(!isOpen())}>
           Fix
         </button>
       </span>
       <Show when={isOpen()}>
         <dl class="opened">
+          <dt>what</dt>
+          <dd>{props.finding.what}</dd>
+          <dt>why</dt>
+          <dd>{props.finding.why}</dd>
           <dt>evidence</dt>
           <dd>{props.finding.evidence.map(written).join("\n")}</dd>
           <dt>fix</dt>

@@ -19,7 +19,11 @@ const text = (role: TextPart["role"], ...lines: Sentence[]): TextPart => ({
 const told = (change: (words: string) => string): Report => {
   const words = (of: string): Sentence[number] => ({ words: change(of) });
   const idle: Sentence = [words("The GPU is idle "), { figure: { value: 0.334, unit: "ratio", rounding: "usual" } }];
-  const show: Sentence = [{ target: { ask: "comms", group_by: null, sort: null } }];
+  const show: Sentence = [
+    { target: { ask: "comms", group_by: null, sort: null } },
+    words("\n"),
+    { target: { ask: "steps", group_by: "rank", sort: null } },
+  ];
   const row = ["low_utilization", "high", { sentence: idle }, { sentences: [idle, idle] }, { sentence: show }];
   const report = madeReport("diagnose", madeTable(["rule", "severity", "title", "evidence", "show"], [row]));
   report.parts.push(text("head", [words("run")], [words("2 GPUs · 3 steps"), { separator: null }, ...idle]));
@@ -32,7 +36,7 @@ test.each([["as they are", (words: string) => words], ["others", (words: string)
   (_, change) => {
     const report = told(change);
     const [finding] = findingsOf(report);
-    expect(finding?.show?.ask).toBe("comms");
+    expect(finding?.show.map((target) => target.ask)).toEqual(["comms", "steps"]);
     expect(finding?.severity).toBe("high");
     expect(finding?.evidence).toHaveLength(2);
     expect(written(finding!.title)).toBe(`${change("The GPU is idle ")}33.4 %`);

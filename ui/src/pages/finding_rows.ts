@@ -7,11 +7,13 @@ export type Finding = {
   rule: string;
   severity: string;
   title: Sentence;
+  what: string;
+  why: string;
   stake: Cell;
   evidence: Sentence[];
   fix: string;
   notThis: string;
-  show: Target | undefined;
+  show: Target[];
 };
 
 export function findingsOf(report: Report): Finding[] {
@@ -21,15 +23,16 @@ export function findingsOf(report: Report): Finding[] {
     rule: text(row, "rule"),
     severity: text(row, "severity"),
     title: sentencesIn(cellNamed(table, row, "title"))[0] ?? [],
+    what: text(row, "what"),
+    why: text(row, "why"),
     stake: cellNamed(table, row, "at_stake_ns"),
     evidence: sentencesIn(cellNamed(table, row, "evidence")),
     fix: text(row, "fix"),
     notThis: text(row, "not_this"),
-    show: targetIn(cellNamed(table, row, "show")),
+    show: targetsIn(cellNamed(table, row, "show")),
   }));
 }
 
-function targetIn(cell: Cell): Target | undefined {
-  const piece = sentencesIn(cell)[0]?.find((piece) => "target" in piece);
-  return piece?.target;
+function targetsIn(cell: Cell): Target[] {
+  return sentencesIn(cell).flat().flatMap((piece) => ("target" in piece ? [piece.target] : []));
 }

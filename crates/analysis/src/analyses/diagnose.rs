@@ -89,16 +89,19 @@ fn in_words(finding: &Finding) -> Vec<Text> {
     vec![
         heading,
         Text::labelled(Role::Rule, vec![finding.rule.into()]),
+        Text::labelled(Role::What, vec![finding.what.into()]),
+        Text::labelled(Role::Why, vec![finding.why.into()]),
         Text::labelled(Role::Evidence, finding.evidence.clone()),
         Text::code(Role::Fix, finding.fix.lines().map(Sentence::from).collect()),
         Text::labelled(Role::NotThis, vec![finding.not_this.into()]),
-        Text::code(Role::Show, vec![finding.show.into()]),
+        Text::code(Role::Show, shown(finding).collect()),
     ]
 }
 
 /// The same for programs.
 fn rows(findings: &[Finding]) -> ReportTable {
-    let names = ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show", "figures"];
+    let names =
+        ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show", "figures", "what", "why"];
     let column = |name: &str| match name {
         "at_stake_ns" => ReportColumn::named(name).holds(Holds::Numbers).null(NOT_APPLICABLE),
         _ => ReportColumn::named(name).holds(Holds::Texts),
@@ -114,11 +117,18 @@ fn rows(findings: &[Finding]) -> ReportTable {
             Cell::Sentences(finding.evidence.clone()),
             text(&finding.fix),
             text(finding.not_this),
-            Cell::Sentence(finding.show.into()),
+            Cell::Sentence(Sentence::joined(shown(finding), "\n")),
             figures_of(finding),
+            text(finding.what),
+            text(finding.why),
         ]
     };
     ReportTable::rows(columns, findings.iter().map(row).collect())
+}
+
+/// What to ask to see more of it.
+fn shown(finding: &Finding) -> impl Iterator<Item = Sentence> {
+    finding.show.iter().map(|target| Sentence::from(*target))
 }
 
 /// The figures by name; of several with one name, a list.

@@ -49,7 +49,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if waiting for a slow rank is the cause: then that rank is to be fixed, see straggler",
-    show: Target::of("comms"),
+    show: &[Target::of("comms")],
     find,
 };
 

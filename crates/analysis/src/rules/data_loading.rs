@@ -59,7 +59,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if the data already lies in memory, or loading is what you measure",
-    show: Target::of("steps"),
+    show: &[Target::of("steps")],
     find,
 };
 

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         when: &[],
     }],
     not_this: "if the second device is used for something else",
-    show: Target::of("ops"),
+    show: &[Target::of("ops")],
     find,
 };
 

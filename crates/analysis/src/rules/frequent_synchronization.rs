@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
         when: &[],
     }],
     not_this: "if the host has nothing else to do and the device stays busy: waiting is then only where its time shows",
-    show: Target::of("launches"),
+    show: &[Target::of("launches")],
     find,
 };
 

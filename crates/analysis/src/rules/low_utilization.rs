@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if the device is shared, or latency of single requests is what you optimize",
-    show: Target::of("steps"),
+    show: &[Target::of("steps")],
     find,
 };
 

@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# more work per kernel: a larger batch", when: &[] },
     ],
     not_this: "if the device is the limit: launches then run ahead and cost nothing",
-    show: Target::of("launches"),
+    show: &[Target::of("launches")],
     find,
 };
 

@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# or PYTORCH_ALLOC_CONF=expandable_segments:True", when: &[Need::Of(Vendor::Nvidia)] },
     ],
     not_this: "if the allocator was told to take all memory in advance",
-    show: Target::of("memory"),
+    show: &[Target::of("memory")],
     find,
 };
 

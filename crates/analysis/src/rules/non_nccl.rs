@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     not_this: "if the devices have no NCCL or RCCL, or only small control messages take this way",
-    show: Target::of("regions"),
+    show: &[Target::of("regions")],
     find,
 };
 

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "batch = batch.to(device, non_blocking=True)", when: &[] },
     ],
     not_this: "if the copies are few and small, or happen outside the loop",
-    show: Target::of("transfers"),
+    show: &[Target::of("transfers")],
     find,
 };
 

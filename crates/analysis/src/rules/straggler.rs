@@ -20,10 +20,9 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix { code: "# compare that rank with the others: its input, its GPU clocks, its host", when: &[Need::Device] },
         Fix { code: "# compare that rank with the others: its input, its host", when: &[Need::HostOnly] },
-        Fix { code: "stepscope steps RUN --group-by rank", when: &[] },
     ],
     not_this: "if ranks have different work by design, as in pipelines, or the order of ranks is not what you expect",
-    show: Target::of("comms"),
+    show: &[Target::of("comms"), Target::of("steps").grouped_by("rank")],
     find,
 };
 

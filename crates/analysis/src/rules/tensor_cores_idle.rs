@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "torch.backends.cuda.matmul.allow_tf32 = True", when: &[Need::Computes(NumberFormat::Tf32)] },
     ],
     not_this: "if fp32 is required, or kernels are renamed: the share on tensor cores is a lower bound",
-    show: Target::of("kernels"),
+    show: &[Target::of("kernels")],
     find,
 };
 

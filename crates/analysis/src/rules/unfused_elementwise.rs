@@ -29,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# enable the engine's compiled or fused kernels", when: &[Need::Uses(Framework::Serving)] },
     ],
     not_this: "if the device waits for the host or for other ranks: fusing shortens only what the device computes",
-    show: Target::of("kernels").grouped_by("category"),
+    show: &[Target::of("kernels").grouped_by("category")],
     find,
 };
 

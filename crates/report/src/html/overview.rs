@@ -289,12 +289,14 @@ fn finding(rows: &ReportTable, row: usize) -> String {
     let title =
         if let Cell::Sentence(title) = cell(rows, row, "title") { sentence::written(title) } else { String::new() };
     format!(
-        "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p>\
+        "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p><p class=\"about\">{} {}</p>\
          <pre>{}</pre><p class=\"note\">False alarm {}.</p></div><div class=\"cost\">{cost}</div></article>\n",
         escaped(text(rows, row, "severity")),
         icon_markup(icon),
         shortened(&title, LONGEST_TEXT),
         shortened(&evidence, LONGEST_TEXT),
+        shortened(text(rows, row, "what"), LONGEST_TEXT),
+        shortened(text(rows, row, "why"), LONGEST_TEXT),
         shortened(text(rows, row, "fix"), LONGEST_TEXT),
         shortened(text(rows, row, "not_this"), LONGEST_TEXT)
     )

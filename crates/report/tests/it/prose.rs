@@ -32,7 +32,7 @@ fn summary(status: Status) -> Report {
 }
 
 fn findings() -> Report {
-    let names = ["severity", "title", "at_stake_ns", "evidence", "fix", "not_this"];
+    let names = ["severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "what", "why"];
     let row = vec![
         Cell::Text("high".to_owned()),
         Cell::Sentence(say!("The GPU is idle {} of the step", say::ratio(0.334))),
@@ -40,6 +40,8 @@ fn findings() -> Report {
         Cell::Sentences(vec![say!("a kernel runs in {} of the step", say::ratio(0.666))]),
         Cell::Text("torch.compile(model)".to_owned()),
         Cell::Text("if it is meant to be".to_owned()),
+        Cell::Text("Kernels run in less than half of the step time.".to_owned()),
+        Cell::Text("The host does not give work fast enough.".to_owned()),
     ];
     let table = ReportTable::rows(names.map(ReportColumn::named).to_vec(), vec![row]);
     Report::new("diagnose", vec![Part::Table(table)])
@@ -107,6 +109,7 @@ fn a_page_is_the_same_whatever_its_words_are() {
         assert_eq!(elements(&told), elements(&other));
         for page in [&told, &other] {
             assert!(page.contains(&format!("<p class=\"{class}\">")), "{page}");
+            assert!(page.contains("half of the step time. The host does not"), "{page}");
             for figure in ["177.6\u{a0}ms", "2.500\u{a0}TFLOP", "66.6\u{a0}%", "59.30 ms"] {
                 assert!(page.contains(figure), "{figure}: {page}");
             }

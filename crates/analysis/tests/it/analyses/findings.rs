@@ -1,7 +1,7 @@
 //! Findings: what the demo is known to suffer from is found, and a healthy trace has none.
 
 use stepscope_analysis::{ANALYSES, Question, RULES, Workspace};
-use stepscope_model::{Cell, Report};
+use stepscope_model::{Cell, Report, Role, Target};
 use stepscope_simulate::{Job, write_traces};
 use stepscope_testkit::TraceBuilder;
 
@@ -205,11 +205,28 @@ fn an_empty_trace_is_no_trouble() {
 }
 
 #[test]
+fn a_finding_tells_what_its_rule_sees_and_why_that_costs_time() {
+    let (_, workspace) = demo();
+    let report = ask(&workspace, "diagnose", &Question::default());
+    let lines = |role: Role| report.texts().filter(move |text| text.role == role).flat_map(|text| &text.lines);
+    let told: Vec<_> = lines(Role::What).zip(lines(Role::Why)).collect();
+    let found = rules(&report);
+    assert_eq!(told.len(), found.len());
+    for (name, (what, why)) in found.iter().zip(told) {
+        let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
+        assert_eq!((what, why), (&rule.what.into(), &rule.why.into()));
+        let row = format!("{name} {} {}", rule.what, rule.why);
+        assert!(cells(table(&report, "rows"), "rule what why").lines().any(|line| line == row), "{row}");
+    }
+}
+
+#[test]
 fn every_rule_is_documented_in_four_parts() {
     for rule in RULES {
-        for text in [rule.label, rule.what, rule.why, rule.not_this, rule.show.ask] {
+        for text in [rule.label, rule.what, rule.why, rule.not_this] {
             assert!(!text.is_empty(), "{}", rule.name);
         }
-        assert!(ANALYSES.iter().any(|analysis| analysis.name == rule.show.ask), "{}", rule.name);
+        let is_known = |target: &Target| ANALYSES.iter().any(|analysis| analysis.name == target.ask);
+        assert!(!rule.show.is_empty() && rule.show.iter().all(is_known), "{}", rule.name);
     }
 }
