@@ -23,6 +23,12 @@ impl Severity {
             Self::Low => "low",
         }
     }
+
+    /// The severity of that word.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        [Self::High, Self::Medium, Self::Low].into_iter().find(|severity| severity.as_text() == text)
+    }
 }
 
 /// One thing that is slow. Time at stake is a measurement; what a fix would save is not claimed.

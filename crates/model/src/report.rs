@@ -44,16 +44,20 @@ impl Report {
         }
     }
 
-    fn sentences(&mut self) -> Vec<&mut Sentence> {
+    /// All that it says in words of ours.
+    pub fn sentences(&mut self) -> Vec<&mut Sentence> {
         let of_parts = self.parts.iter_mut().flat_map(|part| match part {
             Part::Text(text) => text.lines.iter_mut().collect(),
             Part::Table(table) => {
                 let cells = table.rows.iter_mut().chain(&mut table.total).flatten().flat_map(Cell::sentences);
                 cells.chain(&mut table.notes).collect()
             }
-            Part::Metric(_) | Part::Series(_) => Vec::new(),
+            Part::Metric(metric) => metric.reason.iter_mut().collect(),
+            Part::Series(_) => Vec::new(),
         });
-        of_parts.chain(self.data.iter_mut().flat_map(|(_, cell)| cell.sentences())).collect()
+        let of_data = self.data.iter_mut().flat_map(|(_, cell)| cell.sentences());
+        let reasons = self.missing.iter_mut().map(|missing| &mut missing.reason);
+        of_parts.chain(of_data).chain(reasons).collect()
     }
 }
 

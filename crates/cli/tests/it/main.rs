@@ -9,6 +9,7 @@ mod help;
 mod open;
 mod outputs;
 mod profile;
+mod prose;
 mod python_methods;
 mod reference;
 mod report;

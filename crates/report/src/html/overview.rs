@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use stepscope_model::{
-    Cell, Grade, Look, Missing, Part, Piece, Report, ReportColumn, ReportTable, Role, Sentence, Status, Text, Unit,
+    Cell, Grade, Look, Missing, Part, Piece, Report, ReportColumn, ReportTable, Role, Sentence, Severity, Status, Text,
+    Unit,
 };
 
 use super::chart::{bars_of, meter, sparks, stacked};
@@ -270,10 +271,10 @@ pub(super) fn findings(report: &Report) -> String {
 }
 
 fn finding(rows: &ReportTable, row: usize) -> String {
-    let (tone, icon) = match text(rows, row, "severity") {
-        "high" => ("bad", OCTAGON),
-        "medium" => ("warn", TRIANGLE),
-        _ => ("low", INFO),
+    let (tone, icon) = match Severity::of_text(text(rows, row, "severity")) {
+        Some(Severity::High) => ("bad", OCTAGON),
+        Some(Severity::Medium) => ("warn", TRIANGLE),
+        Some(Severity::Low) | None => ("low", INFO),
     };
     let stake = cell(rows, row, "at_stake_ns");
     let cost = match stake {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable, Unit};
+use stepscope_model::{Cell, Class, Look, ReportColumn, ReportTable, Severity, Unit};
 use unicode_width::UnicodeWidthStr;
 
 use super::TextOptions;
@@ -295,18 +295,22 @@ fn class_mark(cell: &Cell, options: TextOptions) -> Line {
     class_of(cell).map_or_else(Line::default, mark)
 }
 
+fn severity_of(cell: &Cell) -> Option<Severity> {
+    if let Cell::Text(text) = cell { Severity::of_text(text) } else { None }
+}
+
 fn severity_mark(cell: &Cell) -> Line {
-    match cell {
-        Cell::Text(text) if text == "high" => Line::new("!!", Style::High),
-        Cell::Text(text) if text == "medium" => Line::new("!", Style::Medium),
-        _ => Line::default(),
+    match severity_of(cell) {
+        Some(Severity::High) => Line::new("!!", Style::High),
+        Some(Severity::Medium) => Line::new("!", Style::Medium),
+        Some(Severity::Low) | None => Line::default(),
     }
 }
 
 /// Rows whose numbers deserve a look first.
 fn severe_rows(table: &ReportTable) -> Vec<usize> {
     let Some(place) = table.columns.iter().position(|column| column.look == Look::Severity) else { return Vec::new() };
-    let is_severe = |row: &[Cell]| matches!(row.get(place), Some(Cell::Text(text)) if text == "high");
+    let is_severe = |row: &[Cell]| row.get(place).and_then(severity_of) == Some(Severity::High);
     (0..table.rows.len()).filter(|row| is_severe(&table.rows[*row])).collect()
 }
 

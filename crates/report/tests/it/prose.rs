@@ -49,26 +49,9 @@ fn findings() -> Report {
 
 /// The same with other words in every sentence.
 fn reworded(mut report: Report) -> Report {
-    let reword = |sentence: &mut Sentence| {
-        for piece in &mut sentence.0 {
-            if let Piece::Words(words) = piece {
-                *words = words.chars().map(|letter| if letter.is_alphanumeric() { 'Z' } else { '_' }).collect();
-            }
-        }
-    };
-    for part in &mut report.parts {
-        match part {
-            Part::Text(text) => text.lines.iter_mut().for_each(reword),
-            Part::Table(table) => {
-                for cell in table.rows.iter_mut().flatten() {
-                    match cell {
-                        Cell::Sentence(sentence) => reword(sentence),
-                        Cell::Sentences(sentences) => sentences.iter_mut().for_each(reword),
-                        _ => {}
-                    }
-                }
-            }
-            Part::Metric(_) | Part::Series(_) => {}
+    for piece in report.sentences().into_iter().flat_map(|sentence| &mut sentence.0) {
+        if let Piece::Words(words) = piece {
+            *words = words.chars().map(|letter| if letter.is_alphanumeric() { 'Z' } else { '_' }).collect();
         }
     }
     report
