@@ -26,7 +26,7 @@ macro_rules! sql_files {
 }
 
 /// Every file in `sql/`; a view stands behind those that it uses.
-const FILES: [(&str, &str); 14] = sql_files![
+const FILES: [(&str, &str); 15] = sql_files![
     "timeline_spans",
     "breakdown_spans",
     "device_events",
@@ -41,6 +41,7 @@ const FILES: [(&str, &str); 14] = sql_files![
     "ops_with_flops",
     "launches_by_thread",
     "stream_gaps",
+    "collectives",
 ];
 
 static VIEWS: LazyLock<Vec<View>> = LazyLock::new(|| FILES.iter().map(|(name, sql)| parse(name, sql)).collect());

@@ -1,6 +1,6 @@
 //! The tables of a store: one file each, and the list of them.
 
-mod collectives;
+mod all_collectives;
 mod counters;
 mod flows;
 mod function_calls;
@@ -18,7 +18,7 @@ mod steps;
 mod tiles;
 mod tracks;
 
-pub use collectives::COLLECTIVES;
+pub use all_collectives::ALL_COLLECTIVES;
 pub use counters::COUNTERS;
 pub use flows::FLOWS;
 pub use function_calls::FUNCTION_CALLS;
@@ -51,7 +51,7 @@ pub static TABLES: [&Table; 17] = [
     &OP_ROLLUP,
     &KERNEL_ROLLUP,
     &LAUNCHES,
-    &COLLECTIVES,
+    &ALL_COLLECTIVES,
     &TILES,
     &FUNCTIONS,
     &FUNCTION_CALLS,
@@ -63,7 +63,8 @@ pub static TABLES: [&Table; 17] = [
 pub static EVENT_TABLES: [&Table; 5] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS, &FUNCTIONS];
 
 /// The tables that ingest adds up from the others, and leaves out with `--without rollups`.
-pub static ROLLUPS: [&Table; 6] = [&STEP_BREAKDOWN, &STEP_DEVICES, &OP_ROLLUP, &KERNEL_ROLLUP, &LAUNCHES, &COLLECTIVES];
+pub static ROLLUPS: [&Table; 6] =
+    [&STEP_BREAKDOWN, &STEP_DEVICES, &OP_ROLLUP, &KERNEL_ROLLUP, &LAUNCHES, &ALL_COLLECTIVES];
 
 /// The table of that name.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Writes a simulated job straight into a store, without traces between: for questions across many ranks.
 //!
-//! Only what is asked across ranks is written: `steps`, `step_breakdown` and `collectives`, as ingesting the traces of the
+//! Only what is asked across ranks is written: `steps`, `step_breakdown` and `all_collectives`, as ingesting the traces of the
 //! job would give them. There are no events, so there is nothing to look at inside of a rank.
 
 mod record;
@@ -8,7 +8,7 @@ mod record;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use stepscope_model::tables::{COLLECTIVES, STEP_BREAKDOWN, STEPS};
+use stepscope_model::tables::{ALL_COLLECTIVES, STEP_BREAKDOWN, STEPS};
 use stepscope_model::{Class, SourceId, StepSource};
 use stepscope_store::{RowWriter, SourceWriter, Store, StoreError, layout};
 
@@ -50,7 +50,7 @@ fn write_rank(run: &Run<'_>, rank: u32, store: &Store, run_name: &str) -> Result
     let mut steps = source.rows(&STEPS, ())?;
     let mut breakdown = source.rows(&STEP_BREAKDOWN, ())?;
     let partition = layout::collectives_partition(PROCESS_GROUP);
-    let mut collectives = source.partition_rows(&COLLECTIVES, partition, ())?;
+    let mut collectives = source.partition_rows(&ALL_COLLECTIVES, partition, ())?;
     let group_ranks = collective::group_ranks(run.job());
     let mut whole: Option<Whole> = None;
     for step in run.rank(rank) {

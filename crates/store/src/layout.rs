@@ -5,7 +5,7 @@
 //! <root>/runs/<run>/run.json
 //! <root>/runs/<run>/skipped.json
 //! <root>/runs/<run>/<table>/bucket=<rank div 128>/<rank>.<window>.parquet
-//! <root>/runs/<run>/collectives/group=<hash of process group mod 64>/<rank>.<window>.parquet
+//! <root>/runs/<run>/all_collectives/group=<hash of process group mod 64>/<rank>.<window>.parquet
 //! ```
 //! Names that begin with a dot are temporaries and belong to nobody.
 
@@ -74,7 +74,7 @@ pub fn partition_file(root: &Path, run: &str, table: &Table, partition: u32, id:
     run_dir(root, run).join(table.name).join(format!("group={partition}")).join(file_name(id, "parquet"))
 }
 
-/// The partition of the table `collectives` for the rows of a process group, and of those that share its hash.
+/// The partition of the table `all_collectives` for the rows of a process group, and of those that share its hash.
 #[must_use]
 pub fn collectives_partition(process_group: &str) -> u32 {
     (stable_hash(process_group.as_bytes()) % COLLECTIVE_GROUPS) as u32

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stepscope_model::tables::{COLLECTIVES, TABLES};
+use stepscope_model::tables::{ALL_COLLECTIVES, TABLES};
 use stepscope_model::{SourceId, SourceRecord, Table};
 
 use crate::disk;
@@ -125,7 +125,8 @@ impl SourceWriter {
     fn files_of_replaced(&self) -> Vec<PathBuf> {
         let tables = TABLES.iter().map(|table| layout::table_file(&self.root, &self.run, table, self.id));
         let groups = 0..layout::COLLECTIVE_GROUPS as u32;
-        let spread = groups.map(|group| layout::partition_file(&self.root, &self.run, &COLLECTIVES, group, self.id));
+        let spread =
+            groups.map(|group| layout::partition_file(&self.root, &self.run, &ALL_COLLECTIVES, group, self.id));
         tables.chain(spread).collect()
     }
 }

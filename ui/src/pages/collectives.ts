@@ -42,7 +42,7 @@ export function matchedCollectives(): string {
       FROM (
         SELECT *, CASE WHEN is_host THEN kernel ELSE collective END AS called,
           min(CASE WHEN seq IS NULL THEN 0 ELSE 1 END) OVER (PARTITION BY group_id) AS has_seq
-        FROM collectives WHERE ordinal IS NOT NULL
+        FROM all_collectives WHERE ordinal IS NOT NULL
       )
     )
     WINDOW together AS (PARTITION BY group_id, "window", number, turn)

@@ -104,7 +104,7 @@ async function askCollectives(run: string, window: number, ranks: number[], sign
     WITH own AS (
       SELECT rank, group_id, collective, span_id, start_ns, dur_ns, ordinal, seq,
              row_number() OVER (PARTITION BY rank, group_id, seq ORDER BY ordinal) AS place
-      FROM collectives WHERE "window" = ${window} AND ordinal IS NOT NULL
+      FROM all_collectives WHERE "window" = ${window} AND ordinal IS NOT NULL
     ), groups AS (
       SELECT group_id, count(seq) = count(*) AS is_numbered, count(DISTINCT rank) AS ranks FROM own GROUP BY group_id
     ), keyed AS (

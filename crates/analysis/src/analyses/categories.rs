@@ -32,7 +32,7 @@ pub(super) fn table(
            UNION ALL
            SELECT 'communication', rank, \"window\", step, device_id, stream_id, NULL AS name, 0 AS events, 0 AS dur_ns,
              NULL AS least_ns, NULL AS most_ns, message_bytes
-           FROM collectives WHERE {{events}} AND {condition} AND device_id IS NOT NULL
+           FROM collectives WHERE {{events}} AND {condition}
          ), grouped AS (
            SELECT category, {keys}, count(DISTINCT name) AS kernels, sum(events) AS count, sum(dur_ns) AS total_ns,
              min(least_ns) AS min_ns, max(most_ns) AS max_ns, sum(bytes) AS size_bytes

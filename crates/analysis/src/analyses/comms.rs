@@ -46,14 +46,14 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         groups: &[("process_group", "+ group"), ("collective", "single collectives")],
         has_values: false,
         shows_all_ranks: true,
-        table: Some("collectives"),
+        table: Some("all_collectives"),
         count: RowCount::OfTable,
         empty: EmptyPage {
             title: "No collectives in this recording",
             why: "Ranks meet in collectives such as all_reduce; a run on one device has none.",
             code: None,
         },
-        statement: "SELECT * FROM collectives\nLIMIT 100",
+        statement: "SELECT * FROM all_collectives\nLIMIT 100",
         ..Page::BY_NAME
     }),
     answer,
@@ -221,7 +221,7 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisE
            sum(message_bytes) AS moved, sum(dur_ns) FILTER (WHERE message_bytes IS NOT NULL) AS moved_ns,
            count(*) - count(message_bytes) AS bytes_missing,
            CASE WHEN count(DISTINCT coalesce(group_size, -1)) = 1 THEN min(group_size) END AS group_size
-         FROM collectives WHERE {{events}} AND NOT is_host GROUP BY ALL ORDER BY dur_ns DESC, collective, process_group"
+         FROM collectives WHERE {{events}} GROUP BY ALL ORDER BY dur_ns DESC, collective, process_group"
     ))?;
     let (collectives, group_names) = (rows.text("collective")?, rows.text("process_group")?);
     let (events, ranks, durations) =

@@ -2,7 +2,7 @@
 
 mod loading_regions;
 
-use stepscope_model::tables::{COLLECTIVES, MEMORY_EVENTS, SPANS};
+use stepscope_model::tables::{ALL_COLLECTIVES, MEMORY_EVENTS, SPANS};
 use stepscope_model::{Class, KernelCategory, StepSource};
 
 use super::layers::{StepRanges, time_by_layer};
@@ -74,7 +74,7 @@ pub(super) fn of_headline(
         before = before_recording::time_in_steps(asking, &ranges, &busy)?;
     }
     // How much of the waiting nothing hides is known by the spans around it: a store of sums alone cannot say.
-    let is_known = asking.ranks().len() > 1 && asking.has_rows(COLLECTIVES.name) && asking.has_rows(SPANS.name);
+    let is_known = asking.ranks().len() > 1 && asking.has_rows(ALL_COLLECTIVES.name) && asking.has_rows(SPANS.name);
     let waits = if is_known { comms::waits_of(asking, &ranges)? } else { None };
     Ok((before, waits))
 }
@@ -405,11 +405,11 @@ fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisErro
 /// Communication between ranks: what of it is waiting for each other.
 fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
     facts.ranks = asking.ranks().len();
-    if !asking.has_rows(COLLECTIVES.name) {
+    if !asking.has_rows(ALL_COLLECTIVES.name) {
         return Ok(());
     }
     let rows = asking.query(&format!(
-        "SELECT collective, sum(dur_ns) AS dur_ns FROM collectives WHERE {{events}} AND {complete}
+        "SELECT collective, sum(dur_ns) AS dur_ns FROM all_collectives WHERE {{events}} AND {complete}
          GROUP BY collective ORDER BY dur_ns DESC, collective LIMIT 1"
     ))?;
     facts.largest_collective = rows.text("collective")?.into_iter().flatten().next();

@@ -15,8 +15,7 @@ use crate::error::AnalysisError;
 const LISTED: usize = 10;
 
 /// Collectives in the order of their launches; those launched before the recording by their own start.
-const COLLECTIVES: &str =
-    "SELECT * FROM collectives WHERE {source} AND NOT is_host ORDER BY coalesce(launch_ns, start_ns), position";
+const COLLECTIVES: &str = "SELECT * FROM collectives WHERE {source} ORDER BY coalesce(launch_ns, start_ns), position";
 
 /// Bytes, or why they are not known.
 type Volume = Result<i64, String>;

@@ -25,7 +25,8 @@ pub(crate) fn statement(keys: &str, condition: &str) -> String {
 }
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
-    let streams = measuring.query(&statement("", "{source}"))?;
+    let statement = statement("", "{source}");
+    let streams = measuring.query(&format!("{statement} ORDER BY device_id, stream_id"))?;
     if streams.rows() == 0 {
         measuring.missing("idle_by_stream", NO_DEVICE_EVENTS);
     }

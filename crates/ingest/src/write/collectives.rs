@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, UNKNOWN_DTYPE, argument_not_recorded};
-use stepscope_model::tables::COLLECTIVES;
+use stepscope_model::tables::ALL_COLLECTIVES;
 use stepscope_store::{SourceWriter, layout};
 
 use self::host::HostCollectives;
@@ -212,7 +212,7 @@ impl Collectives {
             *launched += i64::from(ordinal.is_some());
             let rows = match partitions.entry(partition) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(writer.partition_rows(&COLLECTIVES, partition, strings)?),
+                Entry::Vacant(new) => new.insert(writer.partition_rows(&ALL_COLLECTIVES, partition, strings)?),
             };
             collective.write(ordinal, rows)?;
         }

@@ -12,7 +12,7 @@ use stepscope_store::{Store, read_schema};
 use tempfile::TempDir;
 
 /// The tables that are written.
-const WRITTEN: [&Table; 3] = [&tables::STEPS, &tables::STEP_BREAKDOWN, &tables::COLLECTIVES];
+const WRITTEN: [&Table; 3] = [&tables::STEPS, &tables::STEP_BREAKDOWN, &tables::ALL_COLLECTIVES];
 
 /// Columns that point at an event, of which there is none.
 const POINTERS: [&str; 2] = ["span_id", "position"];

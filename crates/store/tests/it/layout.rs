@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stepscope_model::{
     SourceId,
-    tables::{COLLECTIVES, SPANS},
+    tables::{ALL_COLLECTIVES, SPANS},
 };
 use stepscope_store::layout;
 
@@ -21,7 +21,10 @@ fn paths() {
     check(layout::table_file(root, "r", &SPANS, last_of_bucket), "/s/runs/r/spans/bucket=0/127.0.parquet");
     // The hash is part of the layout: these numbers must never change.
     assert_eq!(["", "0", "dp_cp"].map(layout::collectives_partition), [37, 47, 9]);
-    check(layout::partition_file(root, "r", &COLLECTIVES, 9, ID), "/s/runs/r/collectives/group=9/300.2.parquet");
+    check(
+        layout::partition_file(root, "r", &ALL_COLLECTIVES, 9, ID),
+        "/s/runs/r/all_collectives/group=9/300.2.parquet",
+    );
 }
 
 #[test]

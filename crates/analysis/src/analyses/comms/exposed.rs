@@ -26,7 +26,7 @@ pub(super) fn waiting(
         "WITH counted AS (
            SELECT rank, \"window\", group_id, ordinal, seq, start_ns, dur_ns,
              count(*) OVER (PARTITION BY group_id) = count(seq) OVER (PARTITION BY group_id) AS has_sequence
-           FROM collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id IN ({matched})),
+           FROM all_collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id IN ({matched})),
          launched AS (
            SELECT rank, \"window\", group_id, start_ns, dur_ns,
              CASE WHEN has_sequence THEN seq ELSE ordinal END AS number,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use stepscope_model::null_reason::COLLECTIVE_METADATA_NOT_RECORDED;
-use stepscope_model::tables::COLLECTIVES;
+use stepscope_model::tables::ALL_COLLECTIVES;
 use stepscope_model::{Cell, Class, Look, Part, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say};
 
 use super::matching::{Group, Outcome};
@@ -78,11 +78,11 @@ pub(super) fn sentence(table: &ReportTable) -> Option<Sentence> {
 
 /// Says so where the process group of collectives cannot be known, with several ranks.
 pub(super) fn unknown_groups(asking: &Asking<'_>) -> Result<Option<Part>, AnalysisError> {
-    if asking.ranks().len() < 2 || !asking.has_rows(COLLECTIVES.name) {
+    if asking.ranks().len() < 2 || !asking.has_rows(ALL_COLLECTIVES.name) {
         return Ok(None);
     }
     let rows = asking.query(
-        "SELECT count(*) AS count FROM collectives
+        "SELECT count(*) AS count FROM all_collectives
          WHERE {events} AND is_host AND ordinal IS NULL AND collective NOT IN ('send', 'recv', 'send_recv')",
     )?;
     let count = rows.required_i64("count")?.first().copied().unwrap_or(0);
@@ -107,12 +107,12 @@ fn transfer_of(groups: &[Group], name: &str, count: i64) -> Option<i64> {
 
 /// Bytes by the name of the call, of all ranks; none where those of one are not known.
 fn moved_bytes(asking: &Asking<'_>) -> Result<HashMap<String, Option<i64>>, AnalysisError> {
-    if !asking.has_rows(COLLECTIVES.name) {
+    if !asking.has_rows(ALL_COLLECTIVES.name) {
         return Ok(HashMap::new());
     }
     let rows = asking.query(
         "SELECT kernel, CASE WHEN count(*) = count(message_bytes) THEN sum(message_bytes) END AS bytes
-         FROM collectives WHERE {events} AND is_host GROUP BY kernel",
+         FROM all_collectives WHERE {events} AND is_host GROUP BY kernel",
     )?;
     Ok(rows.text("kernel")?.into_iter().flatten().zip(rows.i64("bytes")?).collect())
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use stepscope_model::tables::COLLECTIVES;
+use stepscope_model::tables::ALL_COLLECTIVES;
 
 use super::RankWait;
 use crate::analyses::Asking;
@@ -74,7 +74,7 @@ const CLOCK_ROWS: i64 = 1_000_000;
 
 const LAUNCHED: &str = "
     SELECT group_id, rank, \"window\", ordinal, seq, dur_ns, start_ns
-    FROM collectives WHERE {events} AND ordinal IS NOT NULL";
+    FROM all_collectives WHERE {events} AND ordinal IS NOT NULL";
 
 /// One row for each collective: the shortest time is the transfer, and whoever has it arrived last. The rank of the
 /// shortest time is in one number with it: ranks are below 2^20, and no collective takes two hours.
@@ -86,7 +86,7 @@ const COLLECTIVE: &str = "
 /// Some collectives of a rank may share a number; their order tells them apart.
 const SEQUENCE: &str = "
     SELECT *, row_number() OVER (PARTITION BY group_id, \"window\", rank, seq ORDER BY ordinal) AS place
-    FROM collectives WHERE {events} AND ordinal IS NOT NULL AND group_id IN ({groups})";
+    FROM all_collectives WHERE {events} AND ordinal IS NOT NULL AND group_id IN ({groups})";
 
 /// Matches every group. Collectives without an ordinal are left out, as those launched before the recording.
 pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisError> {
@@ -132,7 +132,7 @@ struct Name {
 fn read_names(asking: &Asking<'_>) -> Result<BTreeMap<i64, Name>, AnalysisError> {
     let rows = asking.query(
         "SELECT group_id, min(process_group) AS name, min(process_group_ranks) AS ranks, bool_or(is_host) AS is_host
-         FROM collectives WHERE {source} AND ordinal = 0 GROUP BY group_id",
+         FROM all_collectives WHERE {source} AND ordinal = 0 GROUP BY group_id",
     )?;
     let named = rows.text("name")?.into_iter().zip(rows.text("ranks")?).zip(rows.bool("is_host")?);
     let name = |((text, ranks), is_host): ((_, _), Option<bool>)| Name { text, ranks, is_host: is_host == Some(true) };
@@ -160,7 +160,7 @@ impl Launched {
 
 /// How many collectives each rank has, how long they take, and how far its clock is from that of the first.
 fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
-    let all: u64 = asking.sources.iter().filter_map(|source| source.rows.get(COLLECTIVES.name)).sum();
+    let all: u64 = asking.sources.iter().filter_map(|source| source.rows.get(ALL_COLLECTIVES.name)).sum();
     let every = all as i64 / CLOCK_ROWS + 1;
     let mut launched: HashMap<(i64, i64, i64), Launched> = HashMap::new();
     asking.walk(LAUNCHED, |rows| {
@@ -240,14 +240,14 @@ fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Re
     let numbered = found.iter().filter(|(_, group)| group.has_sequence).map(|(id, _)| id.to_string());
     let numbered = numbered.collect::<Vec<_>>().join(", ");
     if numbered.is_empty() {
-        let from = "FROM collectives WHERE {events} AND ordinal IS NOT NULL GROUP BY group_id, \"window\", ordinal";
+        let from = "FROM all_collectives WHERE {events} AND ordinal IS NOT NULL GROUP BY group_id, \"window\", ordinal";
         return read_by_key(asking, &format!("{COLLECTIVE} {from}"), found);
     }
     let of_numbered = SEQUENCE.replace("{groups}", &numbered);
     let by_number = format!("{COLLECTIVE} FROM ({of_numbered}) GROUP BY group_id, \"window\", seq, place");
     read_by_key(asking, &by_number, found)?;
     let by_order = format!(
-        "{COLLECTIVE} FROM collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id NOT IN ({numbered})
+        "{COLLECTIVE} FROM all_collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id NOT IN ({numbered})
          GROUP BY group_id, \"window\", ordinal"
     );
     read_by_key(asking, &by_order, found)

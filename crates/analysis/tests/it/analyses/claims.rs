@@ -60,7 +60,7 @@ fn check_trace(trace: &Path) -> usize {
     let count = |sql: &str| answer(workspace, &format!("SELECT count(*) FROM {sql}")).parse::<i64>().unwrap();
     let device_events = count("device_events");
     let is_ddp = count("spans WHERE name LIKE '%DistributedDataParallel.forward' OR name LIKE '%ddp.reducer%'") > 0;
-    let collectives = answer(workspace, "SELECT DISTINCT collective FROM collectives");
+    let collectives = answer(workspace, "SELECT DISTINCT collective FROM all_collectives");
     let found = findings(workspace);
     for finding in &found {
         let context = format!("{name}: {finding}");

@@ -1,7 +1,7 @@
 //! Collectives of the host (gloo): matched as those of devices, apart from them, and left out of `metrics`.
 
 use serde_json::json;
-use stepscope_analysis::Question;
+use stepscope_analysis::{CancelFlag, Question};
 use stepscope_model::Report;
 use stepscope_testkit::TraceBuilder;
 
@@ -95,7 +95,11 @@ fn groups_of_devices_and_of_the_host_are_apart() {
     let folder = tempfile::tempdir().unwrap();
     let first = write(folder.path(), "rank0.json", &with_kernel(0, "30", &[("all_reduce", 1000, 1010, 2, 50)]));
     let second = write(folder.path(), "rank1.json", &with_kernel(1, "10", &[("all_reduce", 1000, 1010, 2, 60)]));
-    let report = ask(&open(&[first, second]).unwrap(), "comms", &Question::default());
+    let workspace = open(&[first, second]).unwrap();
+    let counts = "SELECT (SELECT count(*) FROM collectives) AS on_device, count(*) AS everywhere FROM all_collectives";
+    let counts = workspace.sql(counts, None, &CancelFlag::default()).unwrap();
+    assert_eq!(cells(table(&counts, "rows"), "on_device everywhere"), "2 4", "SQL counts what `metrics` counts");
+    let report = ask(&workspace, "comms", &Question::default());
     assert_eq!(
         cells(table(&report, "collectives"), "collective count transfer_ns mean_wait_ns"),
         "all_reduce 1 10000 10000"

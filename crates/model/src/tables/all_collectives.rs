@@ -6,8 +6,8 @@ use crate::schema::{
 };
 
 /// The collectives that a rank took part in.
-pub static COLLECTIVES: Table = Table {
-    name: "collectives",
+pub static ALL_COLLECTIVES: Table = Table {
+    name: "all_collectives",
     doc: "One row per collective of a rank, on a device or on the host: its process group, and how much it moves (metrics, section 14).",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
@@ -45,6 +45,6 @@ static COLUMNS: [Column; 22] = [
     Column::required(
         "is_host",
         Bool,
-        "True when the host transfers, as with gloo, mpi and ucc; `metrics` leaves these out.",
+        "True when the host transfers, as with gloo, mpi and ucc; `metrics` and the view `collectives` leave these out.",
     ),
 ];
