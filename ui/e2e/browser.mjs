@@ -75,6 +75,12 @@ export async function settled(page) {
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 }
 
+/** The address, once small changes have been written into it: the page waits for a rest of a tenth of a second. */
+export function addressOf(page) {
+  const rested = () => new Promise((resolve) => setTimeout(() => resolve(decodeURIComponent(location.hash)), 250));
+  return page.evaluate(rested);
+}
+
 /** Serious findings of axe-core on what is on screen. */
 export async function accessibilityFindings(page) {
   // Through the debugger, as the policy of the page refuses scripts that it does not know.

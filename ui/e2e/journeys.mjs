@@ -1,8 +1,8 @@
 // What people do, one function each. They hold for any training run with a device and several steps.
 import assert from "node:assert/strict";
-import { settled } from "./browser.mjs";
+import { addressOf, settled } from "./browser.mjs";
 
-const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const hash = addressOf;
 const lanes = (page) => page.locator(".board-canvas canvas").last();
 
 /** What a journey provokes on purpose. */

@@ -1,8 +1,8 @@
 // The lanes of the timeline: their names, what is folded away, how they fill the screen, and several ranks at once.
 import assert from "node:assert/strict";
-import { settled } from "./browser.mjs";
+import { addressOf, settled } from "./browser.mjs";
 
-const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const hash = addressOf;
 const group = (page, title) => page.locator(".track-head.group .fold", { hasText: title });
 const heads = (page) => page.locator(".track-head.track .words span:first-child").allInnerTexts();
 const rowsEnd = (page) =>

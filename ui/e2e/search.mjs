@@ -1,8 +1,8 @@
 // Ways to an event: the search of the timeline, the search in the top bar, findings, and call stacks.
 import assert from "node:assert/strict";
-import { accessibilityFindings, settled } from "./browser.mjs";
+import { accessibilityFindings, addressOf, settled } from "./browser.mjs";
 
-const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const hash = addressOf;
 const selected = async (page) => Number(/sel=(\d+)/.exec(await hash(page))?.[1]);
 const lanes = (page) => page.locator(".board-canvas canvas").last();
 const words = (page) => page.locator(".walk [role=status]").innerText();

@@ -10,7 +10,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { accessibilityFindings, openPage, settled, startBrowser } from "./browser.mjs";
+import { accessibilityFindings, addressOf, openPage, settled, startBrowser } from "./browser.mjs";
 import * as compare from "./figures.mjs";
 import { startServer } from "./server.mjs";
 
@@ -96,7 +96,7 @@ function unknown(hash, sentence, remedy) {
 const by = (name, sign = -1) => (rows) => rows.toSorted((a, b) => sign * (a[name] - b[name]));
 const chooseIn = (label) => (page) => page.locator(`.topbar .sel:has(.k:text-is("${label}")) select`);
 const runSelector = chooseIn("Run");
-const address = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const address = addressOf;
 const RANGE = { from: 100_000_000, to: 300_000_000 };
 
 /** Nanoseconds from the first event, as the command counts, for times from the first step, as the page does. */

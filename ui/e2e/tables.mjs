@@ -1,10 +1,10 @@
 // What people do with tables, one function each. They hold for any run; what a run does not have is left out.
 import assert from "node:assert/strict";
-import { settled } from "./browser.mjs";
+import { addressOf, settled } from "./browser.mjs";
 
 const TABLES = ["operators", "kernels", "modules", "transfers", "communication", "steps", "launches", "regions"];
 
-const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash).replaceAll("+", " "));
+const hash = async (page) => (await addressOf(page)).replaceAll("+", " ");
 const address = (name, chosen, more) => `#/${name}${chosen}${chosen ? "&" : "?"}${more}`;
 const rows = (page) => page.locator(".grid .body .row:not(.sub):not(.detail)");
 const texts = async (locator) => (await locator.allInnerTexts()).map((text) => text.trim());

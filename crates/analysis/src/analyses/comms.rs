@@ -108,7 +108,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     if kinds.rows.is_empty() && waiting.ranks.is_empty() {
         parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::headline(text))));
         parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
-        parts.push(Part::Table(ranks_table(&waiting, &groups)));
+        parts.push(Part::Table(ranks_table(asking, &waiting, &groups)?));
         parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled(Role::Ranks, vec![text]))));
         parts.extend(not_matched);
         let is_left_out = asking.are_sums_left_out();
@@ -128,7 +128,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
     let missing = missing_in(&kinds, "busbw_gb_per_s", &format!("{COLLECTIVE_METADATA_NOT_RECORDED} (group size)"));
     parts.extend(Some(kinds).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
-    parts.push(Part::Table(ranks_table(&waiting, &groups)));
+    parts.push(Part::Table(ranks_table(asking, &waiting, &groups)?));
     parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled(Role::Ranks, vec![text]))));
     parts.extend(not_matched);
     let mut report = Report::new("comms", parts);
@@ -298,9 +298,9 @@ fn whole(total: i64, ranks: i64) -> Cell {
 }
 
 /// A row for each rank. Where no group matches it has what each rank did, for programs.
-fn ranks_table(waiting: &Waiting, groups: &[Group]) -> ReportTable {
+fn ranks_table(asking: &Asking<'_>, waiting: &Waiting, groups: &[Group]) -> Result<ReportTable, AnalysisError> {
     let is_known = !waiting.ranks.is_empty();
-    let launched = launched(groups);
+    let launched = if is_known { Vec::new() } else { launched(asking)? };
     let look = |look: Look| if is_known { look } else { Look::Hidden };
     let waits = |name: &str| ReportColumn::named(name).null(not_matched(groups));
     let named = ReportColumn::named;
@@ -342,18 +342,24 @@ fn ranks_table(waiting: &Waiting, groups: &[Group]) -> ReportTable {
     }
     table.sorted_by = Some("-wait_caused_to_others_ns".to_owned());
     table.two_ended = Some("ranks");
-    table
+    Ok(table)
 }
 
-/// What each rank did in all groups, by rank.
-fn launched(groups: &[Group]) -> Vec<RankWait> {
-    let mut ranks: std::collections::BTreeMap<i64, RankWait> = std::collections::BTreeMap::new();
-    for one in groups.iter().flat_map(|group| &group.launched) {
-        let sum = ranks.entry(one.rank).or_insert_with(|| RankWait { rank: one.rank, ..RankWait::default() });
-        sum.collectives += one.collectives;
-        sum.communication_ns += one.communication_ns;
-    }
-    ranks.into_values().collect()
+/// What each rank did in all groups, also before it could be compared: work that was launched before the recording.
+fn launched(asking: &Asking<'_>) -> Result<Vec<RankWait>, AnalysisError> {
+    let rows = asking.query(
+        "SELECT rank, count(*) AS collectives, sum(dur_ns) AS communication_ns FROM all_collectives
+         WHERE {events} AND (ordinal IS NOT NULL OR NOT is_host) GROUP BY rank ORDER BY rank",
+    )?;
+    let (collectives, times) = (rows.required_i64("collectives")?, rows.required_i64("communication_ns")?);
+    let sums = rows.required_i64("rank")?.into_iter().zip(collectives).zip(times);
+    let launched = |((rank, collectives), communication_ns)| RankWait {
+        rank,
+        collectives,
+        communication_ns,
+        ..RankWait::default()
+    };
+    Ok(sums.map(launched).collect())
 }
 
 /// Why transfer and waiting are not known.

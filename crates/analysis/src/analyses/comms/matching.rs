@@ -20,8 +20,6 @@ pub(super) struct Group {
     pub is_host: bool,
     /// How many collectives its ranks have at most.
     pub collectives: i64,
-    /// What each rank did, whether they match or not.
-    pub launched: Vec<RankWait>,
     pub outcome: Outcome,
 }
 
@@ -110,7 +108,6 @@ pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisErr
                 name: text,
                 is_host,
                 collectives: found.by_rank.values().map(|rank| rank.collectives).max().unwrap_or(0),
-                launched: found.by_rank.values().cloned().collect(),
                 outcome: found.outcome(),
             }
         })

@@ -58,6 +58,15 @@ fn the_last_to_arrive_makes_the_others_wait() {
 }
 
 #[test]
+fn a_rank_has_its_row_where_all_was_launched_before_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = TraceBuilder::new().kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 20, "3010", "30", 7);
+    let trace = write(folder.path(), "trace.json", &kernel.finish());
+    let report = ask(&open(&[trace]).unwrap(), "comms", &Question::default());
+    assert_eq!(cells(table(&report, "rows"), "rank communication_ns collectives"), "0 30000 1");
+}
+
+#[test]
 fn ranks_that_did_different_things_are_not_matched() {
     let two: &[Collective] = &[("0", "allreduce", 1000, 50), ("0", "allreduce", 2000, 10)];
     let one: &[Collective] = &[("0", "allreduce", 1000, 50)];
