@@ -3,7 +3,7 @@ import { join } from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 
-const LONGEST_WAIT_MS = 120_000;
+const LONGEST_WAIT_MS = 180_000;
 /** What is asked for follows the screen, not the length of the recording. */
 const MOST_COLUMNS = 2000;
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
