@@ -98,7 +98,8 @@ fn every_metric_of_an_answer_is_explained() {
         words.extend(code.split(|letter: char| !is_of_name(letter)).map(str::to_owned));
     }
     let (mut problems, mut found) = (Vec::new(), 0);
-    for path in ["analyses", "metrics", "rules"].iter().flat_map(|part| files(&format!("crates/analysis/src/{part}"))) {
+    let folders = ["crates/analysis/src/analyses", "crates/analysis/src/metrics", "crates/rules/src"];
+    for path in folders.into_iter().flat_map(files) {
         let text = file(&path.to_string_lossy());
         let names = shown_names(text.split("#[cfg(test)]").next().unwrap_or(&text));
         for name in names.into_iter().filter(|name| UNITS.iter().any(|unit| name.ends_with(unit))) {
@@ -226,7 +227,7 @@ fn known() -> BTreeSet<Item> {
             add("columns", &format!("{view}.{column}"));
         }
     }
-    for path in files("crates/analysis/src/rules") {
+    for path in files("crates/rules/src") {
         let text = file(&path.to_string_lossy());
         if let Some(name) = quoted_after(between(&text, "static RULE: Rule", "};"), "name: ").next() {
             add("rules", name);

@@ -15,13 +15,13 @@ use stepscope_model::null_reason::{
 use stepscope_model::{
     Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say,
 };
+use stepscope_rules::Waits;
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
 use super::layers::StepRanges;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::error::AnalysisError;
-use crate::rules::Waits;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "comms",

@@ -8,12 +8,12 @@ use stepscope_model::{
     Cell, Finding, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Severity, Status,
     Target, Text, Tone, Unit, say,
 };
+use stepscope_rules::{Facts, findings};
 
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution};
 use super::{Analysis, Asking, Content};
 use crate::error::AnalysisError;
-use crate::rules::{Facts, findings};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "diagnose",

@@ -4,15 +4,15 @@ mod loading_regions;
 
 use stepscope_model::tables::{ALL_COLLECTIVES, MEMORY_EVENTS, SPANS};
 use stepscope_model::{Class, KernelCategory, StepSource};
+use stepscope_rules::{
+    Copies, Facts, Framework, Hardware, Vendor, Waits, are_elementwise_kernels_many, is_work_without_tensor_cores,
+};
 
 use super::layers::{StepRanges, time_by_layer};
 use super::step_times::{self, StepTime, in_complete};
 use super::{Asking, before_recording, comms};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::rules::{
-    Copies, Facts, Framework, Hardware, Vendor, Waits, are_elementwise_kernels_many, is_work_without_tensor_cores,
-};
 use crate::tensor_cores::TensorCoreNames;
 
 /// Parts of the names of operators that tensor cores can do.

@@ -2,11 +2,11 @@
 
 use serde_json::{Value as Json, json};
 use stepscope_model::{Cell, Class, Figure, KernelCategory, Look, ReportColumn, ReportTable, Sentence, say};
+use stepscope_rules::{Bound, Waits};
 
 use super::Asking;
 use super::step_numbers::StepNumbers;
 use crate::error::AnalysisError;
-use crate::rules::{Bound, Waits};
 
 /// One step of one recording.
 #[derive(Clone, Debug)]

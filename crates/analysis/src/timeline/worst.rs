@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::WorstInstance;
+use stepscope_rules::is_loading_region;
 
 use super::{condition, zero_of};
 use crate::error::AnalysisError;
 use crate::frame::Frame;
-use crate::rules::is_loading_region;
 use crate::tensor_cores::TensorCoreNames;
 use crate::workspace::Workspace;
 
@@ -166,8 +166,9 @@ fn around(peak: &WorstInstance) -> WorstInstance {
 
 #[cfg(test)]
 mod tests {
+    use stepscope_rules::RULES;
+
     use super::INSTANCES;
-    use crate::rules::RULES;
 
     #[test]
     fn every_rule_says_where_to_look() {

@@ -1,8 +1,7 @@
 //! How busy the devices are, apart from a stretch in which they worked on what was launched before the recording.
 
 use stepscope_model::{Cell, Metric, Part, Role, Text, Unit, say};
-
-use crate::rules::Facts;
+use stepscope_rules::Facts;
 
 /// Figures for programs, and a line for people where there is such a stretch.
 pub(super) fn parts(facts: &Facts) -> Vec<Part> {

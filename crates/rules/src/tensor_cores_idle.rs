@@ -31,7 +31,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Whether so much eligible work has no tensor cores that it is a finding.
-pub(crate) fn is_found(facts: &Facts) -> bool {
+#[must_use]
+pub fn is_found(facts: &Facts) -> bool {
     facts.hardware.computes(NumberFormat::Fp16)
         && facts.eligible_ns as f64 > ELIGIBLE_SHARE * facts.operator_device_ns as f64
         && (facts.tensor_core_ns as f64) < USED_SHARE * facts.eligible_ns as f64

@@ -64,7 +64,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Whether a region has a name for data loading: `data_loading`, `train/next_batch`, `Loader::get_batch`, `load_data#3`.
-pub(crate) fn is_loading_region(name: &str) -> bool {
+#[must_use]
+pub fn is_loading_region(name: &str) -> bool {
     let name = name.split_once('#').map_or(name, |(name, _)| name);
     let last = name.rsplit(['/', ':', '.']).next().unwrap_or_default();
     let letters: String = last.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();

@@ -24,8 +24,10 @@ pub enum NumberFormat {
 
 /// The devices. A run has one kind of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hardware {
+pub struct Hardware {
+    /// Who made them; none where neither their name nor the program tells.
     pub vendor: Option<Vendor>,
+    /// What they call themselves.
     pub name: Option<String>,
     /// Major compute capability. AMD's runtime fills it with the number of the architecture, which means another thing.
     compute_major: Option<i64>,
@@ -66,7 +68,8 @@ impl NumberFormat {
 
 impl Hardware {
     /// Of the devices in the header; where they have no name, `calls` says whose runtime the program calls.
-    pub(crate) fn of(devices: &[&Device], calls: Option<Vendor>) -> Self {
+    #[must_use]
+    pub fn of(devices: &[&Device], calls: Option<Vendor>) -> Self {
         let name = devices.iter().filter_map(|device| device.name.clone()).find(|name| !name.is_empty());
         let words = name.as_deref().map(words_of).unwrap_or_default();
         let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
@@ -81,7 +84,8 @@ impl Hardware {
     }
 
     /// Whether its tensor or matrix cores compute in that format. What is not known is no.
-    pub(crate) fn computes(&self, format: NumberFormat) -> bool {
+    #[must_use]
+    pub fn computes(&self, format: NumberFormat) -> bool {
         match self.vendor {
             Some(Vendor::Nvidia) => {
                 let least = if format == NumberFormat::Fp16 { 7 } else { 8 };

@@ -27,12 +27,11 @@ use std::cmp::Ordering;
 use stepscope_model::{Finding, Sentence, Severity, Target};
 
 pub use self::advice::{Fix, Framework, Need};
-pub(crate) use self::data_loading::is_loading_region;
-pub(crate) use self::facts::{Bound, Copies, Facts, Waits};
-pub(crate) use self::hardware::Hardware;
-pub use self::hardware::{NumberFormat, Vendor};
-pub(crate) use self::tensor_cores_idle::is_found as is_work_without_tensor_cores;
-pub(crate) use self::unfused_elementwise::are_many as are_elementwise_kernels_many;
+pub use self::data_loading::is_loading_region;
+pub use self::facts::{Bound, Copies, Facts, Unfused, Waits};
+pub use self::hardware::{Hardware, NumberFormat, Vendor};
+pub use self::tensor_cores_idle::is_found as is_work_without_tensor_cores;
+pub use self::unfused_elementwise::are_many as are_elementwise_kernels_many;
 
 /// One rule.
 #[derive(Debug)]
@@ -93,7 +92,8 @@ pub static RULES: [&Rule; 12] = [
 ];
 
 /// What the rules find, the worst first.
-pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
+#[must_use]
+pub fn findings(facts: &Facts) -> Vec<Finding> {
     let finding = |rule: &&Rule| {
         let Found { title, severity, at_stake_ns, evidence, figures } = (rule.find)(facts)?;
         Some(Finding {

@@ -34,7 +34,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Whether single elementwise kernels take enough of the device time to look at them one by one.
-pub(crate) fn are_many(facts: &Facts) -> bool {
+#[must_use]
+pub fn are_many(facts: &Facts) -> bool {
     let unfused = &facts.unfused;
     unfused.sum_ns as f64 >= SHARE * facts.device_ns() as f64
         && unfused.count as f64 >= KERNELS_PER_STEP * facts.steps.max(1) as f64

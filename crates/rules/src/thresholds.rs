@@ -2,7 +2,6 @@
 
 use stepscope_model::{Class, Device, KernelCategory, Severity};
 
-use super::facts::Unfused;
 use super::*;
 
 /// Ten steps of 1 ms on an A100.

@@ -8,7 +8,7 @@ use super::{Framework, Hardware};
 
 /// The figures of the recordings that are asked about. Times are over all steps unless a name says otherwise.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub struct Facts {
     /// Complete steps of all recordings.
     pub steps: usize,
     /// Their time, added up.
@@ -31,39 +31,46 @@ pub(crate) struct Facts {
     pub unfused: Unfused,
     /// Classes of iterators that data comes from, as annotated, with their number of calls.
     pub loaders: BTreeMap<String, i64>,
-    /// Regions that their author named for data loading, with their number of calls, and their time in which no device
-    /// works; looked for where there is no such iterator.
+    /// Regions that their author named for data loading, with their number of calls; looked for where there is no such
+    /// iterator.
     pub loading_regions: BTreeMap<String, i64>,
+    /// Their time in which no device works.
     pub region_loading_ns: i64,
     /// What the program is made with, as far as the trace shows it.
     pub frameworks: BTreeSet<Framework>,
-    /// What the devices are, and how many of them a rank has work on, at most.
+    /// What the devices are.
     pub hardware: Hardware,
+    /// How many of them a rank has work on, at most.
     pub devices_of_a_rank: usize,
     /// Time of the steps in which a thread is in `DataParallel.forward`.
     pub data_parallel_ns: i64,
-    /// Backends that communicate on the host, and the time of the steps in which one does.
+    /// Backends that communicate on the host.
     pub host_backends: BTreeSet<String>,
+    /// Time of the steps in which one does.
     pub host_communication_ns: i64,
     /// Device time of kernels whose names say tensor cores.
     pub tensor_core_ns: i64,
     /// Device time of all operators.
     pub operator_device_ns: i64,
-    /// Device time of operators that tensor cores could do, and the name of the largest of them.
+    /// Device time of operators that tensor cores could do.
     pub eligible_ns: i64,
+    /// The name of the largest of them.
     pub eligible_name: Option<String>,
     /// Time of the steps in which such an operator's kernel runs without them; known where that is a finding.
     pub without_cores_ns: i64,
-    /// Launch calls: how many, the time of the steps in which a thread is in one and the device has nothing to do, and
-    /// how many launched something shorter than themselves.
+    /// Launch calls.
     pub launches: i64,
+    /// Time of the steps in which a thread is in one and the device has nothing to do.
     pub exposed_launch_ns: i64,
+    /// The median of their lengths.
     pub median_call_ns: i64,
+    /// How many launched something shorter than themselves.
     pub shorter_than_call: i64,
     /// The operator that is called most.
     pub most_called: Option<(String, i64)>,
-    /// Calls that wait for the device: how many, and the time of the steps in which a thread is in one.
+    /// Calls that wait for the device.
     pub synchronizations: i64,
+    /// Time of the steps in which a thread is in one.
     pub synchronization_ns: i64,
     /// Copies from or to pageable memory.
     pub pageable: Copies,
@@ -79,13 +86,14 @@ pub(crate) struct Facts {
 
 /// What ranks wait for each other in collectives, added up over ranks.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Waits {
+pub struct Waits {
     /// All waiting.
     pub wait_ns: i64,
     /// The part inside steps in which nothing else runs on the rank's device: no kernel, copy, fill or transfer.
     pub exposed_ns: i64,
-    /// The part of that which the stragglers cause to the other ranks, and the steps of those.
+    /// The part of that which the stragglers cause to the other ranks.
     pub exposed_caused_ns: i64,
+    /// The steps of those.
     pub waiting_steps: usize,
     /// The stragglers with all waiting that each causes, the worst first.
     pub stragglers: Vec<(i64, i64)>,
@@ -93,7 +101,8 @@ pub(crate) struct Waits {
 
 /// Elementwise kernels that each do what one operator asks for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unfused {
+pub struct Unfused {
+    /// How many.
     pub count: i64,
     /// Their lengths, added up.
     pub sum_ns: i64,
@@ -105,11 +114,12 @@ pub(crate) struct Unfused {
 
 /// A step that the device bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bound {
+pub struct Bound {
     /// Share of the steps in which anything runs on a device.
     pub busy_ratio: f64,
-    /// What takes the most device time, and its share of that.
+    /// What takes the most device time.
     pub category: KernelCategory,
+    /// Its share of that.
     pub category_ratio: f64,
 }
 
@@ -120,8 +130,10 @@ const COMMUNICATING: f64 = 0.10;
 
 /// Some copies.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Copies {
+pub struct Copies {
+    /// How many.
     pub count: i64,
+    /// What they moved.
     pub size_bytes: i64,
     /// Their lengths, added up.
     pub sum_ns: i64,
@@ -133,7 +145,8 @@ pub(crate) struct Copies {
 
 impl Facts {
     /// What the device is busy with, if that is what bounds the step.
-    pub(crate) fn bound(&self) -> Option<Bound> {
+    #[must_use]
+    pub fn bound(&self) -> Option<Bound> {
         let busy_ratio = self.share(self.device_busy_ns);
         if busy_ratio < BUSY || self.share(self.of(Class::Communication)) >= COMMUNICATING {
             return None;
@@ -145,37 +158,44 @@ impl Facts {
     }
 
     /// The part of a figure that falls on one step.
-    pub(crate) fn per_step(&self, total_ns: i64) -> f64 {
+    #[must_use]
+    pub fn per_step(&self, total_ns: i64) -> f64 {
         total_ns as f64 / self.steps.max(1) as f64
     }
 
     /// Whether more of the exposed communication is waiting than not, by the traces of several ranks.
-    pub(crate) fn is_mostly_waiting(&self) -> bool {
+    #[must_use]
+    pub fn is_mostly_waiting(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.exposed_ns * 2 > self.of(Class::Communication))
     }
 
     /// Time of kernels, copies and fills, added up.
-    pub(crate) fn device_ns(&self) -> i64 {
+    #[must_use]
+    pub fn device_ns(&self) -> i64 {
         self.by_category.values().sum()
     }
 
     /// The time of a class.
-    pub(crate) fn of(&self, class: Class) -> i64 {
+    #[must_use]
+    pub fn of(&self, class: Class) -> i64 {
         self.by_class[class as usize]
     }
 
     /// The time of a class without that in which the device was busy with work from before the recording.
-    pub(crate) fn known_of(&self, class: Class) -> i64 {
+    #[must_use]
+    pub fn known_of(&self, class: Class) -> i64 {
         self.of(class) - self.before_recording[class as usize]
     }
 
     /// Time of the steps in which the device was busy with work from before the recording.
-    pub(crate) fn before_recording_ns(&self) -> i64 {
+    #[must_use]
+    pub fn before_recording_ns(&self) -> i64 {
         self.before_recording.iter().sum()
     }
 
     /// The share of the steps' time.
-    pub(crate) fn share(&self, total_ns: i64) -> f64 {
+    #[must_use]
+    pub fn share(&self, total_ns: i64) -> f64 {
         if self.step_ns > 0 { total_ns as f64 / self.step_ns as f64 } else { 0.0 }
     }
 }
