@@ -27,11 +27,11 @@ mod summary;
 mod transfers;
 
 use stepscope_model::{Content, EmptyPage, Frames, Page, PageEntry, Report, RowCount};
+use stepscope_runs::AnalysisError;
 
 pub(crate) use self::asking::Asking;
 pub use self::question::Question;
 pub(crate) use self::step_numbers::StepNumbers;
-use crate::error::AnalysisError;
 
 /// One analysis.
 #[derive(Debug)]

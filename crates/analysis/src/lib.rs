@@ -4,17 +4,10 @@
 //! and JSON; how they look is not decided here.
 
 mod analyses;
-mod cache;
 mod device_peaks;
-mod error;
-mod frame;
 mod metrics;
-mod names;
 mod output;
 mod rows;
-mod run_choice;
-mod run_input;
-mod settings;
 mod tensor_cores;
 mod timeline;
 mod trim;
@@ -22,16 +15,12 @@ mod views;
 mod workspace;
 
 pub use analyses::{ANALYSES, Analysis, Question, pages};
-pub use cache::{Cache, Clear};
-pub use error::AnalysisError;
 pub use output::{Output, OutputFile, remove_unfinished};
 pub use rows::Rows;
-pub use run_choice::RunChoice;
-pub use run_input::RunInput;
-pub use settings::Settings;
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};
+pub use stepscope_runs::{AnalysisError, Cache, Clear, RunChoice, RunInput, Settings};
 pub use timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
 pub use trim::Trimmed;
 pub use workspace::Workspace;

@@ -28,10 +28,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value as Json};
 use stepscope_engine::{CancelFlag, Engine, QueryOptions};
 use stepscope_model::SourceRecord;
+use stepscope_runs::{AnalysisError, Frame};
 
 use self::breakdown::Breakdown;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// One member of the document.
 type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);

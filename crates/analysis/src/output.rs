@@ -3,8 +3,6 @@
 //! A file is written beside its place and moved there when it is complete. What cannot be moved (a pipe, a terminal,
 //! `/dev/null`) is written as it is. Nothing is left behind by a failure or by Ctrl-C.
 
-mod protected;
-
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::AnalysisError;
+use stepscope_runs::AnalysisError;
 
 /// Links that lead to one another end somewhere, as the system sees it.
 const LONGEST_CHAIN: usize = 40;
@@ -47,18 +45,7 @@ impl Output {
 
     /// Refuses a file to write to that is one of the inputs.
     pub fn refuse_file(path: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
-        match protected::input_at(path, inputs) {
-            Some(input) => Err(AnalysisError::OutputIsInput { path: path.to_owned(), input }),
-            None => Ok(()),
-        }
-    }
-
-    /// Refuses a folder to write to that is one of the inputs, or lies in one.
-    pub fn refuse_folder(folder: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
-        match protected::input_around(folder, inputs) {
-            Some(input) => Err(AnalysisError::OutputIsInput { path: folder.to_owned(), input }),
-            None => Ok(()),
-        }
+        stepscope_runs::refuse_file(path, inputs)
     }
 
     /// The place as the user wrote it.

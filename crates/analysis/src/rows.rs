@@ -6,9 +6,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{CancelFlag, Pick, QueryCursor, QueryOptions, QueryResult};
 use stepscope_model::{LeftOut, ReportTable};
+use stepscope_runs::{AnalysisError, table_of};
 
-use crate::error::AnalysisError;
-use crate::views;
 use crate::workspace::Workspace;
 
 /// Rows of a table that are made at one time.
@@ -32,8 +31,8 @@ impl<W: Deref<Target = Workspace>> Rows<W> {
         max_rows: Option<usize>,
         cancel: &CancelFlag,
     ) -> Result<Self, AnalysisError> {
-        let options = QueryOptions { max_rows, pick, ..workspace.query_options(cancel) };
-        let cursor = workspace.engine().begin(statement, &options)?;
+        let options = QueryOptions { max_rows, pick, ..workspace.run.query_options(cancel) };
+        let cursor = workspace.run.engine().begin(statement, &options)?;
         Ok(Self { workspace, statement: statement.to_owned(), options, cursor })
     }
 
@@ -55,7 +54,7 @@ impl<W: Deref<Target = Workspace>> Rows<W> {
         if !self.cursor.truncated() {
             return LeftOut::Nothing;
         }
-        match self.workspace.engine().count_rows(&self.statement, &self.options) {
+        match self.workspace.run.engine().count_rows(&self.statement, &self.options) {
             Ok(Some(all)) if all > shown => LeftOut::Rows(all - shown),
             _ => LeftOut::Uncounted,
         }
@@ -77,7 +76,7 @@ impl<W: Deref<Target = Workspace>> Rows<W> {
 
     fn table(&self, batch: RecordBatch) -> Result<ReportTable, AnalysisError> {
         let (schema, batches) = (self.schema().clone(), vec![batch]);
-        views::sql::table(&QueryResult { schema, batches, rows_left_out: Some(0), truncated: false })
+        table_of(&QueryResult { schema, batches, rows_left_out: Some(0), truncated: false })
     }
 }
 
@@ -85,7 +84,7 @@ impl<W: Deref<Target = Workspace>> Iterator for Rows<W> {
     type Item = Result<RecordBatch, AnalysisError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.cursor.next_batch(self.workspace.engine());
+        let next = self.cursor.next_batch(self.workspace.run.engine());
         next.map_err(AnalysisError::from).transpose()
     }
 }

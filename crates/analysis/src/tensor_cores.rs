@@ -1,8 +1,7 @@
 //! Which kernels use tensor cores, by their names (metrics, section 7): a lower bound, as names change.
 
 use regex::{Regex, RegexBuilder};
-
-use crate::error::AnalysisError;
+use stepscope_runs::AnalysisError;
 
 /// Parts of the names of kernels that use tensor cores, as the TensorBoard plugin listed them.
 const TENSOR_CORE_PARTS: [&str; 18] = [

@@ -18,6 +18,7 @@ mod worst;
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack, step_numbers};
+use stepscope_runs::{AnalysisError, Frame};
 
 pub(crate) use self::counters::CurveCache;
 pub use self::counters::CurveRange;
@@ -29,8 +30,6 @@ pub use self::search::{SearchFor, SearchFrom};
 pub(crate) use self::shape::ShapeCache;
 pub use self::track::TrackRange;
 pub use self::worst::FindingScope;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -41,7 +40,7 @@ impl Workspace {
         window: Option<u32>,
         cancel: &CancelFlag,
     ) -> Result<Timeline, AnalysisError> {
-        let source = self.source(rank, window)?;
+        let source = self.run.source(rank, window)?;
         let zero = zero_of(source);
         let steps = self.timeline_steps(source, cancel)?;
         Ok(Timeline {
@@ -58,7 +57,7 @@ impl Workspace {
             "SELECT step, name, start_ns, end_ns, is_complete FROM steps WHERE {} ORDER BY step",
             condition(source)
         );
-        let frame = Frame::new(self.ask(&sql, cancel)?);
+        let frame = Frame::new(self.run.ask(&sql, cancel)?);
         let (steps, names) = (frame.required_i64("step")?, frame.text("name")?);
         let (starts, ends) = (frame.required_i64("start_ns")?, frame.required_i64("end_ns")?);
         let complete = frame.bool("is_complete")?;
@@ -83,7 +82,7 @@ impl Workspace {
             condition(source)
         );
         let shapes = self.shapes(source, cancel)?;
-        let frame = Frame::new(self.ask(&sql, cancel)?);
+        let frame = Frame::new(self.run.ask(&sql, cancel)?);
         let integers = |name: &str| frame.i64(name);
         let (tracks, spans) = (frame.required_i64("track_id")?, frame.required_i64("spans")?);
         let (devices, streams) = (integers("device_id")?, integers("stream_id")?);

@@ -10,10 +10,9 @@ use serde_json::{Value as Json, json};
 use stepscope_formats::{ChromeEvent, ChromeWriter, JsonValue};
 use stepscope_model::args::{ArgForm, SPAN_ARGS};
 use stepscope_model::{Phase, SourceRecord};
+use stepscope_runs::{AnalysisError, Frame, refuse_folder};
 
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::output::{Output, SealedFile};
 
 /// A trace that was written.
@@ -35,7 +34,7 @@ pub(crate) fn trim(asking: &Asking<'_>, output: &Path, inputs: &[PathBuf]) -> Re
     if output.extension().is_some_and(|extension| extension == "json" || extension == "gz") {
         return Err(AnalysisError::SeveralToOneFile { path: output.to_owned(), count: asking.sources.len() });
     }
-    Output::refuse_folder(output, inputs)?;
+    refuse_folder(output, inputs)?;
     std::fs::create_dir_all(output).map_err(|source| AnalysisError::write(output, source))?;
     let (mut written, mut files) = (Vec::new(), Vec::new());
     for source in &asking.sources {

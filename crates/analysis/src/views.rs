@@ -3,5 +3,4 @@
 pub(crate) mod health;
 pub(crate) mod ingest;
 pub(crate) mod schema;
-pub(crate) mod sql;
 pub(crate) mod tracks;

@@ -1,68 +1,86 @@
 //! The façade: a run that is open for questions.
 
-mod opening;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use stepscope_engine::{CancelFlag, Engine, QueryOptions, QueryResult};
+use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
+use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
 use stepscope_model::{
     Cell, Part, Report, Role, Sentence, SkippedFile, SourceId, SourceRecord, SourceSummary, Target, Text, say,
     skipped_sentences,
 };
-use stepscope_store::Store;
-use stepscope_store::owned::OwnedFolder;
+use stepscope_runs::{AnalysisError, Cache, Frame, OpenRun, RunInput, Settings, report_of};
 
-pub(crate) use self::opening::{as_store, ingest_options};
 use crate::analyses::{Analysis, Asking, Question, StepNumbers};
-use crate::cache::{CachedStore, Filling};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
-use crate::names::shortened;
-use crate::settings::Settings;
 use crate::timeline::{CurveCache, NameCache, ReaderCache, SearchCache, ShapeCache};
 use crate::trim::Trimmed;
 use crate::{metrics, views};
 
 /// A run that is open for questions.
 pub struct Workspace {
-    store: Store,
-    run: String,
-    sources: Vec<SourceRecord>,
-    /// Files beside the traces that were not read.
-    skipped: Vec<SkippedFile>,
-    engine: Engine,
-    settings: Settings,
+    pub(crate) run: OpenRun,
     /// Lanes of timelines that were worked out before.
-    shapes: ShapeCache,
+    pub(crate) shapes: ShapeCache,
     /// Tables that timelines read.
-    readers: ReaderCache,
+    pub(crate) readers: ReaderCache,
     /// Curves of the timeline that was looked at last.
-    curves: CurveCache,
+    pub(crate) curves: CurveCache,
     /// Spans that searches found.
-    searches: SearchCache,
+    pub(crate) searches: SearchCache,
     /// Names of the recording that was searched last.
-    names: NameCache,
-    /// Keeps the store where it is as long as the workspace lives, and removes it behind it if it is a temporary one.
-    _held: Arc<Held>,
+    pub(crate) names: NameCache,
 }
 
-/// What keeps a store where it is.
-enum Held {
-    /// Nothing: it is the user's own.
-    Nothing,
-    /// A store of the cache, which nobody removes meanwhile.
-    Cached { store: CachedStore },
-    /// A store that was filled for the cache but not kept there.
-    Unkept { _filling: Filling },
-    /// A temporary store.
-    Temporary { _folder: OwnedFolder },
+impl From<OpenRun> for Workspace {
+    fn from(run: OpenRun) -> Self {
+        Self {
+            run,
+            shapes: ShapeCache::default(),
+            readers: ReaderCache::default(),
+            curves: CurveCache::default(),
+            searches: SearchCache::default(),
+            names: NameCache::default(),
+        }
+    }
 }
 
 impl Workspace {
+    /// Ingests traces and folders into the store of the settings; one row a source.
+    pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
+        Ok(views::ingest::report(&stepscope_runs::ingest(paths, settings, progress)?))
+    }
+
+    /// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
+    pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {
+        stepscope_runs::find_runs(paths, settings)
+    }
+
+    /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
+    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+        OpenRun::open(paths, settings, progress).map(Self::from)
+    }
+
+    /// Like [`Self::open`], with a cache of one's own.
+    pub fn open_with(
+        paths: &[PathBuf],
+        settings: &Settings,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, AnalysisError> {
+        OpenRun::open_with(paths, settings, cache, progress).map(Self::from)
+    }
+
+    /// Opens what [`Self::find_runs`] found: one run, or several where the traces of a folder are of several jobs.
+    pub fn open_found(
+        input: &RunInput,
+        settings: &Settings,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Self>, AnalysisError> {
+        Ok(OpenRun::open_found(input, settings, progress)?.into_iter().map(Self::from).collect())
+    }
+
     /// Tables, views and columns.
     pub fn schema() -> Result<Report, AnalysisError> {
         views::schema::report()
@@ -75,7 +93,7 @@ impl Workspace {
 
     /// Rows of a query as a report, to show them.
     pub fn rows_report(rows: &QueryResult) -> Result<Report, AnalysisError> {
-        views::sql::report("sql", rows)
+        report_of("sql", rows)
     }
 
     /// Answers a query with columns, for who works on with them.
@@ -85,22 +103,13 @@ impl Workspace {
         max_rows: Option<usize>,
         cancel: &CancelFlag,
     ) -> Result<QueryResult, AnalysisError> {
-        let options = QueryOptions { max_rows, ..self.query_options(cancel) };
-        Ok(self.engine.query(statement, &options)?)
+        let options = QueryOptions { max_rows, ..self.run.query_options(cancel) };
+        Ok(self.run.engine().query(statement, &options)?)
     }
 
     /// Names of the columns that a query answers with.
     pub fn column_names(&self, statement: &str, cancel: &CancelFlag) -> Result<Vec<String>, AnalysisError> {
-        Ok(self.engine.column_names(statement, &self.query_options(cancel))?)
-    }
-
-    /// The user's limits.
-    pub(crate) fn query_options(&self, cancel: &CancelFlag) -> QueryOptions {
-        QueryOptions { time_limit: self.settings.time_limit, cancel: cancel.clone(), ..QueryOptions::default() }
-    }
-
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+        Ok(self.run.engine().column_names(statement, &self.run.query_options(cancel))?)
     }
 
     /// Answers one of [`crate::ANALYSES`].
@@ -137,66 +146,16 @@ impl Workspace {
         crate::trim::trim(&self.asking(question)?, output, inputs)
     }
 
-    /// Asks the engine something of our own, within the user's limits.
-    pub(crate) fn ask(&self, statement: &str, cancel: &CancelFlag) -> Result<QueryResult, AnalysisError> {
-        Ok(self.engine.query(statement, &self.query_options(cancel))?)
-    }
-
-    /// Where the tables are.
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// The name of the run in its store.
     #[must_use]
     pub fn run_name(&self) -> &str {
-        &self.run
-    }
-
-    /// Tables that timelines read.
-    pub(crate) fn reader_cache(&self) -> &ReaderCache {
-        &self.readers
-    }
-
-    /// Lanes of timelines that were worked out before.
-    pub(crate) fn shape_cache(&self) -> &ShapeCache {
-        &self.shapes
-    }
-
-    /// Curves of the timeline that was looked at last.
-    pub(crate) fn curve_cache(&self) -> &CurveCache {
-        &self.curves
-    }
-
-    /// Spans that searches found.
-    pub(crate) fn search_cache(&self) -> &SearchCache {
-        &self.searches
-    }
-
-    /// Names of the recording that was searched last.
-    pub(crate) fn name_cache(&self) -> &NameCache {
-        &self.names
+        self.run.name()
     }
 
     fn asking<'a>(&'a self, question: &'a Question) -> Result<Asking<'a>, AnalysisError> {
-        let is_asked = |source: &&SourceRecord| {
-            (question.ranks.is_empty() || question.ranks.contains(&source.id.rank))
-                && question.window.is_none_or(|window| source.id.window == window)
-        };
-        let sources: Vec<&SourceRecord> = self.sources.iter().filter(is_asked).collect();
-        let has_rank = |rank: &u32| sources.iter().any(|source| source.id.rank == *rank);
-        let unknown = question.ranks.iter().find(|rank| !has_rank(rank));
-        if sources.is_empty() || unknown.is_some() {
-            let rank = unknown.map(|rank| format!("rank {rank}"));
-            let window = question.window.map(|window| format!("window {window}"));
-            let what = rank.into_iter().chain(window).collect::<Vec<_>>().join(", ");
-            return Err(AnalysisError::NoSuchSource {
-                what,
-                names: source_names(&self.sources.iter().collect::<Vec<_>>()),
-            });
-        }
-        let all_sources = self.sources.len();
-        let (engine, run) = (&self.engine, self.run.as_str());
+        let sources = self.run.sources_of(&question.ranks, question.window)?;
+        let all_sources = self.run.sources().len();
+        let (engine, run) = (self.run.engine(), self.run.name());
         let mut asking = Asking { engine, run, sources, all_sources, question, steps: None };
         if let Some(range) = question.steps {
             let numbers = StepNumbers::read(&asking)?;
@@ -212,7 +171,7 @@ impl Workspace {
 
     /// Threads, streams and lanes.
     pub fn tracks(&self) -> Result<Report, AnalysisError> {
-        let mut report = views::tracks::report(&self.engine)?;
+        let mut report = views::tracks::report(self.run.engine())?;
         if self.is_profile() {
             let text = "A profile of Python functions has sums and no times of day, so there are no tracks.";
             report.parts.insert(0, Part::Text(text.into()));
@@ -222,9 +181,10 @@ impl Workspace {
 
     /// Trace health of these recordings.
     pub fn health(&self, rank: Option<u32>, window: Option<u32>) -> Result<Report, AnalysisError> {
-        let mut report = views::health::report(&self.engine, &self.sources_of(rank, window)?)?;
-        let sentences =
-            skipped_sentences(&self.skipped).into_iter().map(|sentence| Part::Text(format!("{sentence}.").into()));
+        let mut report = views::health::report(self.run.engine(), &self.run.sources_of(rank.as_slice(), window)?)?;
+        let sentences = skipped_sentences(self.run.skipped_files())
+            .into_iter()
+            .map(|sentence| Part::Text(format!("{sentence}.").into()));
         report.parts.splice(1..1, sentences);
         Ok(report)
     }
@@ -232,19 +192,19 @@ impl Workspace {
     /// Why it is a run of its own though its traces lie beside others.
     #[must_use]
     pub fn apart_because(&self) -> Option<&str> {
-        self.sources.iter().find_map(|source| source.apart_because.as_deref())
+        self.run.sources().iter().find_map(|source| source.apart_because.as_deref())
     }
 
     /// Files beside the traces that were not read.
     #[must_use]
     pub fn skipped_files(&self) -> &[SkippedFile] {
-        &self.skipped
+        self.run.skipped_files()
     }
 
     /// Whether it is nothing but profiles of functions, without events, steps and tracks.
     #[must_use]
     pub fn is_profile(&self) -> bool {
-        self.sources.iter().all(SourceRecord::is_profile)
+        self.run.is_profile()
     }
 
     /// Every figure of one source, as JSON.
@@ -259,14 +219,14 @@ impl Workspace {
         window: Option<u32>,
         cancel: &CancelFlag,
     ) -> Result<Json, AnalysisError> {
-        metrics::measure(&self.engine, self.source(rank, window)?, cancel)
+        metrics::measure(self.run.engine(), self.run.source(rank, window)?, cancel)
     }
 
     /// Every recording of the run, in short.
     pub fn source_summaries(&self) -> Result<Vec<SourceSummary>, AnalysisError> {
-        let grades = views::health::grades(&self.engine, &self.sources)?;
+        let grades = views::health::grades(self.run.engine(), self.run.sources())?;
         let steps = "SELECT rank, \"window\", count(*) AS steps FROM steps WHERE is_complete GROUP BY rank, \"window\"";
-        let steps = Frame::new(self.ask(steps, &CancelFlag::default())?);
+        let steps = Frame::new(self.run.ask(steps, &CancelFlag::default())?);
         let (ranks, windows) = (steps.required_i64("rank")?, steps.required_i64("window")?);
         let counts = steps.required_i64("steps")?;
         let summary = |source: &SourceRecord| {
@@ -285,7 +245,7 @@ impl Workspace {
                 rows: source.rows.clone(),
             }
         };
-        Ok(self.sources.iter().map(summary).collect())
+        Ok(self.run.sources().iter().map(summary).collect())
     }
 
     /// The member `health` of JSON documents: how far the figures beside it can be trusted.
@@ -293,53 +253,28 @@ impl Workspace {
     pub fn health_info(&self) -> Json {
         let mut lost = BTreeMap::new();
         let mut absorbed = BTreeMap::new();
-        for (code, count) in self.sources.iter().flat_map(|source| &source.dropped) {
+        for (code, count) in self.run.sources().iter().flat_map(|source| &source.dropped) {
             *(if is_loss(code) { &mut lost } else { &mut absorbed }).entry(code).or_insert(0) += count;
         }
-        let all = self.sources.iter().flat_map(|source| &source.notes);
+        let all = self.run.sources().iter().flat_map(|source| &source.notes);
         let mut notes: Vec<&str> = all.map(|note| note.as_text()).collect();
         notes.sort_unstable();
         notes.dedup();
         json!({
-            "events_in": self.sources.iter().map(|source| source.events_in).sum::<u64>(),
-            "rows": self.sources.iter().map(SourceRecord::event_rows).sum::<u64>(),
+            "events_in": self.run.sources().iter().map(|source| source.events_in).sum::<u64>(),
+            "rows": self.run.sources().iter().map(SourceRecord::event_rows).sum::<u64>(),
             "lost": lost,
             "absorbed": absorbed,
             "notes": notes,
-            "skipped_files": self.skipped,
+            "skipped_files": self.run.skipped_files(),
         })
     }
 
     /// The member `run` of JSON documents.
     #[must_use]
     pub fn run_info(&self) -> Json {
-        let sources: Vec<Json> = self.sources.iter().map(source_info).collect();
-        json!({ "name": self.run, "sources": sources })
-    }
-
-    /// The recording that is meant.
-    pub(crate) fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
-        match self.sources_of(rank, window)?[..] {
-            [source] => Ok(source),
-            ref found => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(found) }),
-        }
-    }
-
-    /// The recordings of a rank, a window or both; never none.
-    fn sources_of(&self, rank: Option<u32>, window: Option<u32>) -> Result<Vec<&SourceRecord>, AnalysisError> {
-        let fits = |source: &&SourceRecord| {
-            rank.is_none_or(|rank| source.id.rank == rank) && window.is_none_or(|window| source.id.window == window)
-        };
-        let found: Vec<&SourceRecord> = self.sources.iter().filter(fits).collect();
-        if found.is_empty() {
-            let part = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}"));
-            let what: Vec<String> = [part("rank", rank), part("window", window)].into_iter().flatten().collect();
-            return Err(AnalysisError::NoSuchSource {
-                what: what.join(", "),
-                names: source_names(&self.sources.iter().collect::<Vec<_>>()),
-            });
-        }
-        Ok(found)
+        let sources: Vec<Json> = self.run.sources().iter().map(source_info).collect();
+        json!({ "name": self.run.name(), "sources": sources })
     }
 }
 
@@ -371,10 +306,4 @@ fn steps_left_out(asking: &Asking<'_>) -> Option<Sentence> {
     let noun = if steps.all.parse::<i64>().is_ok() { "step" } else { "steps" };
     let note = || format!("{} {verb} not in the trace: it has {noun} {}", left_out.join(" and "), steps.all).into();
     (!left_out.is_empty()).then(note)
-}
-
-fn source_names(sources: &[&SourceRecord]) -> String {
-    let names: Vec<String> =
-        sources.iter().map(|source| format!("rank {} window {}", source.id.rank, source.id.window)).collect();
-    shortened(&names)
 }

@@ -76,7 +76,7 @@ impl Keeper {
                 let is_alone = workspaces.len() == 1;
                 let mut names = Vec::new();
                 for (sources, workspace) in workspaces {
-                    let name = input.name_of(&workspace, is_alone);
+                    let name = input.name_of(workspace.run_name(), is_alone);
                     self.app.skip(&input.name, workspace.skipped_files());
                     self.app.finish(&name, workspace, sources);
                     names.push(name);

@@ -6,12 +6,10 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::null_reason::not_grouped_by;
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, Sentence, SourceRecord, say};
+use stepscope_runs::{AnalysisError, Frame, table_of};
 
 use super::Question;
 use super::step_numbers::AskedSteps;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
-use crate::views;
 
 /// A question about some recordings of a run.
 pub(crate) struct Asking<'a> {
@@ -35,7 +33,7 @@ impl Asking<'_> {
 
     /// Asks, and gives the cells of the columns that are named, in their order.
     pub(crate) fn table(&self, statement: &str, columns: Vec<ReportColumn>) -> Result<ReportTable, AnalysisError> {
-        let answer = views::sql::table(&self.engine.query(&self.about(statement), &self.options())?)?;
+        let answer = table_of(&self.engine.query(&self.about(statement), &self.options())?)?;
         let place = |column: &ReportColumn| {
             let found = answer.columns.iter().position(|answered| answered.name == column.name);
             found.ok_or_else(|| AnalysisError::Shape(format!("no column {}", column.name)))

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::{Class, SourceId, SourceRecord};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::Asking;
 use super::layers::{StepRanges, time_by_layer};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// A launch reaches an idle device within microseconds; this long it waits only behind other work.
 const QUEUED_NS: i64 = 1_000_000;

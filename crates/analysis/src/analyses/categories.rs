@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::{SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::{Cell, Class, KernelCategory, Look, Missing, ReportColumn, ReportTable, Unit, say};
+use stepscope_runs::AnalysisError;
 
 use super::asking::{cell, missing_in, sum_of};
 use super::{Asking, flop_count};
-use crate::error::AnalysisError;
 
 /// Work on devices as a row for each category, in a table with that name, and why values of it are missing. `condition`
 /// picks the work.

@@ -16,12 +16,12 @@ use stepscope_model::{
     Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say,
 };
 use stepscope_rules::Waits;
+use stepscope_runs::AnalysisError;
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
 use super::layers::StepRanges;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
-use crate::error::AnalysisError;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "comms",

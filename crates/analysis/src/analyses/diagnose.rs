@@ -9,11 +9,11 @@ use stepscope_model::{
     Target, Text, Tone, Unit, say,
 };
 use stepscope_rules::{Facts, findings};
+use stepscope_runs::AnalysisError;
 
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution};
 use super::{Analysis, Asking, Content};
-use crate::error::AnalysisError;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "diagnose",

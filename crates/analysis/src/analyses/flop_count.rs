@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use stepscope_runs::AnalysisError;
+
 use super::Asking;
 use super::step_times::{StepTime, in_complete};
-use crate::error::AnalysisError;
 
 /// What the operators of complete steps compute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

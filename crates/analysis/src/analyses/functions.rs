@@ -5,10 +5,10 @@ use stepscope_model::tables::FUNCTIONS;
 use stepscope_model::{
     Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, Unit, say,
 };
+use stepscope_runs::AnalysisError;
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
-use crate::error::AnalysisError;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "functions",

@@ -7,12 +7,11 @@ use stepscope_model::{Class, KernelCategory, StepSource};
 use stepscope_rules::{
     Copies, Facts, Framework, Hardware, Vendor, Waits, are_elementwise_kernels_many, is_work_without_tensor_cores,
 };
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::layers::{StepRanges, time_by_layer};
 use super::step_times::{self, StepTime, in_complete};
 use super::{Asking, before_recording, comms};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::tensor_cores::TensorCoreNames;
 
 /// Parts of the names of operators that tensor cores can do.

@@ -2,10 +2,10 @@
 
 use stepscope_model::null_reason::{NOT_ON_THIS_VENDOR, argument_not_recorded};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn};
+use stepscope_runs::AnalysisError;
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, categories};
-use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
 use crate::tensor_cores::TensorCoreNames;
 

@@ -9,11 +9,10 @@ use stepscope_model::null_reason::{
 use stepscope_model::{
     Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, Unit, say,
 };
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::asking::{cell, missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::metrics::distribution::{self, named_columns};
 use crate::metrics::idle_by_stream;
 use crate::metrics::launch::{COUNTS, IN_ORDER};

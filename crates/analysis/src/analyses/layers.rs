@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::SourceId;
+use stepscope_runs::AnalysisError;
 
 use super::Asking;
 use super::step_times::StepTime;
-use crate::error::AnalysisError;
 
 /// Steps as (start, end, time in steps before it), without overlaps, by start.
 type Ranges = Vec<(i64, i64, i64)>;

@@ -8,11 +8,11 @@ mod operators;
 
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
 use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
+use stepscope_runs::AnalysisError;
 
 use self::open_blocks::OpenBlocks;
 use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
-use crate::error::AnalysisError;
 use crate::metrics::memory::{PAIRINGS, SUMS};
 
 pub(super) static ANALYSIS: Analysis = Analysis {

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, argument_not_recorded};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_runs::AnalysisError;
 
 use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
-use crate::error::AnalysisError;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "modules",

@@ -10,12 +10,11 @@ use stepscope_model::null_reason::{
 };
 use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Sentence, Unit, say};
+use stepscope_runs::{AnalysisError, Frame};
 
 use self::walk::walk_operators;
 use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "ops",

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_ROLLUPS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_runs::AnalysisError;
 
 use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
-use crate::error::AnalysisError;
 use crate::metrics::distribution::named_columns;
 
 pub(super) static ANALYSIS: Analysis = Analysis {

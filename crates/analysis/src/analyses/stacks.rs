@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use stepscope_runs::AnalysisError;
+
 use super::Asking;
-use crate::error::AnalysisError;
 
 /// The Python frames around operators. Few chains of them are distinct, so each is kept once.
 #[derive(Default)]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, StepRange, Unit, step_numbers};
+use stepscope_runs::AnalysisError;
 
 use super::Asking;
-use crate::error::AnalysisError;
 
 /// The numbers of the steps of some recordings.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 use stepscope_model::{Cell, Class, Figure, KernelCategory, Look, ReportColumn, ReportTable, Sentence, say};
 use stepscope_rules::{Bound, Waits};
+use stepscope_runs::AnalysisError;
 
 use super::Asking;
 use super::step_numbers::StepNumbers;
-use crate::error::AnalysisError;
 
 /// One step of one recording.
 #[derive(Clone, Debug)]

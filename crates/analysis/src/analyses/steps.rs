@@ -6,11 +6,11 @@ use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_REC
 use stepscope_model::{
     Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, StepSource, Text, Unit, say,
 };
+use stepscope_runs::AnalysisError;
 
 use super::asking::missing_in;
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, Throughput};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount, gather};
-use crate::error::AnalysisError;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "steps",

@@ -14,12 +14,12 @@ use stepscope_model::{
     Cell, Class, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceRecord, Status,
     StepSource, Target, Text, Unit, say,
 };
+use stepscope_runs::AnalysisError;
 
 use super::asking::missing_in;
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, in_complete};
 use super::{Analysis, Asking, Content, categories, diagnose};
-use crate::error::AnalysisError;
 use crate::metrics::Measured;
 use crate::views::health::Standing;
 use crate::{metrics, views};

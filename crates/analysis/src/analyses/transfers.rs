@@ -6,12 +6,11 @@ use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Text, Unit, say};
+use stepscope_runs::{AnalysisError, Frame};
 
 use self::cover::{Cover, Covers};
 use super::asking::{cell, missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::metrics::copies::{Moved, SUMS};
 use crate::metrics::distribution::named_columns;
 

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::Class;
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS};
+use stepscope_runs::AnalysisError;
 
 use super::{Measuring, steps};
-use crate::error::AnalysisError;
 
 /// The breakdown of every step, and of all there is.
 #[derive(Debug)]

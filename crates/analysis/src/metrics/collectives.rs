@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value as Json, json};
 use stepscope_ingest::bus_factor;
 use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS};
+use stepscope_runs::AnalysisError;
 
 use super::Measuring;
-use crate::error::AnalysisError;
 
 /// How many collectives are listed one by one.
 const LISTED: usize = 10;

@@ -3,10 +3,9 @@
 use regex::Regex;
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::{Measuring, distribution};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// `Memcpy <kind> (<source> -> <target>)` or `Memset (<target>)`.
 const NAME_PATTERN: &str = r"^Mem(?:cpy|set)\s*(\w+)?\s*(?:\((.*?)(?:\s*->\s*(.*))?\))?$";

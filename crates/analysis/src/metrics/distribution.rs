@@ -1,9 +1,7 @@
 //! Distributions of integers: how SQL is asked for one, and how it looks in the document (metrics, section 11).
 
 use serde_json::{Map, Value as Json};
-
-use crate::error::AnalysisError;
-use crate::frame::Frame;
+use stepscope_runs::{AnalysisError, Frame};
 
 /// The percentiles of every distribution.
 const PERCENTS: [u8; 3] = [50, 90, 99];

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{BEYOND_64_BITS, SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND};
+use stepscope_runs::AnalysisError;
 
 use super::Measuring;
 use super::path::Path;
-use crate::error::AnalysisError;
 
 /// Every operator in the order of nesting; those with a value have a name, too.
 const OPERATORS: &str = "

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::warning::{BROKEN_EVENT, CUT_EVENT, EVENT_TOO_DEEP, EVENT_TOO_LONG, NOT_AN_OBJECT};
+use stepscope_runs::AnalysisError;
 
 use super::Measuring;
-use crate::error::AnalysisError;
 
 /// Losses of the reader: elements that never became an event.
 const UNREAD: [&str; 5] =

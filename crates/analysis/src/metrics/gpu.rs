@@ -4,10 +4,9 @@ use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{
     NO_COMPLETE_STEP, NO_DEVICE_EVENTS, NO_ROLLUPS, NOT_ON_THIS_VENDOR, argument_not_recorded,
 };
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::{Measuring, ratio};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::tensor_cores::TensorCoreNames;
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {

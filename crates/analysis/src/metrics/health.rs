@@ -1,9 +1,9 @@
 //! Trace health, as the ingest worked it out.
 
 use serde_json::{Map, Value as Json};
+use stepscope_runs::AnalysisError;
 
 use super::Measuring;
-use crate::error::AnalysisError;
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
     let figures =

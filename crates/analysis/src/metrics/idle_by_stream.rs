@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::NO_DEVICE_EVENTS;
+use stepscope_runs::AnalysisError;
 
 use super::{Measuring, stream_name};
-use crate::error::AnalysisError;
 
 /// What the streams waited for, a row each. `keys` are columns to tell rows apart besides device and stream, and
 /// `condition` says which events and gaps.

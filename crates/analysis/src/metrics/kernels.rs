@@ -2,10 +2,9 @@
 
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::{Measuring, distribution, ratio};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// Names that are listed, those with the most time first.
 const LISTED: usize = 50;

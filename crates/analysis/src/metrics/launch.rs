@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION};
+use stepscope_runs::AnalysisError;
 
 use super::queue::{self, Queues};
 use super::{Measuring, distribution, ratio, stream_name};
-use crate::error::AnalysisError;
 
 /// A device cannot start what was not launched; such pairs tell of clocks that disagree.
 pub(crate) const IN_ORDER: &str = "latency_ns >= 0";

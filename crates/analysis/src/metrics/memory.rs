@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::Measuring;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// What is asked about the events of a device.
 pub(crate) const SUMS: &str = "

@@ -1,9 +1,9 @@
 //! How the host's time is shared between spans.
 
 use serde_json::{Value as Json, json};
+use stepscope_runs::AnalysisError;
 
 use super::Measuring;
-use crate::error::AnalysisError;
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
     let sums = measuring.query(

@@ -8,10 +8,9 @@ use serde_json::ser::Formatter;
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{NO_ROLLUPS, SHAPES_NOT_RECORDED};
 use stepscope_model::tables::OP_ROLLUP;
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::Measuring;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// Operators that are listed: so many by device time, and so many by host time.
 const LISTED: usize = 50;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use stepscope_runs::{AnalysisError, Frame};
+
 use super::launch::IN_ORDER;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// The launches of a condition, for [`Queues::take`].
 pub(crate) fn statement(condition: &str) -> String {

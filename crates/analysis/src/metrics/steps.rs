@@ -1,9 +1,9 @@
 //! The steps.
 
 use serde_json::{Value as Json, json};
+use stepscope_runs::AnalysisError;
 
 use super::{Measuring, breakdown};
-use crate::error::AnalysisError;
 
 /// One step, as far as other figures need it.
 pub(super) struct Step {

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{NO_COMMUNICATION, NO_DEVICE_EVENTS};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::{Measuring, ratio};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// Lengths of unions of classes. Every other figure is a difference of two of them.
 const UNIONS: &str = "

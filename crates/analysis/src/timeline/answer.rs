@@ -11,9 +11,9 @@ use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::QueryResult;
 use stepscope_model::{Kind, SpanClass};
+use stepscope_runs::AnalysisError;
 
 use super::shape::{Shape, kind_of};
-use crate::error::AnalysisError;
 
 /// Rows of a track.
 #[derive(Debug)]

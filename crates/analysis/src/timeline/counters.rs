@@ -7,10 +7,9 @@ use serde_json::Value as Json;
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::{COUNTERS, LAUNCHES, MEMORY_EVENTS};
 use stepscope_model::{SourceId, SourceRecord, TimelineCurve, TimelineCurves, Unit};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::{condition, zero_of};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::metrics::queue::{self, Queues};
 use crate::workspace::Workspace;
 
@@ -44,7 +43,7 @@ impl Workspace {
         range: CurveRange,
         cancel: &CancelFlag,
     ) -> Result<TimelineCurves, AnalysisError> {
-        let source = self.source(rank, window)?;
+        let source = self.run.source(rank, window)?;
         let whole = self.whole_curves(source, cancel)?;
         // Nothing lies outside the recording, however far a screen shows.
         let end = source.last_event_ns.map_or(0, |last| last - zero_of(source));
@@ -60,7 +59,7 @@ impl Workspace {
     }
 
     fn whole_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<TimelineCurves>, AnalysisError> {
-        let known = || self.curve_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.curves.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, curves)) = known().as_ref()
             && *id == source.id
         {
@@ -101,7 +100,7 @@ impl Workspace {
 
     /// What is in use on each device, or by how much it grew where that is all that is known.
     fn memory_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
-        let frame = Frame::new(self.ask(
+        let frame = Frame::new(self.run.ask(
             &format!(
                 "SELECT device, ts_ns, total_allocated_bytes, level_bytes FROM memory_curve WHERE {}
                  ORDER BY device, ts_ns, event_index, position",
@@ -133,7 +132,7 @@ impl Workspace {
     /// Launches that wait, for the busiest stream of each device.
     fn queue_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
         let mut queues = Queues::default();
-        queues.take(&Frame::new(self.ask(&queue::statement(&condition(source)), cancel)?))?;
+        queues.take(&Frame::new(self.run.ask(&queue::statement(&condition(source)), cancel)?))?;
         let mut curves: Vec<TimelineCurve> = Vec::new();
         for (place, levels) in queues.levels() {
             let busiest = curves.iter_mut().find(|curve| curve.device == place.device);
@@ -159,7 +158,7 @@ impl Workspace {
 
     /// Counters as the trace names them; an event may tell several values.
     fn counter_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
-        let frame = Frame::new(self.ask(
+        let frame = Frame::new(self.run.ask(
             &format!(
                 "SELECT name, series, track_id, ts_ns, value, args FROM counters
                  WHERE {} AND coalesce(args, series) IS NOT NULL ORDER BY ts_ns, position",
@@ -208,7 +207,7 @@ impl Workspace {
     /// The process of each track.
     fn processes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<HashMap<i64, String>, AnalysisError> {
         let statement = format!("SELECT track_id, process FROM tracks WHERE {}", condition(source));
-        let frame = Frame::new(self.ask(&statement, cancel)?);
+        let frame = Frame::new(self.run.ask(&statement, cancel)?);
         let tracks = frame.required_i64("track_id")?.into_iter().zip(frame.text("process")?);
         Ok(tracks.filter_map(|(track, process)| Some((track, process?))).collect())
     }

@@ -11,10 +11,9 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::SPANS;
 use stepscope_model::{FoundName, NameGroup, NameSearch, SourceId, SourceRecord};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::search::texts;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::workspace::Workspace;
 
 const COLUMNS: [&str; 5] = ["span_id", "kind", "comm_rule", "dur_ns", "name"];
@@ -50,14 +49,14 @@ impl Workspace {
         most: usize,
         cancel: &CancelFlag,
     ) -> Result<NameSearch, AnalysisError> {
-        let names = self.all_names(self.source(rank, window)?, cancel)?;
+        let names = self.all_names(self.run.source(rank, window)?, cancel)?;
         let text = text.to_lowercase();
         let groups = GROUPS.iter().zip(names.iter()).map(|(group, names)| found_in(group, names, &text, most));
         Ok(NameSearch { groups: groups.filter(|group| group.count > 0).collect() })
     }
 
     fn all_names(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Names>, AnalysisError> {
-        let known = || self.name_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.names.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, names)) = known().as_ref()
             && *id == source.id
         {

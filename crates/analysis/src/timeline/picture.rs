@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{PictureSpan, PictureTrack, SourceId, TimelinePicture, TimelineTrack};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::TrackRange;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::workspace::Workspace;
 
 /// Lanes at most: of a whole picture, of the processes in it if there are devices too, and of one track.

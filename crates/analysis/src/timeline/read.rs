@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{CancelFlag, EngineError};
 use stepscope_model::{SourceId, SourceRecord, Table};
+use stepscope_runs::AnalysisError;
 use stepscope_store::{Key, TableReader};
 
-use crate::error::AnalysisError;
 use crate::workspace::Workspace;
 
 /// Tables that stay open: those of the recordings that are looked at, not of all ranks.
@@ -43,12 +43,14 @@ impl Workspace {
     }
 
     fn reader(&self, source: &SourceRecord, table: &'static Table) -> Result<Option<Arc<TableReader>>, AnalysisError> {
-        let open = || self.reader_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || self.readers.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (source.id, table.name);
         if let Some((_, reader)) = open().iter().find(|(known, _)| *known == key) {
             return Ok(Some(Arc::clone(reader)));
         }
-        let Some(reader) = self.store().reader(self.run_name(), source, table)?.map(Arc::new) else { return Ok(None) };
+        let Some(reader) = self.run.store().reader(self.run.name(), source, table)?.map(Arc::new) else {
+            return Ok(None);
+        };
         let mut open = open();
         if open.len() == MOST_OPEN {
             open.remove(0);

@@ -12,12 +12,11 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::SPANS;
 use stepscope_model::{Search, SearchMarks, SearchMatch, SearchStep, SourceId, SourceRecord};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::match_index::{Found, MatchIndex, Way};
 use super::shape::{Shapes, kind_of};
 use super::zero_of;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::workspace::Workspace;
 
 /// Matches of a search that are kept: 32 MB.
@@ -66,7 +65,7 @@ impl Workspace {
         width: u32,
         cancel: &CancelFlag,
     ) -> Result<Search, AnalysisError> {
-        let source = self.source(rank, window)?;
+        let source = self.run.source(rank, window)?;
         let index = self.matches(source, wanted, cancel)?;
         let index = index.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Search { count: index.count(), density: index.density(width as usize) })
@@ -80,7 +79,7 @@ impl Workspace {
         from: SearchFrom,
         cancel: &CancelFlag,
     ) -> Result<SearchStep, AnalysisError> {
-        let source = self.source(rank, window)?;
+        let source = self.run.source(rank, window)?;
         let index = self.matches(source, wanted, cancel)?;
         let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
         let way = if from.is_backward { Way::Backward } else { Way::Forward };
@@ -107,7 +106,7 @@ impl Workspace {
         (times, width): (Range<i64>, u32),
         cancel: &CancelFlag,
     ) -> Result<SearchMarks, AnalysisError> {
-        let source = self.source(rank, window)?;
+        let source = self.run.source(rank, window)?;
         let index = self.matches(source, wanted, cancel)?;
         let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
         let read = &mut |times| self.part(source, wanted, times, cancel);
@@ -133,7 +132,7 @@ impl Workspace {
         wanted: &SearchFor,
         cancel: &CancelFlag,
     ) -> Result<Arc<Mutex<MatchIndex>>, AnalysisError> {
-        let kept = || self.search_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || self.searches.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |((id, known), _): &Kept| *id == source.id && known == wanted;
         if let Some((_, index)) = kept().iter().find(|kept| is_it(kept)) {
             return Ok(Arc::clone(index));

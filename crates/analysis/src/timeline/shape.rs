@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{Kind, SourceId, SourceRecord};
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::condition;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::workspace::Workspace;
 
 /// The columns of `tracks` with the lanes of each family, in the order of their lanes.
@@ -72,14 +71,14 @@ pub(crate) struct ShapeCache(Mutex<BTreeMap<SourceId, Arc<Shapes>>>);
 impl Workspace {
     /// The shapes of a recording's tracks.
     pub(crate) fn shapes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Shapes>, AnalysisError> {
-        let known = || self.shape_cache().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.shapes.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shapes) = known().get(&source.id) {
             return Ok(Arc::clone(shapes));
         }
         let mut shapes = Shapes::default();
         let source_is = condition(source);
         let sql = format!("SELECT track_id, {} FROM tracks WHERE {source_is}", LANE_COLUMNS.join(", "));
-        let frame = Frame::new(self.ask(&sql, cancel)?);
+        let frame = Frame::new(self.run.ask(&sql, cancel)?);
         let tracks = frame.required_i64("track_id")?;
         for (group, column) in LANE_COLUMNS.into_iter().enumerate() {
             for (track, lanes) in tracks.iter().zip(frame.required_i64(column)?) {
@@ -87,7 +86,7 @@ impl Workspace {
             }
         }
         let sql = format!("SELECT DISTINCT track_id, level FROM tiles WHERE {source_is} ORDER BY track_id, level");
-        let frame = Frame::new(self.ask(&sql, cancel)?);
+        let frame = Frame::new(self.run.ask(&sql, cancel)?);
         for (track, level) in frame.required_i64("track_id")?.into_iter().zip(frame.required_i64("level")?) {
             shapes.0.entry(track).or_default().levels.push(level);
         }

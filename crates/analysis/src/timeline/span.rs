@@ -2,11 +2,9 @@
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{Cell, SameName, SourceId, SourceRecord, SpanDetails, SpanRow};
+use stepscope_runs::{AnalysisError, Frame, OpenRun, table_of};
 
 use super::{condition, zero_of};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
-use crate::views;
 use crate::workspace::Workspace;
 
 /// Device events that are told one by one.
@@ -15,8 +13,8 @@ const MOST_KERNELS: usize = 100;
 impl Workspace {
     /// A span with everything around it; `None` when the recording has no span of that number.
     pub fn span(&self, id: SourceId, span_id: i64, cancel: &CancelFlag) -> Result<Option<SpanDetails>, AnalysisError> {
-        let source = self.source(Some(id.rank), Some(id.window))?;
-        let around = Around { workspace: self, source, cancel };
+        let source = self.run.source(Some(id.rank), Some(id.window))?;
+        let around = Around { run: &self.run, source, cancel };
         let Some(span) = around.numbered(Some(span_id))? else { return Ok(None) };
         let launch = around.numbered(integer(&span, "launch_id"))?;
         let kind = text(&span, "kind");
@@ -48,7 +46,7 @@ impl Workspace {
 
 /// Looks around in the recording of a span.
 struct Around<'a> {
-    workspace: &'a Workspace,
+    run: &'a OpenRun,
     source: &'a SourceRecord,
     cancel: &'a CancelFlag,
 }
@@ -62,7 +60,7 @@ impl Around<'_> {
     fn rows(&self, which: &str, limit: usize) -> Result<Vec<SpanRow>, AnalysisError> {
         let source = condition(self.source);
         let sql = format!("SELECT * FROM spans WHERE {source} AND {which} ORDER BY start_ns, span_id LIMIT {limit}");
-        let table = views::sql::table(&self.workspace.ask(&sql, self.cancel)?)?;
+        let table = table_of(&self.run.ask(&sql, self.cancel)?)?;
         let zero = zero_of(self.source);
         let row = |cells: Vec<Cell>| {
             let named = table.columns.iter().zip(cells).filter(|(_, cell)| *cell != Cell::Null);
@@ -89,7 +87,7 @@ impl Around<'_> {
             start + dur,
             integer(span, "span_id").unwrap_or(-1)
         );
-        let names = Frame::new(self.workspace.ask(&sql, self.cancel)?).text("name")?;
+        let names = Frame::new(self.run.ask(&sql, self.cancel)?).text("name")?;
         Ok(names.into_iter().flatten().collect())
     }
 
@@ -105,7 +103,7 @@ impl Around<'_> {
             condition(self.source),
             quoted(kind)
         );
-        let frame = Frame::new(self.workspace.ask(&sql, self.cancel)?);
+        let frame = Frame::new(self.run.ask(&sql, self.cancel)?);
         let figure =
             |name: &str| -> Result<i64, AnalysisError> { Ok(frame.i64(name)?.first().copied().flatten().unwrap_or(0)) };
         Ok(SameName {

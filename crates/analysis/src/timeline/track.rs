@@ -4,12 +4,12 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::SourceRecord;
 use stepscope_model::tables::{SPANS, TILES};
+use stepscope_runs::AnalysisError;
 use stepscope_store::Key;
 
 use super::answer::Answer;
 use super::shape::Shape;
 use super::{condition, zero_of};
-use crate::error::AnalysisError;
 use crate::workspace::Workspace;
 
 /// Rows of an answer at most.
@@ -42,7 +42,7 @@ impl Workspace {
         range: TrackRange,
         cancel: &CancelFlag,
     ) -> Result<RecordBatch, AnalysisError> {
-        let source = self.source(rank, window)?;
+        let source = self.run.source(rank, window)?;
         let shape = self.shapes(source, cancel)?.of(range.track);
         let zero = zero_of(source);
         // Nothing lies outside the recording, however far a screen shows.
@@ -121,10 +121,10 @@ impl Workspace {
         let most = MOST_ROWS as i64 / 2 / asked.shape.lanes().max(1);
         let buckets = (i64::from(asked.range.width) / BUCKET_PIXELS).min(most);
         let bucket_ns = shown_ns / buckets.max(1) + 1;
-        let mut merged = self.ask(&asked.merged(bucket_ns, bucket_ns / 2 * 3), cancel)?;
+        let mut merged = self.run.ask(&asked.merged(bucket_ns, bucket_ns / 2 * 3), cancel)?;
         if merged.num_rows() > MOST_ROWS {
             // Spans of one lane overlap, so that even the long ones are too many.
-            merged = self.ask(&asked.merged(bucket_ns, i64::MAX), cancel)?;
+            merged = self.run.ask(&asked.merged(bucket_ns, i64::MAX), cancel)?;
         }
         Answer::of_query(&merged)?.by_lane()
     }

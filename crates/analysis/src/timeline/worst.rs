@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 use stepscope_engine::CancelFlag;
 use stepscope_model::WorstInstance;
 use stepscope_rules::is_loading_region;
+use stepscope_runs::{AnalysisError, Frame};
 
 use super::{condition, zero_of};
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 use crate::tensor_cores::TensorCoreNames;
 use crate::workspace::Workspace;
 
@@ -124,7 +123,7 @@ impl Workspace {
         scope: FindingScope,
         cancel: &CancelFlag,
     ) -> Result<Option<WorstInstance>, AnalysisError> {
-        let source = self.source(scope.rank, scope.window)?;
+        let source = self.run.source(scope.rank, scope.window)?;
         let Some(instances) = INSTANCES.iter().find(|known| known.rule == rule) else { return Ok(None) };
         // What happens before the first step or behind the last, such as starting workers, is no instance.
         let (zero, steps) = (zero_of(source), self.timeline_steps(source, cancel)?);
@@ -139,7 +138,7 @@ impl Workspace {
             "SELECT name, span_id, start_ns, dur_ns FROM ({}) ORDER BY dur_ns DESC, start_ns LIMIT {limit}",
             instances.sql.replace("{events}", &events)
         );
-        let frame = Frame::new(self.ask(&sql, cancel)?);
+        let frame = Frame::new(self.run.ask(&sql, cancel)?);
         let names = frame.text("name")?;
         let (ids, starts) = (frame.i64("span_id")?, frame.required_i64("start_ns")?);
         let lengths = frame.required_i64("dur_ns")?;

@@ -9,10 +9,9 @@ use stepscope_model::{
     Cell, Figure, Grade, Holds, Note, Part, Report, ReportColumn, ReportTable, Sentence, SourceId, SourceRecord, Text,
     say,
 };
+use stepscope_runs::{AnalysisError, Frame};
 
 use crate::analyses::before_recording;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 const SQL: &str =
     "SELECT rank, \"window\", name, value, ratio, text, reason FROM health ORDER BY rank, \"window\", name";

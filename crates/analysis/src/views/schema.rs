@@ -3,8 +3,7 @@
 use stepscope_engine::{Engine, EngineOptions};
 use stepscope_model::tables::TABLES;
 use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
-
-use crate::error::AnalysisError;
+use stepscope_runs::AnalysisError;
 
 /// One row per column of a table or a view.
 pub(crate) fn report() -> Result<Report, AnalysisError> {

@@ -3,8 +3,7 @@
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
 use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable};
-
-use crate::error::AnalysisError;
+use stepscope_runs::{AnalysisError, report_of};
 
 /// One row per track, busiest first within a source.
 const SQL: &str = "
@@ -17,7 +16,7 @@ const SQL: &str = "
     ORDER BY track.rank, track.\"window\", process_sort_index, thread_sort_index, track.track_id";
 
 pub(crate) fn report(engine: &Engine) -> Result<Report, AnalysisError> {
-    let mut report = super::sql::report("tracks", &engine.query(SQL, &QueryOptions::default())?)?;
+    let mut report = report_of("tracks", &engine.query(SQL, &QueryOptions::default())?)?;
     for part in &mut report.parts {
         if let Part::Table(table) = part {
             let columns = std::mem::take(&mut table.columns);

@@ -1,9 +1,10 @@
 //! How much of the waiting in collectives is exposed: nothing else runs on the device of the rank that waits.
 
+use stepscope_runs::AnalysisError;
+
 use super::matching::{Group, Outcome};
 use crate::analyses::Asking;
 use crate::analyses::layers::{StepRanges, time_by_layer};
-use crate::error::AnalysisError;
 
 /// Exposed waiting in complete steps that the stragglers cause to the other ranks, and the rest of it, added up over
 /// ranks.

@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use stepscope_model::null_reason::COLLECTIVE_METADATA_NOT_RECORDED;
 use stepscope_model::tables::ALL_COLLECTIVES;
 use stepscope_model::{Cell, Class, Look, Part, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say};
+use stepscope_runs::AnalysisError;
 
 use super::matching::{Group, Outcome};
 use crate::analyses::Asking;
 use crate::analyses::asking::{cell, sum_of};
-use crate::error::AnalysisError;
 
 /// The calls by name, with transfer and waiting where ranks match; no rows where the host does not communicate.
 pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisError> {

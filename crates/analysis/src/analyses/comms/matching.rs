@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use stepscope_model::tables::ALL_COLLECTIVES;
+use stepscope_runs::AnalysisError;
 
 use super::RankWait;
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
 
 /// The collectives of a process group.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Regions that their author named for data loading: what speaks for it where no DataLoader is annotated.
 
 use stepscope_rules::{Facts, is_loading_region};
+use stepscope_runs::AnalysisError;
 
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
 
 /// Adds the time of such regions in which no device works. Regions at once or inside one another count once, and what
 /// reaches out of its step is cut off.

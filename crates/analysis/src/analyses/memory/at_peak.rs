@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::NOT_APPLICABLE;
 use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable, Sentence, say};
+use stepscope_runs::AnalysisError;
 
 use super::Device;
 use super::operators::NO_OPERATOR;
 use crate::analyses::Asking;
 use crate::analyses::asking::cell;
-use crate::error::AnalysisError;
 
 /// Operators that are listed, those that hold most first.
 const LISTED: usize = 20;

@@ -1,10 +1,10 @@
 //! How much memory is in use over time, thinned out for drawing.
 
 use stepscope_model::{Series, Unit};
+use stepscope_runs::AnalysisError;
 
 use super::Device;
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
 
 /// Points of a curve at most.
 const POINTS: usize = 200;

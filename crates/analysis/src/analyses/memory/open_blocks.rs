@@ -2,11 +2,11 @@
 
 use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
 use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable};
+use stepscope_runs::AnalysisError;
 
 use crate::analyses::Asking;
 use crate::analyses::asking::cell;
 use crate::analyses::stacks::Stacks;
-use crate::error::AnalysisError;
 
 /// Blocks that are listed, the largest first.
 const LISTED: usize = 20;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::tables::MEMORY_EVENTS;
 use stepscope_model::{Cell, Holds, Look, ReportColumn, ReportTable, Unit};
+use stepscope_runs::AnalysisError;
 
 use crate::analyses::Asking;
 use crate::analyses::asking::cell;
-use crate::error::AnalysisError;
 
 /// The row of what happens outside operators.
 pub(super) const NO_OPERATOR: &str = "(no operator)";

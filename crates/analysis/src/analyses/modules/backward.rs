@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use stepscope_runs::AnalysisError;
+
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
 
 /// A span of a recording: rank, window and number.
 pub(super) type SpanKey = (i64, i64, i64);

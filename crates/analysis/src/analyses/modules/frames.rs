@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use stepscope_runs::{AnalysisError, Frame};
+
 use super::backward::SpanKey;
 use super::{Group, Modules, Sums};
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
-use crate::frame::Frame;
 
 /// Calls of modules, a caller before what it calls. A recording without marks is one step, which frames do not say.
 const CALLS: &str = "

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use stepscope_runs::AnalysisError;
+
 use super::backward::SpanKey;
 use super::{Group, Modules};
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
 
 const OPERATORS: &str = "
     SELECT op.rank, op.\"window\", span_id, parent_op_id, step, nullif(module_hierarchy, '') AS hierarchy, dur_ns,

@@ -1,9 +1,10 @@
 //! Adds up operators one by one, for what sums by step cannot answer: a stretch of time, or groups by call stack.
 
+use stepscope_runs::AnalysisError;
+
 use super::{Group, Operators, Sums, add_known};
 use crate::analyses::Asking;
 use crate::analyses::stacks::Stacks;
-use crate::error::AnalysisError;
 
 /// Operators in the order of their starts on each thread, so that a parent comes right before its children.
 const OPERATORS: &str = "

@@ -4,11 +4,11 @@ use stepscope_model::null_reason::{
     NO_COMPLETE_STEP, NO_DEVICE_EVENTS, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK, UNSUPPORTED_EVENT_KIND,
 };
 use stepscope_model::{Cell, Metric, Missing, Part, Role, Sentence, Text, Unit, say};
+use stepscope_runs::AnalysisError;
 
 use crate::analyses::step_times::{Distribution, StepTime};
 use crate::analyses::{Asking, flop_count};
 use crate::device_peaks::peak_of;
-use crate::error::AnalysisError;
 
 /// Below this share of device time with FLOPs, their ratio to the peak says nothing.
 const LEAST_COVERED: f64 = 0.1;

@@ -1,10 +1,10 @@
 //! The summary of a profile of functions: it has no steps and no devices.
 
 use stepscope_model::{LeftOut, Part, Report, ReportTable, Sentence, Target, Text, say};
+use stepscope_runs::AnalysisError;
 
 use super::{head_text, health, next};
 use crate::analyses::{Asking, functions};
-use crate::error::AnalysisError;
 use crate::views;
 
 /// Functions that are shown.

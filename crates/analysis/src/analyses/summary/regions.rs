@@ -1,9 +1,9 @@
 //! The summary of a recording that has regions and nothing below them, as Stepscope's own recorder makes it.
 
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Rounding, Sentence, Target, Text, say};
+use stepscope_runs::AnalysisError;
 
 use super::{Asking, head_text, health, health_line, next};
-use crate::error::AnalysisError;
 use crate::views;
 
 /// Rows of regions.

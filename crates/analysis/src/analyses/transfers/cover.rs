@@ -1,11 +1,12 @@
 //! How much of the time of copies and fills kernels of the same device run.
 
 use std::collections::HashMap;
+
 use stepscope_model::{Sentence, say};
+use stepscope_runs::AnalysisError;
 
 use super::{Group, groups};
 use crate::analyses::Asking;
-use crate::error::AnalysisError;
 
 /// Rank, window and device.
 type Place = (i64, i64, Option<i64>);

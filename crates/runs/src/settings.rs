@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use stepscope_ingest::Extras;
+use stepscope_ingest::{Extras, Options};
 
 use crate::run_choice::RunChoice;
 
@@ -13,7 +13,7 @@ use crate::run_choice::RunChoice;
 pub struct Settings {
     /// Store to write to; without it, traces go to the cache.
     pub store: Option<PathBuf>,
-    /// Ingest into a temporary store that goes away with the workspace.
+    /// Ingest into a temporary store that goes away with the run.
     pub no_cache: bool,
     /// Every file becomes a run of its own.
     pub separate_runs: bool,
@@ -34,6 +34,18 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What they mean for an ingest.
+    pub(crate) fn for_ingest(&self) -> Options {
+        Options {
+            separate_runs: self.separate_runs,
+            flat_folders: self.flat_folders,
+            strict: self.strict,
+            memory_limit_bytes: self.memory_limit_bytes(),
+            extras: self.extras,
+            ..Options::default()
+        }
+    }
+
     pub(crate) fn memory_limit_bytes(&self) -> u64 {
         self.memory_limit_bytes.unwrap_or_else(stepscope_ingest::default_memory_limit_bytes)
     }

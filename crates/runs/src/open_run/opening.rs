@@ -4,36 +4,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepscope_engine::{Engine, EngineOptions};
-use stepscope_ingest::{Ingested, Options, Outcome, Progress};
-use stepscope_model::{Report, SkippedFile, SourceRecord, skipped_sentences};
+use stepscope_ingest::{Ingested, Outcome, Progress};
+use stepscope_model::{SkippedFile, SourceRecord, skipped_sentences};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
-use super::{Held, Workspace};
+use super::{Held, OpenRun};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
 use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
-use crate::output::Output;
+use crate::protected::refuse_folder;
 use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
-use crate::timeline::{CurveCache, NameCache, ReaderCache, SearchCache, ShapeCache};
-use crate::views;
+use crate::stored::as_store;
 
 /// How the folders of temporary stores begin.
 const TEMPORARY_PREFIX: &str = "stepscope-temporary-";
 
-impl Workspace {
-    /// Ingests traces and folders into the store of the settings; one row a source.
-    pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
-        let root = settings.store.as_deref().ok_or(AnalysisError::NoStore)?;
-        let outcome = ingest_into_store(paths, root, settings, progress)?;
-        let records = || outcome.sources.iter().map(|source| &source.record);
-        tell_apart(records(), progress);
-        tell_damage(records(), progress);
-        tell_skipped(&outcome.skipped, progress);
-        Ok(views::ingest::report(&outcome))
-    }
+/// Ingests traces and folders into the store of the settings.
+pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Outcome, AnalysisError> {
+    let root = settings.store.as_deref().ok_or(AnalysisError::NoStore)?;
+    let outcome = ingest_into_store(paths, root, settings, progress)?;
+    let records = || outcome.sources.iter().map(|source| &source.record);
+    tell_apart(records(), progress);
+    tell_damage(records(), progress);
+    tell_skipped(&outcome.skipped, progress);
+    Ok(outcome)
+}
 
+impl OpenRun {
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
     pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
         Self::open_from(paths, settings, &Cache::from_environment, progress)
@@ -58,25 +57,25 @@ impl Workspace {
         let run = if settings.run == RunChoice::All { RunChoice::Only } else { settings.run.clone() };
         let settings = Settings { run, ..settings.clone() };
         let opened = Self::open_anything(paths, &settings, cache, progress)?.pop();
-        let workspace = opened.ok_or_else(|| AnalysisError::Shape("no run was opened".to_owned()))?;
-        tell_damage(&workspace.sources, progress);
-        tell_skipped(&workspace.skipped, progress);
-        Ok(workspace)
+        let run = opened.ok_or_else(|| AnalysisError::Shape("no run was opened".to_owned()))?;
+        tell_damage(&run.sources, progress);
+        tell_skipped(&run.skipped, progress);
+        Ok(run)
     }
 
-    /// Opens what [`Self::find_runs`] found: one run, or several where the traces of a folder are of several jobs.
+    /// Opens what [`find_runs`](crate::find_runs) found: one run, or several where the traces of a folder are of several jobs.
     pub fn open_found(
-        run: &RunInput,
+        input: &RunInput,
         settings: &Settings,
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, AnalysisError> {
         let choice = if settings.run == RunChoice::Only { RunChoice::All } else { settings.run.clone() };
         let settings = Settings { flat_folders: true, run: choice, ..settings.clone() };
-        let workspaces = Self::open_anything(&run.paths, &settings, &Cache::from_environment, progress)?;
-        for workspace in &workspaces {
-            tell_damage(&workspace.sources, progress);
+        let runs = Self::open_anything(&input.paths, &settings, &Cache::from_environment, progress)?;
+        for run in &runs {
+            tell_damage(&run.sources, progress);
         }
-        Ok(workspaces)
+        Ok(runs)
     }
 
     fn open_anything(
@@ -113,7 +112,7 @@ impl Workspace {
         }
     }
 
-    /// Ingests into a folder that goes away with the workspace.
+    /// Ingests into a folder that goes away with the run.
     fn open_temporary(
         paths: &[PathBuf],
         inputs: Option<&Inputs>,
@@ -124,7 +123,7 @@ impl Workspace {
         owned::sweep(&parent, TEMPORARY_PREFIX);
         let fail = |source| AnalysisError::Cache { path: parent.clone(), source }.at_place(&parent, TEMPORARY_FULL);
         let folder = OwnedFolder::create(&parent, TEMPORARY_PREFIX).map_err(fail)?;
-        let ingested = ingest(paths, folder.path(), settings, progress);
+        let ingested = fill(paths, folder.path(), settings, progress);
         ingested.map_err(|error| error.at_place(&parent, TEMPORARY_FULL))?;
         if let Some(inputs) = inputs {
             tell_change(paths, inputs, settings, progress)?;
@@ -146,7 +145,7 @@ impl Workspace {
             Place::ToFill(filling) => filling,
             Place::Ready(store) => match Self::open_kept(store, settings) {
                 // A strict user shall hear what is broken, and where, from the trace itself.
-                Ok(workspaces) if settings.strict && workspaces.iter().any(Self::is_damaged) => {
+                Ok(runs) if settings.strict && runs.iter().any(Self::is_damaged) => {
                     return Self::open_temporary(paths, Some(inputs), settings, progress);
                 }
                 Err(error) if error.is_broken_store() => {
@@ -161,7 +160,7 @@ impl Workspace {
                 result => return result,
             },
         };
-        let outcome = ingest(paths, filling.path(), settings, progress)
+        let outcome = fill(paths, filling.path(), settings, progress)
             .map_err(|error| error.at_place(cache.root(), CACHE_FULL))?;
         if tell_change(paths, inputs, settings, progress)? || outcome.is_transient {
             return Self::open_unkept(filling.detach()?, settings);
@@ -190,10 +189,10 @@ impl Workspace {
     ) -> Result<Vec<Self>, AnalysisError> {
         let runs = runs.map_or_else(|| store.runs(), Ok)?;
         let held = Arc::new(held);
-        settings.run.of(runs, store)?.into_iter().map(|run| Self::open_run(store, run, settings, &held)).collect()
+        settings.run.of(runs, store)?.into_iter().map(|run| Self::open_one(store, run, settings, &held)).collect()
     }
 
-    fn open_run(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, AnalysisError> {
+    fn open_one(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, AnalysisError> {
         let mut sources = store.sources(&run)?;
         let mut skipped = store.skipped(&run)?;
         if let Held::Cached { store } = &**held {
@@ -206,16 +205,11 @@ impl Workspace {
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
         Ok(Self {
             store: store.clone(),
-            run,
+            name: run,
             sources,
             skipped,
             engine,
             settings: settings.clone(),
-            shapes: ShapeCache::default(),
-            readers: ReaderCache::default(),
-            curves: CurveCache::default(),
-            searches: SearchCache::default(),
-            names: NameCache::default(),
             _held: Arc::clone(held),
         })
     }
@@ -226,26 +220,15 @@ impl Workspace {
     }
 }
 
-fn ingest(
+/// Ingests into a store, which is made if it is not there.
+fn fill(
     paths: &[PathBuf],
     root: &Path,
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Outcome, AnalysisError> {
     let store = Store::create(root)?;
-    Ok(stepscope_ingest::ingest(paths, &store, &ingest_options(settings), progress)?)
-}
-
-/// What the settings mean for an ingest.
-pub(crate) fn ingest_options(settings: &Settings) -> Options {
-    Options {
-        separate_runs: settings.separate_runs,
-        flat_folders: settings.flat_folders,
-        strict: settings.strict,
-        memory_limit_bytes: settings.memory_limit_bytes(),
-        extras: settings.extras,
-        ..Options::default()
-    }
+    Ok(stepscope_ingest::ingest(paths, &store, &settings.for_ingest(), progress)?)
 }
 
 /// Ingests into a store of the user.
@@ -255,9 +238,9 @@ fn ingest_into_store(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Outcome, AnalysisError> {
-    Output::refuse_folder(root, paths)?;
+    refuse_folder(root, paths)?;
     let before = inputs(paths, settings).ok().flatten();
-    let ingested = ingest(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
+    let ingested = fill(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
     if let Some(before) = before {
         tell_change(paths, &before, settings, progress)?;
     }
@@ -338,17 +321,6 @@ fn tell_skipped(files: &[SkippedFile], progress: &dyn Progress) {
     for sentence in skipped_sentences(files) {
         progress.notice(&sentence);
     }
-}
-
-/// The store at `path`, or the store and run that `path` is the folder of.
-pub(crate) fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
-    if Store::is_store(path) {
-        return Some((path.to_owned(), None));
-    }
-    let runs = path.parent()?;
-    let root = runs.parent()?;
-    let is_run = runs.file_name()? == "runs" && path.join("sources").is_dir() && Store::is_store(root);
-    is_run.then(|| (root.to_owned(), path.file_name().map(|name| name.to_string_lossy().into_owned())))
 }
 
 fn run_names(ingested: &[Ingested]) -> Vec<String> {

@@ -4,18 +4,35 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::workspace::as_store;
+use crate::error::AnalysisError;
+use crate::stored::as_store;
 
 /// Folders in folders that are looked at; links can make a circle.
 const DEEPEST: usize = 32;
 
+/// Refuses a file to write to that is one of the inputs.
+pub fn refuse_file(path: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
+    match input_at(path, inputs) {
+        Some(input) => Err(AnalysisError::OutputIsInput { path: path.to_owned(), input }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a folder to write to that is one of the inputs, or lies in one.
+pub fn refuse_folder(folder: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
+    match input_around(folder, inputs) {
+        Some(input) => Err(AnalysisError::OutputIsInput { path: folder.to_owned(), input }),
+        None => Ok(()),
+    }
+}
+
 /// The input that a file would overwrite.
-pub(super) fn input_at(path: &Path, inputs: &[PathBuf]) -> Option<PathBuf> {
+fn input_at(path: &Path, inputs: &[PathBuf]) -> Option<PathBuf> {
     inputs.iter().find(|input| is_part(path, input)).cloned()
 }
 
 /// The input that a folder is, or lies in.
-pub(super) fn input_around(folder: &Path, inputs: &[PathBuf]) -> Option<PathBuf> {
+fn input_around(folder: &Path, inputs: &[PathBuf]) -> Option<PathBuf> {
     let folder = nearest(folder)?;
     let is_around = |input: &&PathBuf| root(input).canonicalize().is_ok_and(|root| folder.starts_with(root));
     inputs.iter().find(is_around).cloned()

@@ -9,52 +9,56 @@ use stepscope_engine::QueryResult;
 use crate::error::AnalysisError;
 
 /// The answer of a query, ready to be taken apart.
-pub(crate) struct Frame {
+pub struct Frame {
     batches: Vec<RecordBatch>,
 }
 
 impl Frame {
-    pub(crate) fn new(result: QueryResult) -> Self {
+    /// All of an answer.
+    #[must_use]
+    pub fn new(result: QueryResult) -> Self {
         Self { batches: result.batches }
     }
 
     /// A piece of an answer.
-    pub(crate) fn of_batch(batch: RecordBatch) -> Self {
+    #[must_use]
+    pub fn of_batch(batch: RecordBatch) -> Self {
         Self { batches: vec![batch] }
     }
 
     /// Number of rows.
-    pub(crate) fn rows(&self) -> usize {
+    #[must_use]
+    pub fn rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// A column of integers.
-    pub(crate) fn i64(&self, name: &str) -> Result<Vec<Option<i64>>, AnalysisError> {
+    pub fn i64(&self, name: &str) -> Result<Vec<Option<i64>>, AnalysisError> {
         self.column(name, &DataType::Int64, |array, values| {
             values.extend(array.as_primitive::<Int64Type>().iter());
         })
     }
 
     /// A column of integers that are never missing.
-    pub(crate) fn required_i64(&self, name: &str) -> Result<Vec<i64>, AnalysisError> {
+    pub fn required_i64(&self, name: &str) -> Result<Vec<i64>, AnalysisError> {
         let values = self.i64(name)?;
         values.into_iter().map(|value| value.ok_or_else(|| AnalysisError::Shape(format!("{name} is null")))).collect()
     }
 
     /// A column of numbers.
-    pub(crate) fn f64(&self, name: &str) -> Result<Vec<Option<f64>>, AnalysisError> {
+    pub fn f64(&self, name: &str) -> Result<Vec<Option<f64>>, AnalysisError> {
         self.column(name, &DataType::Float64, |array, values| {
             values.extend(array.as_primitive::<Float64Type>().iter());
         })
     }
 
     /// A column of flags.
-    pub(crate) fn bool(&self, name: &str) -> Result<Vec<Option<bool>>, AnalysisError> {
+    pub fn bool(&self, name: &str) -> Result<Vec<Option<bool>>, AnalysisError> {
         self.column(name, &DataType::Boolean, |array, values| values.extend(array.as_boolean().iter()))
     }
 
     /// A column of texts.
-    pub(crate) fn text(&self, name: &str) -> Result<Vec<Option<String>>, AnalysisError> {
+    pub fn text(&self, name: &str) -> Result<Vec<Option<String>>, AnalysisError> {
         self.column(name, &DataType::Utf8, |array, values| {
             values.extend(array.as_string::<i32>().iter().map(|text| text.map(str::to_owned)));
         })

@@ -186,7 +186,8 @@ impl AnalysisError {
     }
 
     /// Wraps what the file system said about an output.
-    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+    #[must_use]
+    pub fn write(path: &Path, source: io::Error) -> Self {
         Self::Write { path: path.to_owned(), source }
     }
 

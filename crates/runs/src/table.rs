@@ -1,4 +1,4 @@
-//! The answer of any query as a report.
+//! The answer of any query as a table of a report.
 
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
@@ -9,11 +9,12 @@ use stepscope_model::{Cell, Holds, LeftOut, Part, Report, ReportColumn, ReportTa
 use crate::error::AnalysisError;
 
 /// The rows of an answer, under the name of a command.
-pub(crate) fn report(name: &str, result: &QueryResult) -> Result<Report, AnalysisError> {
-    Ok(Report::new(name, vec![Part::Table(table(result)?)]))
+pub fn report_of(name: &str, result: &QueryResult) -> Result<Report, AnalysisError> {
+    Ok(Report::new(name, vec![Part::Table(table_of(result)?)]))
 }
 
-pub(crate) fn table(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
+/// The rows of an answer.
+pub fn table_of(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
     let columns = result.schema.fields().iter();
     let columns =
         columns.map(|field| ReportColumn { holds: holds(field.data_type()), ..ReportColumn::named(field.name()) });

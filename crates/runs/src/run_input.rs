@@ -7,7 +7,7 @@ use stepscope_store::{Store, layout};
 use crate::cache::Inputs;
 use crate::error::AnalysisError;
 use crate::settings::Settings;
-use crate::workspace::{Workspace, as_store, ingest_options};
+use crate::stored::as_store;
 
 /// A run that can be opened. Two are equal as long as nothing about their files has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,41 +22,39 @@ pub struct RunInput {
 impl RunInput {
     /// The name of one of the runs that its files turned out to be.
     #[must_use]
-    pub fn name_of(&self, workspace: &Workspace, is_only_one: bool) -> String {
+    pub fn name_of(&self, run_name: &str, is_only_one: bool) -> String {
         let folder = self.paths.first().filter(|path| path.is_dir()).and_then(|path| path.canonicalize().ok());
         let folder =
             folder.as_deref().and_then(Path::file_name).map(|name| layout::run_folder_name(&name.to_string_lossy()));
-        let behind = folder.and_then(|folder| workspace.run_name().strip_prefix(&folder));
+        let behind = folder.and_then(|folder| run_name.strip_prefix(&folder));
         match behind {
             _ if is_only_one => self.name.clone(),
             Some(behind) => format!("{}{behind}", self.name),
-            None => workspace.run_name().to_owned(),
+            None => run_name.to_owned(),
         }
     }
 }
 
-impl Workspace {
-    /// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
-    pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {
-        let mut runs = Vec::new();
-        let mut traces = Vec::new();
-        for path in paths {
-            if path.as_os_str() != "-" && !path.exists() {
-                return Err(AnalysisError::NotFound { path: path.clone() });
-            }
-            match as_store(path) {
-                Some((root, run)) => runs.extend(stored_runs(&root, run)?),
-                None => traces.push(path.clone()),
-            }
+/// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
+pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {
+    let mut runs = Vec::new();
+    let mut traces = Vec::new();
+    for path in paths {
+        if path.as_os_str() != "-" && !path.exists() {
+            return Err(AnalysisError::NotFound { path: path.clone() });
         }
-        for run in stepscope_ingest::plan(&traces, &ingest_options(settings))? {
-            let paths = run.folder.map_or_else(|| run.files.into_iter().map(|file| file.path).collect(), |it| vec![it]);
-            let files = Inputs::look(&paths, true).ok().flatten();
-            runs.push(RunInput { name: run.name, paths, files });
+        match as_store(path) {
+            Some((root, run)) => runs.extend(stored_runs(&root, run)?),
+            None => traces.push(path.clone()),
         }
-        tell_apart(&mut runs);
-        Ok(runs)
     }
+    for run in stepscope_ingest::plan(&traces, &settings.for_ingest())? {
+        let paths = run.folder.map_or_else(|| run.files.into_iter().map(|file| file.path).collect(), |it| vec![it]);
+        let files = Inputs::look(&paths, true).ok().flatten();
+        runs.push(RunInput { name: run.name, paths, files });
+    }
+    tell_apart(&mut runs);
+    Ok(runs)
 }
 
 fn stored_runs(root: &Path, run: Option<String>) -> Result<Vec<RunInput>, AnalysisError> {

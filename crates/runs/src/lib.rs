@@ -1,0 +1,26 @@
+//! Runs that are open for questions: from traces, through the cache or a temporary store, or from a store of the user's.
+//!
+//! [`OpenRun`] is what analyses and timelines ask. It holds the store where it is, knows its recordings, and passes
+//! questions to the engine within the user's limits; [`Frame`] takes the answers apart.
+
+mod cache;
+mod error;
+mod frame;
+mod names;
+mod open_run;
+mod protected;
+mod run_choice;
+mod run_input;
+mod settings;
+mod stored;
+mod table;
+
+pub use cache::{Cache, Clear};
+pub use error::AnalysisError;
+pub use frame::Frame;
+pub use open_run::{OpenRun, ingest};
+pub use protected::{refuse_file, refuse_folder};
+pub use run_choice::RunChoice;
+pub use run_input::{RunInput, find_runs};
+pub use settings::Settings;
+pub use table::{report_of, table_of};

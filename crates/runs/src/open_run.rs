@@ -1,0 +1,124 @@
+//! A run that is open for questions.
+
+mod opening;
+
+use std::sync::Arc;
+
+use stepscope_engine::{CancelFlag, Engine, QueryOptions, QueryResult};
+use stepscope_model::{SkippedFile, SourceRecord};
+use stepscope_store::Store;
+use stepscope_store::owned::OwnedFolder;
+
+pub use self::opening::ingest;
+use crate::cache::{CachedStore, Filling};
+use crate::error::AnalysisError;
+use crate::names::shortened;
+use crate::settings::Settings;
+
+/// A run that is open for questions.
+pub struct OpenRun {
+    store: Store,
+    name: String,
+    sources: Vec<SourceRecord>,
+    skipped: Vec<SkippedFile>,
+    engine: Engine,
+    settings: Settings,
+    /// Keeps the store where it is as long as the run is open, and removes it behind it if it is a temporary one.
+    _held: Arc<Held>,
+}
+
+/// What keeps a store where it is.
+enum Held {
+    /// Nothing: it is the user's own.
+    Nothing,
+    /// A store of the cache, which nobody removes meanwhile.
+    Cached { store: CachedStore },
+    /// A store that was filled for the cache but not kept there.
+    Unkept { _filling: Filling },
+    /// A temporary store.
+    Temporary { _folder: OwnedFolder },
+}
+
+impl OpenRun {
+    /// Where the tables are.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The name of the run in its store.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its recordings.
+    #[must_use]
+    pub fn sources(&self) -> &[SourceRecord] {
+        &self.sources
+    }
+
+    /// Files beside the traces that were not read.
+    #[must_use]
+    pub fn skipped_files(&self) -> &[SkippedFile] {
+        &self.skipped
+    }
+
+    /// What answers SQL about it.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Whether it is nothing but profiles of functions, without events, steps and tracks.
+    #[must_use]
+    pub fn is_profile(&self) -> bool {
+        self.sources.iter().all(SourceRecord::is_profile)
+    }
+
+    /// The user's limits.
+    #[must_use]
+    pub fn query_options(&self, cancel: &CancelFlag) -> QueryOptions {
+        QueryOptions { time_limit: self.settings.time_limit, cancel: cancel.clone(), ..QueryOptions::default() }
+    }
+
+    /// Asks the engine something of our own, within the user's limits.
+    pub fn ask(&self, statement: &str, cancel: &CancelFlag) -> Result<QueryResult, AnalysisError> {
+        Ok(self.engine.query(statement, &self.query_options(cancel))?)
+    }
+
+    /// The recording that is meant.
+    pub fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
+        match self.sources_of(rank.as_slice(), window)?[..] {
+            [source] => Ok(source),
+            ref found => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(found) }),
+        }
+    }
+
+    /// The recordings of these ranks, or of all if none is named, and of a window if one is; never none.
+    pub fn sources_of(&self, ranks: &[u32], window: Option<u32>) -> Result<Vec<&SourceRecord>, AnalysisError> {
+        let is_meant = |source: &&SourceRecord| {
+            (ranks.is_empty() || ranks.contains(&source.id.rank))
+                && window.is_none_or(|window| source.id.window == window)
+        };
+        let found: Vec<&SourceRecord> = self.sources.iter().filter(is_meant).collect();
+        let has_rank = |rank: &u32| found.iter().any(|source| source.id.rank == *rank);
+        let unknown = ranks.iter().find(|rank| !has_rank(rank));
+        if found.is_empty() || unknown.is_some() {
+            let rank = unknown.map(|rank| format!("rank {rank}"));
+            let window = window.map(|window| format!("window {window}"));
+            let what = rank.into_iter().chain(window).collect::<Vec<_>>().join(", ");
+            return Err(AnalysisError::NoSuchSource {
+                what,
+                names: source_names(&self.sources.iter().collect::<Vec<_>>()),
+            });
+        }
+        Ok(found)
+    }
+}
+
+fn source_names(sources: &[&SourceRecord]) -> String {
+    let names: Vec<String> =
+        sources.iter().map(|source| format!("rank {} window {}", source.id.rank, source.id.window)).collect();
+    shortened(&names)
+}
