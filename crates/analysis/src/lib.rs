@@ -3,20 +3,15 @@
 //! Commands, the server and Python talk to [`Workspace`] and to nothing below it. What it answers are plain reports
 //! and JSON; how they look is not decided here.
 
-mod analyses;
-mod device_peaks;
-mod metrics;
 mod output;
 mod rows;
-mod tensor_cores;
 mod timeline;
 mod trim;
-mod views;
 mod workspace;
 
-pub use analyses::{ANALYSES, Analysis, Question, pages};
 pub use output::{Output, OutputFile, remove_unfinished};
 pub use rows::Rows;
+pub use stepscope_analyses::{ANALYSES, Analysis, Question, pages};
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};

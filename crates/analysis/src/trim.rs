@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
+use stepscope_analyses::Asking;
 use stepscope_formats::{ChromeEvent, ChromeWriter, JsonValue};
 use stepscope_model::args::{ArgForm, SPAN_ARGS};
 use stepscope_model::{Phase, SourceRecord};
 use stepscope_runs::{AnalysisError, Frame, refuse_folder};
 
-use crate::analyses::Asking;
 use crate::output::{Output, SealedFile};
 
 /// A trace that was written.
@@ -26,18 +26,18 @@ pub struct Trimmed {
 
 /// Writes one file for one recording, or a folder of them for several. Files appear together, when all are complete.
 pub(crate) fn trim(asking: &Asking<'_>, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, AnalysisError> {
-    if let [source] = &asking.sources[..] {
+    if let [source] = asking.sources() {
         let (events, file) = write_file(asking, source, output, inputs)?;
         file.publish()?;
         return Ok(vec![Trimmed { path: output.to_owned(), events }]);
     }
     if output.extension().is_some_and(|extension| extension == "json" || extension == "gz") {
-        return Err(AnalysisError::SeveralToOneFile { path: output.to_owned(), count: asking.sources.len() });
+        return Err(AnalysisError::SeveralToOneFile { path: output.to_owned(), count: asking.sources().len() });
     }
     refuse_folder(output, inputs)?;
     std::fs::create_dir_all(output).map_err(|source| AnalysisError::write(output, source))?;
     let (mut written, mut files) = (Vec::new(), Vec::new());
-    for source in &asking.sources {
+    for source in asking.sources() {
         let path = output.join(format!("rank{}.window{}.pt.trace.json.gz", source.id.rank, source.id.window));
         let (events, file) = write_file(asking, source, &path, inputs)?;
         written.push(Trimmed { path, events });
@@ -164,8 +164,8 @@ impl Part {
     fn of(asking: &Asking<'_>, source: &SourceRecord) -> Result<Self, AnalysisError> {
         let id = source.id;
         let condition = format!("rank = {} AND \"window\" = {}", id.rank, id.window);
-        let question = asking.question;
-        let steps = asking.steps.as_ref().map(|steps| steps.condition.clone());
+        let question = asking.question();
+        let steps = asking.step_condition().map(str::to_owned);
         let range = if question.has_time_range() {
             let first = source.first_event_ns.unwrap_or(0);
             let end = |time: Option<i64>, otherwise: i64| time.map_or(otherwise, |time| first.saturating_add(time));

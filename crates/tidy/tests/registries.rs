@@ -83,8 +83,8 @@ fn every_view_is_registered() {
 #[test]
 fn every_analysis_is_registered() {
     let entries = |path: &Path, text: &str| in_module(path, names(text, "static ", ": Analysis = "));
-    let list = "crates/analysis/src/analyses.rs";
-    Registry { list, start: "static ANALYSES", folder: "crates/analysis/src/analyses", entries }.check();
+    let list = "crates/analyses/src/lib.rs";
+    Registry { list, start: "static ANALYSES", folder: "crates/analyses/src", entries }.check();
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn every_member_of_metrics_is_registered() {
         let measuring = names(text, "pub(super) fn ", "(measuring: &mut Measuring").into_iter();
         in_module(path, measuring.filter(|name| name.starts_with("measure")).collect())
     };
-    let list = "crates/analysis/src/metrics.rs";
-    Registry { list, start: "const MEMBERS", folder: "crates/analysis/src/metrics", entries }.check();
+    let list = "crates/analyses/src/metrics.rs";
+    Registry { list, start: "const MEMBERS", folder: "crates/analyses/src/metrics", entries }.check();
 }
 
 #[test]

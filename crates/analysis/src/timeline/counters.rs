@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
+use stepscope_analyses::launch_queue::{self, Queues};
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::{COUNTERS, LAUNCHES, MEMORY_EVENTS};
 use stepscope_model::{SourceId, SourceRecord, TimelineCurve, TimelineCurves, Unit};
 use stepscope_runs::{AnalysisError, Frame};
 
 use super::{condition, zero_of};
-use crate::metrics::queue::{self, Queues};
 use crate::workspace::Workspace;
 
 /// Stretches that a curve is kept in; of each stay at most four points.
@@ -132,7 +132,7 @@ impl Workspace {
     /// Launches that wait, for the busiest stream of each device.
     fn queue_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
         let mut queues = Queues::default();
-        queues.take(&Frame::new(self.run.ask(&queue::statement(&condition(source)), cancel)?))?;
+        queues.take(&Frame::new(self.run.ask(&launch_queue::statement(&condition(source)), cancel)?))?;
         let mut curves: Vec<TimelineCurve> = Vec::new();
         for (place, levels) in queues.levels() {
             let busiest = curves.iter_mut().find(|curve| curve.device == place.device);

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use stepscope_analyses::TensorCoreNames;
 use stepscope_engine::CancelFlag;
 use stepscope_model::WorstInstance;
 use stepscope_rules::is_loading_region;
 use stepscope_runs::{AnalysisError, Frame};
 
 use super::{condition, zero_of};
-use crate::tensor_cores::TensorCoreNames;
 use crate::workspace::Workspace;
 
 /// How instances of a rule are found.

@@ -63,7 +63,8 @@ impl OpenRun {
         Ok(run)
     }
 
-    /// Opens what [`find_runs`](crate::find_runs) found: one run, or several where the traces of a folder are of several jobs.
+    /// Opens what [`find_runs`](crate::find_runs) found: one run, or several where the traces of a folder are of several
+    /// jobs.
     pub fn open_found(
         input: &RunInput,
         settings: &Settings,

@@ -1,0 +1,50 @@
+//! From a question to the report: what every analysis has in common.
+
+use stepscope_model::{Cell, Part, Report, Role, Sentence, Target, Text, say};
+use stepscope_runs::{AnalysisError, OpenRun};
+
+use super::{Analysis, Asking, Question, StepNumbers};
+
+/// Answers one of [`ANALYSES`](crate::ANALYSES) about a run.
+pub fn analyse(run: &OpenRun, analysis: &Analysis, question: &Question) -> Result<Report, AnalysisError> {
+    if let Some(unknown) = question.group_by.iter().find(|asked| !analysis.groupings.contains(&asked.as_str())) {
+        let known = analysis.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
+        return Err(AnalysisError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
+    }
+    let asking = Asking::of(run, question)?;
+    let mut report = (analysis.answer)(&asking)?;
+    if StepNumbers::are_needed(&report) {
+        StepNumbers::read(&asking)?.label(&mut report);
+    }
+    if asking.sources.iter().all(|source| source.is_profile() && !analysis.reads.contains(&source.content)) {
+        let text = say!(
+            "This is a profile of Python functions, with nothing in it for `{}`: see `{}`.",
+            analysis.name,
+            Target::of("functions")
+        );
+        report.parts.insert(0, Part::Text(text.into()));
+    }
+    if let Some(note) = steps_left_out(&asking) {
+        report.data.push(("notes", Cell::Sentences(vec![note.clone()])));
+        report.parts.push(Part::Text(Text::labelled(Role::Steps, vec![note])));
+    }
+    Ok(report)
+}
+
+/// What to say about steps that were asked for and are not in the trace, if there are such.
+fn steps_left_out(asking: &Asking<'_>) -> Option<Sentence> {
+    let (asked, steps) = (asking.question.steps?, asking.steps.as_ref()?);
+    let range = |first: i64, last: i64| match last - first {
+        0 => format!("step {first}"),
+        _ => format!("steps {first} to {last}"),
+    };
+    let ((first, last), (asked_first, asked_last)) = (steps.numbers, (asked.first.into(), asked.last.into()));
+    let before = (asked_first < first).then(|| range(asked_first, first - 1));
+    let after = (asked_last > last).then(|| range(last + 1, asked_last));
+    let is_one = (first - asked_first).max(0) + (asked_last - last).max(0) == 1;
+    let left_out: Vec<String> = before.into_iter().chain(after).collect();
+    let verb = if is_one { "is" } else { "are" };
+    let noun = if steps.all.parse::<i64>().is_ok() { "step" } else { "steps" };
+    let note = || format!("{} {verb} not in the trace: it has {noun} {}", left_out.join(" and "), steps.all).into();
+    (!left_out.is_empty()).then(note)
+}

@@ -1,0 +1,55 @@
+//! How much of the waiting in collectives is exposed: nothing else runs on the device of the rank that waits.
+
+use stepscope_runs::AnalysisError;
+
+use super::matching::{Group, Outcome};
+use crate::Asking;
+use crate::layers::{StepRanges, time_by_layer};
+
+/// Exposed waiting in complete steps that the stragglers cause to the other ranks, and the rest of it, added up over
+/// ranks.
+///
+/// A rank waits from the start of its collective; the end of it is the transfer, which takes as long as the collective
+/// of the rank that arrived last.
+pub(super) fn waiting(
+    asking: &Asking<'_>,
+    steps: &StepRanges,
+    groups: &[Group],
+    stragglers: &[(i64, i64)],
+) -> Result<(i64, i64), AnalysisError> {
+    let matched = groups.iter().filter(|group| matches!(group.outcome, Outcome::Matched(_)));
+    let matched: Vec<String> = matched.map(|group| group.id.to_string()).collect();
+    let late: Vec<String> = stragglers.iter().map(|(rank, _)| rank.to_string()).collect();
+    let late = late.join(", ");
+    let caused =
+        if late.is_empty() { "false".to_owned() } else { format!("last IN ({late}) AND rank NOT IN ({late})") };
+    let intervals = format!(
+        "WITH counted AS (
+           SELECT rank, \"window\", group_id, ordinal, seq, start_ns, dur_ns,
+             count(*) OVER (PARTITION BY group_id) = count(seq) OVER (PARTITION BY group_id) AS has_sequence
+           FROM all_collectives WHERE {{events}} AND ordinal IS NOT NULL AND group_id IN ({matched})),
+         launched AS (
+           SELECT rank, \"window\", group_id, start_ns, dur_ns,
+             CASE WHEN has_sequence THEN seq ELSE ordinal END AS number,
+             CASE WHEN has_sequence THEN row_number() OVER (PARTITION BY group_id, \"window\", rank, seq ORDER BY ordinal)
+               ELSE 1 END AS place
+           FROM counted),
+         together AS (
+           SELECT group_id, \"window\", number, place, min(dur_ns) AS transfer_ns,
+             min(least(dur_ns, 8000000000000) * 1048576 + rank) % 1048576 AS last
+           FROM launched GROUP BY group_id, \"window\", number, place),
+         each_rank AS (
+           SELECT launched.rank, launched.\"window\", start_ns, start_ns + dur_ns AS end_ns, transfer_ns, last
+           FROM launched JOIN together
+             ON together.group_id = launched.group_id AND together.\"window\" = launched.\"window\"
+             AND together.number = launched.number AND together.place = launched.place)
+         SELECT rank, \"window\", start_ns, end_ns, 0 AS layer FROM device_events
+         WHERE {{source}} AND class <> 'communication'
+         UNION ALL SELECT rank, \"window\", end_ns - transfer_ns, end_ns, 1 FROM each_rank
+         UNION ALL SELECT rank, \"window\", start_ns, end_ns - transfer_ns, CASE WHEN {caused} THEN 2 ELSE 3 END
+         FROM each_rank",
+        matched = matched.join(", ")
+    );
+    let [_, _, caused_ns, other_ns] = time_by_layer(asking, steps, &intervals)?;
+    Ok((caused_ns, other_ns))
+}

@@ -1,0 +1,7 @@
+//! What there is, as the commands beside the analyses list it: one file each.
+
+pub mod health;
+pub mod ingest;
+pub mod schema;
+pub mod sources;
+pub mod tracks;
