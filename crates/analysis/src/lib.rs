@@ -5,7 +5,6 @@
 
 mod output;
 mod rows;
-mod timeline;
 mod trim;
 mod workspace;
 
@@ -16,6 +15,6 @@ pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};
 pub use stepscope_runs::{AnalysisError, Cache, Clear, RunChoice, RunInput, Settings};
-pub use timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
+pub use stepscope_timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
 pub use trim::Trimmed;
 pub use workspace::Workspace;

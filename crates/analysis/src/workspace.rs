@@ -1,7 +1,10 @@
 //! The façade: a run that is open for questions.
 
+mod timelines;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use stepscope_analyses::{Analysis, Asking, Question, listings};
@@ -10,39 +13,22 @@ use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Report, SkippedFile, SourceRecord, SourceSummary};
 use stepscope_runs::{AnalysisError, Cache, OpenRun, RunInput, Settings, report_of};
+use stepscope_timeline::Timelines;
 
-use crate::timeline::{CurveCache, NameCache, ReaderCache, SearchCache, ShapeCache};
 use crate::trim::Trimmed;
 
 /// A run that is open for questions.
 pub struct Workspace {
-    pub(crate) run: OpenRun,
-    /// Lanes of timelines that were worked out before.
-    pub(crate) shapes: ShapeCache,
-    /// Tables that timelines read.
-    pub(crate) readers: ReaderCache,
-    /// Curves of the timeline that was looked at last.
-    pub(crate) curves: CurveCache,
-    /// Spans that searches found.
-    pub(crate) searches: SearchCache,
-    /// Names of the recording that was searched last.
-    pub(crate) names: NameCache,
-}
-
-impl From<OpenRun> for Workspace {
-    fn from(run: OpenRun) -> Self {
-        Self {
-            run,
-            shapes: ShapeCache::default(),
-            readers: ReaderCache::default(),
-            curves: CurveCache::default(),
-            searches: SearchCache::default(),
-            names: NameCache::default(),
-        }
-    }
+    pub(crate) run: Arc<OpenRun>,
+    timelines: Timelines,
 }
 
 impl Workspace {
+    fn of(run: OpenRun) -> Self {
+        let run = Arc::new(run);
+        Self { timelines: Timelines::of(Arc::clone(&run)), run }
+    }
+
     /// Ingests traces and folders into the store of the settings; one row a source.
     pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
         Ok(listings::ingest::report(&stepscope_runs::ingest(paths, settings, progress)?))
@@ -55,7 +41,7 @@ impl Workspace {
 
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
     pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
-        OpenRun::open(paths, settings, progress).map(Self::from)
+        OpenRun::open(paths, settings, progress).map(Self::of)
     }
 
     /// Like [`Self::open`], with a cache of one's own.
@@ -65,7 +51,7 @@ impl Workspace {
         cache: &Cache,
         progress: &dyn Progress,
     ) -> Result<Self, AnalysisError> {
-        OpenRun::open_with(paths, settings, cache, progress).map(Self::from)
+        OpenRun::open_with(paths, settings, cache, progress).map(Self::of)
     }
 
     /// Opens what [`Self::find_runs`] found: one run, or several where the traces of a folder are of several jobs.
@@ -74,7 +60,7 @@ impl Workspace {
         settings: &Settings,
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, AnalysisError> {
-        Ok(OpenRun::open_found(input, settings, progress)?.into_iter().map(Self::from).collect())
+        Ok(OpenRun::open_found(input, settings, progress)?.into_iter().map(Self::of).collect())
     }
 
     /// Tables, views and columns.

@@ -11,7 +11,10 @@ const LONG_FILES: [&str; 0] = [];
 
 /// External names and the only crates that may depend on them. A name that ends in `*` stands for all that begin so.
 const FENCES: [(&str, &[&str]); 11] = [
-    ("arrow*", &["store", "engine", "runs", "analyses", "analysis", "report", "cluster", "server", "python"]),
+    (
+        "arrow*",
+        &["store", "engine", "runs", "analyses", "timeline", "analysis", "report", "cluster", "server", "python"],
+    ),
     ("parquet", &["store", "engine", "report", "bench"]),
     ("datafusion*", &["engine", "cluster"]),
     ("tokio", &["engine", "server", "cluster"]),

@@ -16,8 +16,7 @@ use stepscope_runs::{AnalysisError, Frame};
 
 use super::match_index::{Found, MatchIndex, Way};
 use super::shape::{Shapes, kind_of};
-use super::zero_of;
-use crate::workspace::Workspace;
+use super::{Timelines, zero_of};
 
 /// Matches of a search that are kept: 32 MB.
 const MOST_KEPT: usize = 1_000_000;
@@ -56,7 +55,7 @@ type Kept = ((SourceId, SearchFor), Arc<Mutex<MatchIndex>>);
 #[derive(Debug, Default)]
 pub(crate) struct SearchCache(Mutex<Vec<Kept>>);
 
-impl Workspace {
+impl Timelines {
     /// Counts the spans that are searched for, in all and in `width` equal parts of the recording.
     pub fn search(
         &self,

@@ -13,8 +13,8 @@ use stepscope_model::tables::SPANS;
 use stepscope_model::{FoundName, NameGroup, NameSearch, SourceId, SourceRecord};
 use stepscope_runs::{AnalysisError, Frame};
 
+use super::Timelines;
 use super::search::texts;
-use crate::workspace::Workspace;
 
 const COLUMNS: [&str; 5] = ["span_id", "kind", "comm_rule", "dur_ns", "name"];
 
@@ -39,7 +39,7 @@ type Names = [Vec<Named>; GROUPS.len()];
 #[derive(Debug, Default)]
 pub(crate) struct NameCache(Mutex<Option<(SourceId, Arc<Names>)>>);
 
-impl Workspace {
+impl Timelines {
     /// The names that hold a text in upper or lower case: of each group their number, and the `most` likely ones.
     pub fn names(
         &self,

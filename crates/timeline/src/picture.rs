@@ -9,8 +9,7 @@ use stepscope_engine::CancelFlag;
 use stepscope_model::{PictureSpan, PictureTrack, SourceId, TimelinePicture, TimelineTrack};
 use stepscope_runs::{AnalysisError, Frame};
 
-use super::TrackRange;
-use crate::workspace::Workspace;
+use super::{Timelines, TrackRange};
 
 /// Lanes at most: of a whole picture, of the processes in it if there are devices too, and of one track.
 const MOST_LANES: i64 = 36;
@@ -33,7 +32,7 @@ pub struct Stretch {
     pub columns: u32,
 }
 
-impl Workspace {
+impl Timelines {
     /// A still picture of a stretch of a recording: what so many columns can show of it.
     pub fn picture(
         &self,
@@ -43,7 +42,7 @@ impl Workspace {
     ) -> Result<TimelinePicture, AnalysisError> {
         let Stretch { from_ns, to_ns, columns } = stretch;
         let (rank, window) = (Some(id.rank), Some(id.window));
-        let timeline = self.timeline(rank, window, cancel)?;
+        let timeline = self.outline(rank, window, cancel)?;
         let asked = timeline.tracks.iter().filter(|track| touches(track, stretch)).count();
         let ordered = in_order(&timeline.tracks, stretch);
         let has_devices = ordered.iter().any(|track| track.kind == "stream");
@@ -94,7 +93,7 @@ fn in_order(tracks: &[TimelineTrack], stretch: Stretch) -> Vec<&TimelineTrack> {
     kept
 }
 
-/// The rows of a track, as [`Workspace::track`] gives them.
+/// The rows of a track, as [`Timelines::track`] gives them.
 fn read(frame: &Frame) -> Result<Vec<PictureSpan>, AnalysisError> {
     let integers = |name: &str| frame.required_i64(name);
     let (lanes, starts, lengths) = (integers("depth")?, integers("start_ns")?, integers("dur_ns")?);

@@ -10,8 +10,7 @@ use stepscope_model::tables::{COUNTERS, LAUNCHES, MEMORY_EVENTS};
 use stepscope_model::{SourceId, SourceRecord, TimelineCurve, TimelineCurves, Unit};
 use stepscope_runs::{AnalysisError, Frame};
 
-use super::{condition, zero_of};
-use crate::workspace::Workspace;
+use super::{Timelines, condition, zero_of};
 
 /// Stretches that a curve is kept in; of each stay at most four points.
 const KEPT_COLUMNS: u32 = 1 << 16;
@@ -33,7 +32,7 @@ pub struct CurveRange {
 #[derive(Debug, Default)]
 pub(crate) struct CurveCache(Mutex<Option<(SourceId, Arc<TimelineCurves>)>>);
 
-impl Workspace {
+impl Timelines {
     /// The curves of a recording. Where more changes than a screen can show, of each pixel stay the first, the lowest,
     /// the highest and the last value, which draw the same.
     pub fn curves(

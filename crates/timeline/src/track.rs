@@ -9,8 +9,7 @@ use stepscope_store::Key;
 
 use super::answer::Answer;
 use super::shape::Shape;
-use super::{condition, zero_of};
-use crate::workspace::Workspace;
+use super::{Timelines, condition, zero_of};
 
 /// Rows of an answer at most.
 const MOST_ROWS: usize = 20_000;
@@ -30,7 +29,7 @@ pub struct TrackRange {
     pub width: u32,
 }
 
-impl Workspace {
+impl Timelines {
     /// The spans of a track as columns: `depth`, `start_ns`, `dur_ns`, `busy_ns`, `count`, `class`, `name`, `span_id`.
     ///
     /// Where there are more spans than pixels, the short ones of a lane that lie close together are one row: with their

@@ -4,13 +4,12 @@ use stepscope_engine::CancelFlag;
 use stepscope_model::{Cell, SameName, SourceId, SourceRecord, SpanDetails, SpanRow};
 use stepscope_runs::{AnalysisError, Frame, OpenRun, table_of};
 
-use super::{condition, zero_of};
-use crate::workspace::Workspace;
+use super::{Timelines, condition, zero_of};
 
 /// Device events that are told one by one.
 const MOST_KERNELS: usize = 100;
 
-impl Workspace {
+impl Timelines {
     /// A span with everything around it; `None` when the recording has no span of that number.
     pub fn span(&self, id: SourceId, span_id: i64, cancel: &CancelFlag) -> Result<Option<SpanDetails>, AnalysisError> {
         let source = self.run.source(Some(id.rank), Some(id.window))?;

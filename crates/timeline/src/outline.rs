@@ -1,40 +1,14 @@
-//! What a timeline shows of one recording: its frame, the spans of a track, its curves, one span with everything around
-//! it, what a search finds, and a still picture.
-//!
-//! Times count from the first event of the recording, as `--from` and `--to` do, and a `depth` is the lane of a track:
-//! spans of different families overlap, so each family has lanes of its own.
-
-mod answer;
-mod counters;
-mod match_index;
-mod names;
-mod picture;
-mod read;
-mod search;
-mod shape;
-mod span;
-mod track;
-mod worst;
+//! The outline of a recording: how long it is, its steps and its tracks.
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack, step_numbers};
 use stepscope_runs::{AnalysisError, Frame};
 
-pub(crate) use self::counters::CurveCache;
-pub use self::counters::CurveRange;
-pub(crate) use self::names::NameCache;
-pub use self::picture::Stretch;
-pub(crate) use self::read::ReaderCache;
-pub(crate) use self::search::SearchCache;
-pub use self::search::{SearchFor, SearchFrom};
-pub(crate) use self::shape::ShapeCache;
-pub use self::track::TrackRange;
-pub use self::worst::FindingScope;
-use crate::workspace::Workspace;
+use super::{Timelines, condition, zero_of};
 
-impl Workspace {
-    /// The frame of a recording's timeline: how long it is, its steps and its tracks.
-    pub fn timeline(
+impl Timelines {
+    /// The outline of a recording's timeline: how long it is, its steps and its tracks.
+    pub fn outline(
         &self,
         rank: Option<u32>,
         window: Option<u32>,
@@ -42,17 +16,17 @@ impl Workspace {
     ) -> Result<Timeline, AnalysisError> {
         let source = self.run.source(rank, window)?;
         let zero = zero_of(source);
-        let steps = self.timeline_steps(source, cancel)?;
+        let steps = self.steps(source, cancel)?;
         Ok(Timeline {
             start_ns: 0,
             end_ns: source.last_event_ns.map_or(0, |last| last - zero),
             zero_ns: steps.first().map_or(0, |step| step.start_ns),
             steps,
-            tracks: self.timeline_tracks(source, cancel)?,
+            tracks: self.tracks(source, cancel)?,
         })
     }
 
-    fn timeline_steps(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineStep>, AnalysisError> {
+    pub(super) fn steps(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineStep>, AnalysisError> {
         let sql = format!(
             "SELECT step, name, start_ns, end_ns, is_complete FROM steps WHERE {} ORDER BY step",
             condition(source)
@@ -74,7 +48,7 @@ impl Workspace {
         Ok((0..frame.rows()).map(step).collect())
     }
 
-    fn timeline_tracks(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineTrack>, AnalysisError> {
+    fn tracks(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineTrack>, AnalysisError> {
         let sql = format!(
             "SELECT track_id, type, process, thread, process_name, process_labels, thread_name, device_id, stream_id,
                     spans, first_ns, last_ns
@@ -115,16 +89,6 @@ impl Workspace {
         };
         Ok((0..frame.rows()).map(track).collect())
     }
-}
-
-/// The time that is 0 in answers.
-fn zero_of(source: &SourceRecord) -> i64 {
-    source.first_event_ns.unwrap_or(0)
-}
-
-/// The condition on rank and window.
-fn condition(source: &SourceRecord) -> String {
-    format!("rank = {} AND \"window\" = {}", source.id.rank, source.id.window)
 }
 
 /// A device by its label, a process by its name and number.

@@ -9,8 +9,7 @@ use stepscope_engine::CancelFlag;
 use stepscope_model::{Kind, SourceId, SourceRecord};
 use stepscope_runs::{AnalysisError, Frame};
 
-use super::condition;
-use crate::workspace::Workspace;
+use super::{Timelines, condition};
 
 /// The columns of `tracks` with the lanes of each family, in the order of their lanes.
 const LANE_COLUMNS: [&str; Kind::LANE_GROUPS] =
@@ -68,7 +67,7 @@ impl Shapes {
 #[derive(Debug, Default)]
 pub(crate) struct ShapeCache(Mutex<BTreeMap<SourceId, Arc<Shapes>>>);
 
-impl Workspace {
+impl Timelines {
     /// The shapes of a recording's tracks.
     pub(crate) fn shapes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Shapes>, AnalysisError> {
         let known = || self.shapes.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use stepscope_model::{SourceId, SourceRecord, Table};
 use stepscope_runs::AnalysisError;
 use stepscope_store::{Key, TableReader};
 
-use crate::workspace::Workspace;
+use super::Timelines;
 
 /// Tables that stay open: those of the recordings that are looked at, not of all ranks.
 const MOST_OPEN: usize = 16;
@@ -20,7 +20,7 @@ type Opened = ((SourceId, &'static str), Arc<TableReader>);
 #[derive(Debug, Default)]
 pub(crate) struct ReaderCache(Mutex<Vec<Opened>>);
 
-impl Workspace {
+impl Timelines {
     /// Hands the rows of a source in a table to `take`, batch by batch, until that has enough and returns false.
     pub(super) fn read(
         &self,

@@ -8,8 +8,7 @@ use stepscope_model::WorstInstance;
 use stepscope_rules::is_loading_region;
 use stepscope_runs::{AnalysisError, Frame};
 
-use super::{condition, zero_of};
-use crate::workspace::Workspace;
+use super::{Timelines, condition, zero_of};
 
 /// How instances of a rule are found.
 struct Instances {
@@ -115,7 +114,7 @@ pub struct FindingScope {
     pub to_ns: Option<i64>,
 }
 
-impl Workspace {
+impl Timelines {
     /// The worst instance of what a rule finds; `None` if there is no place to point at, or no such rule.
     pub fn worst_instance(
         &self,
@@ -126,7 +125,7 @@ impl Workspace {
         let source = self.run.source(scope.rank, scope.window)?;
         let Some(instances) = INSTANCES.iter().find(|known| known.rule == rule) else { return Ok(None) };
         // What happens before the first step or behind the last, such as starting workers, is no instance.
-        let (zero, steps) = (zero_of(source), self.timeline_steps(source, cancel)?);
+        let (zero, steps) = (zero_of(source), self.steps(source, cancel)?);
         let first = scope.from_ns.or_else(|| steps.first().map(|step| step.start_ns));
         let last = scope.to_ns.or_else(|| steps.last().map(|step| step.end_ns));
         let bound = |way: &str, time: Option<i64>| {
