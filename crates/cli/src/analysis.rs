@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Analysis, Progress as _, Question, Workspace};
 use stepscope_model::{Exit, Expected, Role, StepRange, arguments};
 use stepscope_report::sentence;
+use stepscope_workspace::{Analysis, Progress as _, Question, Workspace};
 
 use crate::Context;
 use crate::command;

@@ -16,8 +16,8 @@ mod tracks;
 mod trim;
 
 use clap::{Arg, ArgAction, ArgMatches};
-use stepscope_analysis::ANALYSES;
 use stepscope_model::Exit;
+use stepscope_workspace::ANALYSES;
 
 use crate::analysis;
 use crate::color::ColorChoice;

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use stepscope_analysis::AnalysisError;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::{ShapeError, safe_text};
+use stepscope_workspace::AnalysisError;
 
 use crate::Context;
 

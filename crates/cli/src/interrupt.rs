@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use stepscope_analysis::CancelFlag;
 use stepscope_model::Exit;
+use stepscope_workspace::CancelFlag;
 
 static FLAG: LazyLock<CancelFlag> = LazyLock::new(CancelFlag::default);
 
@@ -11,7 +11,7 @@ static FLAG: LazyLock<CancelFlag> = LazyLock::new(CancelFlag::default);
 pub(crate) fn watch() {
     let _ = ctrlc::set_handler(|| {
         if FLAG.is_cancelled() {
-            stepscope_analysis::remove_unfinished();
+            stepscope_workspace::remove_unfinished();
             #[expect(clippy::exit, reason = "the work did not stop when asked, and a person insists")]
             std::process::exit(Exit::Interrupted as i32);
         }

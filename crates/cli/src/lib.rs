@@ -1,4 +1,4 @@
-//! The `stepscope` command as a library: parses, asks `analysis`, lets `report` render, prints.
+//! The `stepscope` command as a library: parses, asks `workspace`, lets `report` render, prints.
 //!
 //! Data goes to standard output, everything else to standard error. Exit codes are those of `stepscope_model::Exit`.
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
-use stepscope_analysis::{Extras, RunChoice, Settings};
 use stepscope_model::arguments;
+use stepscope_workspace::{Extras, RunChoice, Settings};
 
 use crate::failure::Failure;
 use crate::shell_words;

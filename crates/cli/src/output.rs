@@ -5,11 +5,11 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stepscope_analysis::{Output, OutputFile};
 use stepscope_model::{Part, Report};
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::text::ColorMode;
 use stepscope_report::{Document, TextOptions, arrow, csv, json, markdown, parquet, safe_text, text};
+use stepscope_workspace::{Output, OutputFile};
 
 use crate::color;
 use crate::failure::Failure;

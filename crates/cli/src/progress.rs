@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use stepscope_analysis::Progress;
 use stepscope_report::{safe_text, text};
+use stepscope_workspace::Progress;
 
 use crate::{Context, interrupt};
 

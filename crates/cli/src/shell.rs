@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
-use stepscope_analysis::Workspace;
+use stepscope_workspace::Workspace;
 
 use crate::commands::{schema, sql};
 use crate::failure::Failure;

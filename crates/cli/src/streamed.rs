@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 
-use stepscope_analysis::{Rows, Workspace};
 use stepscope_model::{LeftOut, ReportTable};
 use stepscope_report::arrow::{ArrowError, ArrowStream};
 use stepscope_report::csv::CsvStream;
@@ -12,6 +11,7 @@ use stepscope_report::markdown::MarkdownStream;
 use stepscope_report::parquet::{ParquetError, ParquetStream};
 use stepscope_report::text::TextStream;
 use stepscope_report::{Document, TableStream, TextOptions, safe_text};
+use stepscope_workspace::{Rows, Workspace};
 
 use crate::Context;
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use arrow::ffi_stream::FFI_ArrowArrayStream;
 use arrow::record_batch::RecordBatchReader;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use stepscope_analysis::{CancelFlag, Rows, Workspace};
+use stepscope_workspace::{CancelFlag, Rows, Workspace};
 
 use crate::table::NativeTable;
 use crate::{errors, waiting};

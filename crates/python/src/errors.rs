@@ -2,9 +2,9 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
-use stepscope_analysis::AnalysisError;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::ShapeError;
+use stepscope_workspace::AnalysisError;
 
 use crate::words::of_python;
 

@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use stepscope_analysis::Output;
+use stepscope_workspace::Output;
 
 #[pymodule]
 mod _native {
@@ -79,13 +79,13 @@ fn write_output(py: Python<'_>, path: PathBuf, text: &str, inputs: Vec<PathBuf>)
 /// Names of the analyses, what each is about, and what its rows can be grouped by.
 #[pyfunction]
 fn analyses() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
-    let all = stepscope_analysis::ANALYSES.iter();
+    let all = stepscope_workspace::ANALYSES.iter();
     all.map(|analysis| (analysis.name, analysis.about, analysis.groupings.to_vec())).collect()
 }
 
 /// Tables, views and columns.
 #[pyfunction]
 fn schema(py: Python<'_>) -> PyResult<report::NativeReport> {
-    let schema = py.detach(stepscope_analysis::Workspace::schema).map_err(|error| errors::of(py, &error))?;
+    let schema = py.detach(stepscope_workspace::Workspace::schema).map_err(|error| errors::of(py, &error))?;
     Ok(report::NativeReport::new(schema, None, serde_json::Value::Null, serde_json::Value::Null))
 }

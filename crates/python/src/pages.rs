@@ -6,8 +6,8 @@ use std::thread;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use stepscope_analysis::{CancelFlag, Settings};
 use stepscope_server::{App, HostedRequest, Keeper};
+use stepscope_workspace::{CancelFlag, Settings};
 
 /// Status, headers and body.
 type Answer<'py> = (u16, Vec<(String, String)>, Bound<'py, PyBytes>);

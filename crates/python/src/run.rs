@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use stepscope_analysis::{
-    ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, Stretch, Workspace,
-};
 use stepscope_cli::command;
 use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
+use stepscope_workspace::{
+    ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, Stretch, Workspace,
+};
 
 use crate::batches::NativeBatches;
 use crate::report::NativeReport;

@@ -5,10 +5,10 @@ use arrow::datatypes::SchemaRef;
 use arrow::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use stepscope_analysis::{QueryResult, Workspace};
 use stepscope_model::Report;
 use stepscope_report::html::notebook;
 use stepscope_report::{Document, TextOptions, Ways, json, text};
+use stepscope_workspace::{QueryResult, Workspace};
 
 use crate::errors;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use stepscope_analysis::CancelFlag;
+use stepscope_workspace::CancelFlag;
 
 /// How often a waiting thread looks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

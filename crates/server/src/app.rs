@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use axum::http::StatusCode;
-use stepscope_analysis::Workspace;
 use stepscope_model::{RunState, RunStatus, Session, SkippedFile, SourceSummary};
+use stepscope_workspace::Workspace;
 
 use crate::failure::Failure;
 use crate::meter::Meter;
@@ -45,7 +45,7 @@ struct Ready {
 
 impl App {
     /// Adds a run that is ready, behind the others.
-    pub fn add(&self, name: &str, workspace: Workspace) -> Result<(), stepscope_analysis::AnalysisError> {
+    pub fn add(&self, name: &str, workspace: Workspace) -> Result<(), stepscope_workspace::AnalysisError> {
         let sources = workspace.source_summaries()?;
         self.finish(name, workspace, sources);
         Ok(())
@@ -64,7 +64,7 @@ impl App {
         let skipped = self.skipped.read().unwrap_or_else(PoisonError::into_inner);
         Session {
             version: env!("CARGO_PKG_VERSION"),
-            pages: stepscope_analysis::pages(),
+            pages: stepscope_workspace::pages(),
             runs: runs.iter().map(|run| run.status()).collect(),
             skipped_files: skipped.values().flatten().cloned().collect(),
         }

@@ -1,9 +1,9 @@
 //! Why there is no answer, in the words of the terminal.
 
 use axum::http::StatusCode;
-use stepscope_analysis::AnalysisError;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::ShapeError;
+use stepscope_workspace::AnalysisError;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stepscope_analysis::{AnalysisError, CancelFlag, Progress, RunInput, Settings, Workspace};
+use stepscope_workspace::{AnalysisError, CancelFlag, Progress, RunInput, Settings, Workspace};
 
 use crate::app::{App, OpenRun};
 use crate::failure::words;

@@ -1,4 +1,4 @@
-//! The page in the browser: loopback HTTP over [`stepscope_analysis::Workspace`].
+//! The page in the browser: loopback HTTP over [`stepscope_workspace::Workspace`].
 //!
 //! Every endpoint is a plain function from a request to a response (`routes`), so that it can be tested without a
 //! socket and called by another host. Before them stands the `door`, which lets in only who knows the token; around

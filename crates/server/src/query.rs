@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use stepscope_analysis::Question;
 use stepscope_model::{Expected, arguments};
+use stepscope_workspace::Question;
 
 use crate::failure::Failure;
 use crate::request::Request;

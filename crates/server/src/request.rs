@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use percent_encoding::percent_decode_str;
-use stepscope_analysis::CancelFlag;
+use stepscope_workspace::CancelFlag;
 
 use crate::failure::Failure;
 

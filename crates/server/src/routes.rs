@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use axum::http::{Method, StatusCode};
-use stepscope_analysis::Workspace;
+use stepscope_workspace::Workspace;
 
 use crate::app::App;
 use crate::assets;

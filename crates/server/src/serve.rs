@@ -11,7 +11,7 @@ use axum::extract::{Request as Incoming, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response as Outgoing;
-use stepscope_analysis::CancelFlag;
+use stepscope_workspace::CancelFlag;
 
 use crate::app::App;
 use crate::door::{Door, closed};

@@ -13,7 +13,7 @@ const LONG_FILES: [&str; 0] = [];
 const FENCES: [(&str, &[&str]); 11] = [
     (
         "arrow*",
-        &["store", "engine", "runs", "analyses", "timeline", "analysis", "report", "cluster", "server", "python"],
+        &["store", "engine", "runs", "analyses", "timeline", "workspace", "report", "cluster", "server", "python"],
     ),
     ("parquet", &["store", "engine", "report", "bench"]),
     ("datafusion*", &["engine", "cluster"]),

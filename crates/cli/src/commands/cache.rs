@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Subcommand};
-use stepscope_analysis::{Cache, Clear};
 use stepscope_model::{Cell, Exit, Part, Report, Unit};
+use stepscope_workspace::{Cache, Clear};
 
 use super::{Command, parsed};
 use crate::Context;

@@ -3,8 +3,8 @@
 use std::process::Stdio;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::Cache;
 use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+use stepscope_workspace::Cache;
 
 use super::{Command, parsed};
 use crate::failure::Failure;
@@ -80,7 +80,7 @@ fn processors() -> Check {
 
 /// What ingest and queries may use unless told otherwise.
 fn memory() -> Check {
-    let limit = stepscope_analysis::default_memory_limit_bytes();
+    let limit = stepscope_workspace::default_memory_limit_bytes();
     let finding = format!("{} MiB for reading and queries; --memory-limit chooses", limit >> 20);
     Check { name: "memory", state: good_if(limit >= 512 << 20), finding }
 }

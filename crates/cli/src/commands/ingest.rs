@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use serde_json::Value;
-use stepscope_analysis::{Extras, Workspace};
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+use stepscope_workspace::{Extras, Workspace};
 
 use super::{Command, parsed};
 use crate::Context;

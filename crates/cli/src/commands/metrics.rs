@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use serde_json::Value;
-use stepscope_analysis::Workspace;
 use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+use stepscope_workspace::Workspace;
 
 use super::{Command, parsed};
 use crate::Context;

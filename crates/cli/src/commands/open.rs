@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{RunChoice, Settings, Workspace};
 use stepscope_model::Exit;
 use stepscope_server::{App, Keeper, Server};
+use stepscope_workspace::{RunChoice, Settings, Workspace};
 
 use super::{Command, parsed};
 use crate::failure::{self, Failure};

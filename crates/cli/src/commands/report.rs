@@ -4,11 +4,11 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, ValueEnum};
-use stepscope_analysis::{ANALYSES, Question, Stretch, Workspace};
 use stepscope_model::{Cell, Content, Exit, Report, SourceId, Timeline, TimelineStep, Unit};
 use stepscope_report::html::{Page, Picture, Section, page, step_label, timeline};
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::{markdown, text};
+use stepscope_workspace::{ANALYSES, Question, Stretch, Workspace};
 
 use super::{Command, parsed};
 use crate::analysis::PartOptions;

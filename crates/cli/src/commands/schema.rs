@@ -1,9 +1,9 @@
 //! `stepscope schema [TABLE]`: the tables, views and columns that SQL knows.
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::Workspace;
 use stepscope_model::{Cell, Exit, Part, Report};
 use stepscope_report::shape;
+use stepscope_workspace::Workspace;
 
 use super::{Command, parsed};
 use crate::Context;

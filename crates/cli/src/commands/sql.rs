@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Order, Pick, Rows, Workspace};
 use stepscope_model::Exit;
 use stepscope_report::{Document, shape};
+use stepscope_workspace::{Order, Pick, Rows, Workspace};
 
 use super::{Command, parsed};
 use crate::Context;

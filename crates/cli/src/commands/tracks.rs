@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::Workspace;
 use stepscope_model::Exit;
+use stepscope_workspace::Workspace;
 
 use super::{Command, parsed};
 use crate::Context;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use stepscope_analysis::{Output, Workspace};
 use stepscope_model::{Cell, Exit, Unit};
 use stepscope_report::text;
+use stepscope_workspace::{Output, Workspace};
 
 use super::{Command, parsed};
 use crate::Context;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use stepscope_analysis::{ANALYSES, Analysis, Question, Workspace};
 use stepscope_model::Report;
 use stepscope_report::{Document, batch, csv, json};
 use stepscope_simulate::{Job, write_traces};
+use stepscope_workspace::{ANALYSES, Analysis, Question, Workspace};
 
 use crate::screens::open;
 

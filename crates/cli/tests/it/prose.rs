@@ -2,11 +2,11 @@
 //! the same members and numbers.
 
 use serde_json::Value;
-use stepscope_analysis::{ANALYSES, Question};
 use stepscope_model::{Piece, Report};
 use stepscope_report::html::{Page, Section, notebook, page};
 use stepscope_report::{Document, json};
 use stepscope_simulate::{Job, write_traces};
+use stepscope_workspace::{ANALYSES, Question};
 
 use crate::screens::open;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use stepscope_analysis::ANALYSES;
+use stepscope_workspace::ANALYSES;
 
 const HEAD: &str = r#""""The analyses of a run. Generated from the list of the core: run the tests with STEPSCOPE_UPDATE=1."""
 

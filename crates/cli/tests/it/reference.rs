@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use stepscope_analysis::{ANALYSES, RULES, Workspace};
 use stepscope_model::health::HEALTH_FIGURES;
 use stepscope_model::null_reason::NULL_REASONS;
 use stepscope_model::tables::TABLES;
 use stepscope_model::warning::WARNING_CODES;
 use stepscope_model::{Cell, Part};
+use stepscope_workspace::{ANALYSES, RULES, Workspace};
 
 #[test]
 fn the_reference_is_up_to_date() {

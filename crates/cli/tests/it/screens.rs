@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_analysis::{ANALYSES, Progress, Question, Settings, Workspace};
 use stepscope_report::text::ColorMode;
 use stepscope_report::{Shape, TextOptions, shape, text};
 use stepscope_simulate::{Job, write_traces};
+use stepscope_workspace::{ANALYSES, Progress, Question, Settings, Workspace};
 use unicode_width::UnicodeWidthStr;
 
 struct Silent;

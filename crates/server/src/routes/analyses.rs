@@ -1,8 +1,8 @@
 //! Every analysis, and the tables beside them, as reports.
 
 use axum::http::{Method, StatusCode};
-use stepscope_analysis::{ANALYSES, Workspace};
 use stepscope_report::shape::{self, Shape};
+use stepscope_workspace::{ANALYSES, Workspace};
 
 use super::{Asked, Route};
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! Where to look for a finding.
 
 use axum::http::{Method, StatusCode};
-use stepscope_analysis::FindingScope;
+use stepscope_workspace::FindingScope;
 
 use super::{Asked, Route};
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! The spans whose name holds a text, and the names themselves.
 
 use axum::http::Method;
-use stepscope_analysis::{SearchFor, SearchFrom};
+use stepscope_workspace::{SearchFor, SearchFrom};
 
 use super::{Asked, Route};
 use crate::failure::Failure;

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode};
 use serde::Deserialize;
-use stepscope_analysis::{Pick, Rows, Workspace};
 use stepscope_model::{LeftOut, Part, Report, ReportTable};
 use stepscope_report::arrow::ArrowStream;
 use stepscope_report::csv::CsvStream;
 use stepscope_report::json::JsonStream;
 use stepscope_report::{Document, TableStream};
+use stepscope_workspace::{Pick, Rows, Workspace};
 
 use super::{Asked, Route};
 use crate::failure::Failure;

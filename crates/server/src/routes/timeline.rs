@@ -4,7 +4,7 @@ use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use axum::http::{Method, StatusCode};
-use stepscope_analysis::{CurveRange, TrackRange};
+use stepscope_workspace::{CurveRange, TrackRange};
 
 use super::{Asked, Route};
 use crate::failure::Failure;

@@ -2,9 +2,9 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use stepscope_analysis::ANALYSES;
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Role, Text, say};
 use stepscope_server::Response;
+use stepscope_workspace::ANALYSES;
 
 use crate::harness::{Inside, Outside, app, open_text, set, small_trace};
 

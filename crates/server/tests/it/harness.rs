@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue, Method};
 use serde_json::Value;
-use stepscope_analysis::{CancelFlag, Progress, Settings, Workspace};
 use stepscope_server::{App, Door, Request, Response, Server};
 use stepscope_testkit::TraceBuilder;
+use stepscope_workspace::{CancelFlag, Progress, Settings, Workspace};
 
 /// Port that the functions are asked for; nobody listens there.
 pub(crate) const PORT: u16 = 4321;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use stepscope_analysis::CancelFlag;
 use stepscope_model::{RunState, Session};
 use stepscope_server::{App, Keeper};
+use stepscope_workspace::CancelFlag;
 
 use crate::harness::{settings, small_trace};
 

@@ -1,0 +1,21 @@
+//! The one façade over Stepscope: open, ingest, query, measure.
+//!
+//! Commands, the server and Python talk to [`Workspace`] and to nothing below it. What it answers are plain reports
+//! and JSON; how they look is not decided here. How a run is opened, what is asked about it and what a timeline shows of
+//! it are crates of their own: `runs`, `analyses` and `timeline`.
+
+mod output;
+mod rows;
+mod trim;
+mod workspace;
+
+pub use output::{Output, OutputFile, remove_unfinished};
+pub use rows::Rows;
+pub use stepscope_analyses::{ANALYSES, Analysis, Question, pages};
+pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
+pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
+pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};
+pub use stepscope_runs::{AnalysisError, Cache, Clear, RunChoice, RunInput, Settings};
+pub use stepscope_timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
+pub use trim::Trimmed;
+pub use workspace::Workspace;
