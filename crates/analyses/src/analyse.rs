@@ -1,15 +1,15 @@
 //! From a question to the report: what every analysis has in common.
 
 use stepscope_model::{Cell, Part, Report, Role, Sentence, Target, Text, say};
-use stepscope_runs::{AnalysisError, OpenRun};
+use stepscope_runs::{OpenRun, RunError};
 
 use super::{Analysis, Asking, Question, StepNumbers};
 
 /// Answers one of [`ANALYSES`](crate::ANALYSES) about a run.
-pub fn analyse(run: &OpenRun, analysis: &Analysis, question: &Question) -> Result<Report, AnalysisError> {
+pub fn analyse(run: &OpenRun, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
     if let Some(unknown) = question.group_by.iter().find(|asked| !analysis.groupings.contains(&asked.as_str())) {
         let known = analysis.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
-        return Err(AnalysisError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
+        return Err(RunError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
     }
     let asking = Asking::of(run, question)?;
     let mut report = (analysis.answer)(&asking)?;

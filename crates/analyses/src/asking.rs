@@ -6,7 +6,7 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::null_reason::not_grouped_by;
 use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, Sentence, SourceRecord, say};
-use stepscope_runs::{AnalysisError, Frame, OpenRun, table_of};
+use stepscope_runs::{Frame, OpenRun, RunError, table_of};
 
 use super::Question;
 use super::step_numbers::{AskedSteps, StepNumbers};
@@ -26,14 +26,14 @@ pub struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     /// Finds the recordings and steps that a question is about.
-    pub fn of(run: &'a OpenRun, question: &'a Question) -> Result<Self, AnalysisError> {
+    pub fn of(run: &'a OpenRun, question: &'a Question) -> Result<Self, RunError> {
         let sources = run.sources_of(&question.ranks, question.window)?;
         let all_sources = run.sources().len();
         let mut asking = Self { engine: run.engine(), run: run.name(), sources, all_sources, question, steps: None };
         if let Some(range) = question.steps {
             let numbers = StepNumbers::read(&asking)?;
             let Some(steps) = numbers.asked(range) else {
-                return Err(AnalysisError::NoSuchStep { asked: range.to_string(), found: numbers.in_words() });
+                return Err(RunError::NoSuchStep { asked: range.to_string(), found: numbers.in_words() });
             };
             let id = |source: &SourceRecord| (i64::from(source.id.rank), i64::from(source.id.window));
             asking.sources.retain(|source| steps.sources.contains(&id(source)));
@@ -64,16 +64,16 @@ impl<'a> Asking<'a> {
 impl Asking<'_> {
     /// Asks. In the statement, `{source}` stands for the condition on rank and window, `{steps}` for that and the one on
     /// `step`, and `{events}` for both and the one on `start_ns`.
-    pub fn query(&self, statement: &str) -> Result<Frame, AnalysisError> {
+    pub fn query(&self, statement: &str) -> Result<Frame, RunError> {
         Ok(Frame::new(self.engine.query(&self.about(statement), &self.options())?))
     }
 
     /// Asks, and gives the cells of the columns that are named, in their order.
-    pub(crate) fn table(&self, statement: &str, columns: Vec<ReportColumn>) -> Result<ReportTable, AnalysisError> {
+    pub(crate) fn table(&self, statement: &str, columns: Vec<ReportColumn>) -> Result<ReportTable, RunError> {
         let answer = table_of(&self.engine.query(&self.about(statement), &self.options())?)?;
         let place = |column: &ReportColumn| {
             let found = answer.columns.iter().position(|answered| answered.name == column.name);
-            found.ok_or_else(|| AnalysisError::Shape(format!("no column {}", column.name)))
+            found.ok_or_else(|| RunError::Shape(format!("no column {}", column.name)))
         };
         let places = columns.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let row = |row: &Vec<Cell>| places.iter().map(|place| row[*place].clone()).collect();
@@ -87,11 +87,7 @@ impl Asking<'_> {
     }
 
     /// Asks and hands out the answer piece by piece: for a walk over many rows.
-    pub fn walk(
-        &self,
-        statement: &str,
-        mut take: impl FnMut(&Frame) -> Result<(), AnalysisError>,
-    ) -> Result<(), AnalysisError> {
+    pub fn walk(&self, statement: &str, mut take: impl FnMut(&Frame) -> Result<(), RunError>) -> Result<(), RunError> {
         for batch in self.engine.stream(&self.about(statement), &self.options())? {
             let batch: RecordBatch = batch?;
             take(&Frame::of_batch(batch))?;
@@ -129,13 +125,13 @@ impl Asking<'_> {
     }
 
     /// Whether any device event was recorded.
-    pub(crate) fn has_device_events(&self) -> Result<bool, AnalysisError> {
+    pub(crate) fn has_device_events(&self) -> Result<bool, RunError> {
         Ok(self.query("SELECT span_id FROM device_events WHERE {source} LIMIT 1")?.rows() > 0)
     }
 
     /// The condition on rank, window and a time column, for tables without steps: what lies in the time of a step on
     /// the host belongs to it.
-    pub(crate) fn moments(&self, time: &str) -> Result<String, AnalysisError> {
+    pub(crate) fn moments(&self, time: &str) -> Result<String, RunError> {
         let mut condition = self.source_condition();
         if self.steps.is_some() {
             condition = format!("{condition} AND {}", self.step_times(time)?);
@@ -152,7 +148,7 @@ impl Asking<'_> {
     }
 
     /// The steps that are asked about: rank, window, step, and how much of each lies in the time range.
-    pub(crate) fn step_lengths(&self) -> Result<Vec<(i64, i64, i64, i64)>, AnalysisError> {
+    pub(crate) fn step_lengths(&self) -> Result<Vec<(i64, i64, i64, i64)>, RunError> {
         let steps = self.query("SELECT rank, \"window\", step, start_ns, end_ns FROM steps WHERE {steps}")?;
         let column = |name: &str| steps.required_i64(name);
         let (ranks, windows, numbers) = (column("rank")?, column("window")?, column("step")?);
@@ -249,7 +245,7 @@ impl Asking<'_> {
     }
 
     /// The condition that a time lies in a step on the host. Steps that follow one another are one stretch.
-    fn step_times(&self, time: &str) -> Result<String, AnalysisError> {
+    fn step_times(&self, time: &str) -> Result<String, RunError> {
         let steps = self.query(
             "SELECT rank, \"window\", host_start_ns, host_start_ns + host_dur_ns AS host_end_ns FROM steps
              WHERE {steps} ORDER BY rank, \"window\", step",

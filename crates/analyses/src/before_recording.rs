@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::{Class, SourceId, SourceRecord};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::Asking;
 use super::layers::{StepRanges, time_by_layer};
@@ -33,8 +33,8 @@ const FIRST_OF_STREAMS: &str = "
     WHERE device_start_ns - start_ns - dur_ns >= ";
 
 /// Finds the recordings that begin so.
-pub(crate) fn find(engine: &Engine, sources: &[&SourceRecord]) -> Result<BusyUntil, AnalysisError> {
-    let ask = |statement: &str| Ok::<_, AnalysisError>(Frame::new(engine.query(statement, &QueryOptions::default())?));
+pub(crate) fn find(engine: &Engine, sources: &[&SourceRecord]) -> Result<BusyUntil, RunError> {
+    let ask = |statement: &str| Ok::<_, RunError>(Frame::new(engine.query(statement, &QueryOptions::default())?));
     let rows = ask(&format!("{FIRST_OF_STREAMS} {QUEUED_NS} ORDER BY until_ns"))?;
     let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
     let (untils, queued) = (rows.required_i64("until_ns")?, rows.required_i64("queued_ns")?);
@@ -57,7 +57,7 @@ pub(crate) fn find(engine: &Engine, sources: &[&SourceRecord]) -> Result<BusyUnt
                (SELECT count(*) FROM launches
                 WHERE {of_source} AND start_ns < {until} AND device_start_ns >= {until}) AS queued"
         ))?;
-        let first = |name: &str| Ok::<_, AnalysisError>(rows.i64(name)?.first().copied().flatten().unwrap_or(0));
+        let first = |name: &str| Ok::<_, RunError>(rows.i64(name)?.first().copied().flatten().unwrap_or(0));
         let is_nothing_recorded = first("recorded_ns")? as f64 <= RECORDED_SHARE * (until - start) as f64;
         if is_nothing_recorded && first("queued")? >= QUEUED_LAUNCHES {
             found.insert(id, until);
@@ -71,7 +71,7 @@ pub(super) fn time_in_steps(
     asking: &Asking<'_>,
     ranges: &StepRanges,
     busy: &BusyUntil,
-) -> Result<[i64; Class::ALL.len()], AnalysisError> {
+) -> Result<[i64; Class::ALL.len()], RunError> {
     let mut by_class = [0; Class::ALL.len()];
     let before = ranges.until(busy);
     if before.total_ns() == 0 {

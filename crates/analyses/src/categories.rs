@@ -4,18 +4,14 @@ use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::{SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::{Cell, Class, KernelCategory, Look, Missing, ReportColumn, ReportTable, Unit, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::{cell, missing_in, sum_of};
 use super::{Asking, flop_count};
 
 /// Work on devices as a row for each category, in a table with that name, and why values of it are missing. `condition`
 /// picks the work.
-pub(super) fn table(
-    asking: &Asking<'_>,
-    name: &str,
-    condition: &str,
-) -> Result<(ReportTable, Vec<Missing>), AnalysisError> {
+pub(super) fn table(asking: &Asking<'_>, name: &str, condition: &str) -> Result<(ReportTable, Vec<Missing>), RunError> {
     let keys = [
         asking.key("rank", "rank", "BIGINT"),
         asking.key("window", "\"window\"", "BIGINT"),
@@ -81,7 +77,7 @@ fn kernels(asking: &Asking<'_>, condition: &str) -> String {
 
 /// Adds the column of FLOPs; gives why values of it are missing. Operators are of no device and stream, so a table that
 /// tells more apart than categories has none.
-fn add_flops(asking: &Asking<'_>, condition: &str, table: &mut ReportTable) -> Result<&'static str, AnalysisError> {
+fn add_flops(asking: &Asking<'_>, condition: &str, table: &mut ReportTable) -> Result<&'static str, RunError> {
     let is_plain = asking.question.group_by.iter().all(|grouping| grouping == "category");
     let count = if is_plain { flop_count::count_where(asking, condition)? } else { None };
     let mut flops: BTreeMap<KernelCategory, i64> = BTreeMap::new();

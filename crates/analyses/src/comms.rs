@@ -16,7 +16,7 @@ use stepscope_model::{
     Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say,
 };
 use stepscope_rules::Waits;
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use self::matching::{Group, Outcome, match_ranks};
 use super::asking::missing_in;
@@ -98,7 +98,7 @@ impl Waiting {
     }
 }
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let groups = match_ranks(asking)?;
     let waiting = waiting(&groups);
     let kinds = kinds(asking, &groups)?;
@@ -139,7 +139,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 }
 
 /// The waiting of the ranks of a run and how much of it is exposed, for findings; none if no ranks match.
-pub(super) fn waits_of(asking: &Asking<'_>, steps: &StepRanges) -> Result<Option<Waits>, AnalysisError> {
+pub(super) fn waits_of(asking: &Asking<'_>, steps: &StepRanges) -> Result<Option<Waits>, RunError> {
     let groups = match_ranks(asking)?;
     let waiting = waiting(&groups);
     if waiting.ranks.len() < 2 {
@@ -213,7 +213,7 @@ fn sentence(asking: &Asking<'_>, waiting: &Waiting) -> Option<Sentence> {
 }
 
 /// Collectives by kind, and by process group if asked.
-fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisError> {
+fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, RunError> {
     let by_group = asking.groups_by("process_group");
     let group = if by_group { "process_group" } else { "CAST(NULL AS VARCHAR) AS process_group" };
     let rows = asking.query(&format!(
@@ -298,7 +298,7 @@ fn whole(total: i64, ranks: i64) -> Cell {
 }
 
 /// A row for each rank. Where no group matches it has what each rank did, for programs.
-fn ranks_table(asking: &Asking<'_>, waiting: &Waiting, groups: &[Group]) -> Result<ReportTable, AnalysisError> {
+fn ranks_table(asking: &Asking<'_>, waiting: &Waiting, groups: &[Group]) -> Result<ReportTable, RunError> {
     let is_known = !waiting.ranks.is_empty();
     let launched = if is_known { Vec::new() } else { launched(asking)? };
     let look = |look: Look| if is_known { look } else { Look::Hidden };
@@ -346,7 +346,7 @@ fn ranks_table(asking: &Asking<'_>, waiting: &Waiting, groups: &[Group]) -> Resu
 }
 
 /// What each rank did in all groups, also before it could be compared: work that was launched before the recording.
-fn launched(asking: &Asking<'_>) -> Result<Vec<RankWait>, AnalysisError> {
+fn launched(asking: &Asking<'_>) -> Result<Vec<RankWait>, RunError> {
     let rows = asking.query(
         "SELECT rank, count(*) AS collectives, sum(dur_ns) AS communication_ns FROM all_collectives
          WHERE {events} AND (ordinal IS NOT NULL OR NOT is_host) GROUP BY rank ORDER BY rank",

@@ -9,7 +9,7 @@ use stepscope_model::{
     Target, Text, Tone, Unit, say,
 };
 use stepscope_rules::{Facts, findings};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::gather::steps_and_facts;
 use super::step_times::{self, Distribution};
@@ -33,7 +33,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     answer,
 };
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let (steps, facts) = steps_and_facts(asking)?;
     let (findings, missing) = found(asking, &facts);
     let times = Distribution::of(steps.iter().filter(|step| step.is_complete).map(|step| step.dur_ns));

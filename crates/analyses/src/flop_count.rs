@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Asking;
 use super::step_times::{StepTime, in_complete};
@@ -43,16 +43,16 @@ const OPERATORS: &str = "
     ORDER BY op.rank, op.\"window\", span_id";
 
 /// Counts what complete steps compute; none when no operator has shapes to count by.
-pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, AnalysisError> {
+pub(super) fn count(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Option<FlopCount>, RunError> {
     count_where(asking, &in_complete(steps))
 }
 
 /// Counts what the operators compute that `condition` picks.
-pub(super) fn count_where(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, AnalysisError> {
+pub(super) fn count_where(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, RunError> {
     if asking.has_sums() { from_sums(asking, condition) } else { from_spans(asking, condition) }
 }
 
-fn from_sums(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, AnalysisError> {
+fn from_sums(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, RunError> {
     let rows = asking.query(&format!(
         "SELECT name, sum(outermost_flops) AS flops, sum(least_flops) AS least_flops,
            sum(outermost_flops) FILTER (WHERE least_flops IS NOT NULL) AS device_flops,
@@ -60,7 +60,7 @@ fn from_sums(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, 
            sum(flops_host_ns) AS covered_host_ns, sum(root_host_ns) AS host_ns
          FROM op_rollup WHERE {{steps}} AND {condition} GROUP BY name ORDER BY name",
     ))?;
-    let sum = |name: &str| Ok::<i64, AnalysisError>(rows.i64(name)?.into_iter().flatten().sum());
+    let sum = |name: &str| Ok::<i64, RunError>(rows.i64(name)?.into_iter().flatten().sum());
     if rows.i64("flops")?.iter().all(Option::is_none) {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ fn end(path: &mut Vec<Open>, count: &mut FlopCount) {
     }
 }
 
-fn from_spans(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, AnalysisError> {
+fn from_spans(asking: &Asking<'_>, condition: &str) -> Result<Option<FlopCount>, RunError> {
     if asking.query("SELECT 1 FROM ops_with_flops WHERE {events} LIMIT 1")?.rows() == 0 {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use stepscope_model::tables::FUNCTIONS;
 use stepscope_model::{
     Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, Unit, say,
 };
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
@@ -63,10 +63,10 @@ static SORT_KEYS: [(&str, &str); 14] = [
     ("stdname", "stdname,position"),
 ];
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let question = asking.question;
     if question.has_time_range() || question.steps.is_some() {
-        return Err(AnalysisError::NoTimes);
+        return Err(RunError::NoTimes);
     }
     if !asking.sources.iter().any(|source| source.is_profile()) {
         return Ok(without_profile());
@@ -79,13 +79,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 }
 
 /// All calls in one sentence, as the head of a table of `pstats` has them.
-pub(super) fn sentence(asking: &Asking<'_>) -> Result<Sentence, AnalysisError> {
+pub(super) fn sentence(asking: &Asking<'_>) -> Result<Sentence, RunError> {
     let sums = asking.query(
         "SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(primitive_calls), 0) AS primitive_calls,
            coalesce(sum(tottime_ns), 0) AS tottime_ns
          FROM functions WHERE {source}",
     )?;
-    let sum = |name: &str| Ok::<_, AnalysisError>(sums.required_i64(name)?[0]);
+    let sum = |name: &str| Ok::<_, RunError>(sums.required_i64(name)?[0]);
     let (calls, primitive) = (sum("calls")?, sum("primitive_calls")?);
     let of_them = if calls == primitive { Sentence::default() } else { say!(" ({} primitive)", say::count(primitive)) };
     let plural = if calls == 1 { "" } else { "s" };
@@ -94,7 +94,7 @@ pub(super) fn sentence(asking: &Asking<'_>) -> Result<Sentence, AnalysisError> {
 }
 
 /// The functions, those with the most cumulative time first.
-pub(super) fn table(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+pub(super) fn table(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     let statement = match (asking.groups_by("caller"), asking.groups_by("callee")) {
         (false, false) => by_function(asking),
         (true, false) => by_edge(asking, CALLERS),
@@ -102,7 +102,7 @@ pub(super) fn table(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
         (true, true) => {
             let known = ANALYSIS.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
             let grouping = "caller and callee at once".to_owned();
-            return Err(AnalysisError::NoSuchGrouping { grouping, analysis: ANALYSIS.name, known });
+            return Err(RunError::NoSuchGrouping { grouping, analysis: ANALYSIS.name, known });
         }
     };
     let mut table = asking.table(&statement, columns(asking))?;

@@ -7,7 +7,7 @@ use stepscope_model::{Class, KernelCategory, StepSource};
 use stepscope_rules::{
     Copies, Facts, Framework, Hardware, Vendor, Waits, are_elementwise_kernels_many, is_work_without_tensor_cores,
 };
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::layers::{StepRanges, time_by_layer};
 use super::step_times::{self, StepTime, in_complete};
@@ -35,7 +35,7 @@ const WALKED_SHARE: f64 = 0.02;
 const LONG_CALL_NS: i64 = 1_000_000;
 
 /// The facts about the recordings that are asked about. `steps` are theirs.
-pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, AnalysisError> {
+pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, RunError> {
     let mut facts = Facts::default();
     add_steps(&mut facts, steps);
     let complete = in_complete(steps);
@@ -65,7 +65,7 @@ pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, A
 pub(super) fn of_headline(
     asking: &Asking<'_>,
     steps: &[StepTime],
-) -> Result<([i64; Class::ALL.len()], Option<Waits>), AnalysisError> {
+) -> Result<([i64; Class::ALL.len()], Option<Waits>), RunError> {
     let ranges = StepRanges::of(steps);
     let mut before = [0; Class::ALL.len()];
     if steps.iter().any(|step| step.device_events > 0) {
@@ -99,7 +99,7 @@ fn add_annotations(
     complete: &str,
     ranges: &StepRanges,
     facts: &mut Facts,
-) -> Result<(), AnalysisError> {
+) -> Result<(), RunError> {
     let rows = asking.query(&format!(
         "SELECT name, kind, count(*) AS calls FROM spans
          WHERE {{events}} AND {complete} AND kind IN ('ann', 'op') AND phase = 'X' AND (
@@ -164,7 +164,7 @@ fn framework_of(name: &str) -> Option<Framework> {
     }
 }
 
-fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), RunError> {
     let rows = asking.query(&format!(
         "SELECT name, sum(calls) AS calls, sum(device_self_ns) AS device_ns FROM op_rollup
          WHERE {{steps}} AND {complete} GROUP BY name ORDER BY device_ns DESC, name",
@@ -186,7 +186,7 @@ fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Resu
 }
 
 /// What the devices are: by their names, or else by the runtime that is called.
-fn add_hardware(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_hardware(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError> {
     let rows = asking.query(
         "SELECT count(*) FILTER (WHERE name LIKE 'hip%') AS hip, count(*) FILTER (WHERE name LIKE 'cu%') AS cuda
          FROM runtime_calls WHERE {source}",
@@ -206,12 +206,7 @@ fn add_hardware(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisEr
     Ok(())
 }
 
-fn add_kernels(
-    asking: &Asking<'_>,
-    complete: &str,
-    ranges: &StepRanges,
-    facts: &mut Facts,
-) -> Result<(), AnalysisError> {
+fn add_kernels(asking: &Asking<'_>, complete: &str, ranges: &StepRanges, facts: &mut Facts) -> Result<(), RunError> {
     let kernels = if asking.has_sums() {
         format!("SELECT name, total_ns AS dur_ns FROM kernel_rollup WHERE {{steps}} AND {complete}")
     } else {
@@ -250,7 +245,7 @@ fn add_kernels(
 }
 
 /// What devices are busy with.
-fn add_categories(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_categories(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), RunError> {
     let kernels = if asking.has_sums() {
         format!("SELECT category, total_ns FROM kernel_rollup WHERE {{steps}} AND {complete}")
     } else {
@@ -275,12 +270,7 @@ fn add_categories(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Res
 /// Elementwise kernels of single operators: neither of a compiler nor of many tensors at once.
 const UNFUSED: &str = "category = 'elementwise' AND name LIKE '%elementwise_kernel%'";
 
-fn add_unfused(
-    asking: &Asking<'_>,
-    complete: &str,
-    ranges: &StepRanges,
-    facts: &mut Facts,
-) -> Result<(), AnalysisError> {
+fn add_unfused(asking: &Asking<'_>, complete: &str, ranges: &StepRanges, facts: &mut Facts) -> Result<(), RunError> {
     let (source, count, time) = if asking.has_sums() {
         ("kernel_rollup WHERE {steps}", "sum(count)", "total_ns")
     } else {
@@ -311,12 +301,7 @@ fn add_unfused(
     Ok(())
 }
 
-fn add_launches(
-    asking: &Asking<'_>,
-    complete: &str,
-    ranges: &StepRanges,
-    facts: &mut Facts,
-) -> Result<(), AnalysisError> {
+fn add_launches(asking: &Asking<'_>, complete: &str, ranges: &StepRanges, facts: &mut Facts) -> Result<(), RunError> {
     let rows = asking.query(&format!(
         "SELECT count(*) AS launches, coalesce(sum(dur_ns) FILTER (WHERE dur_ns < {LONG_CALL_NS}), 0) AS call_ns,
            nearest_rank(dur_ns, 50) AS median_ns,
@@ -356,12 +341,7 @@ fn add_launches(
     Ok(())
 }
 
-fn add_copies(
-    asking: &Asking<'_>,
-    complete: &str,
-    ranges: &StepRanges,
-    facts: &mut Facts,
-) -> Result<(), AnalysisError> {
+fn add_copies(asking: &Asking<'_>, complete: &str, ranges: &StepRanges, facts: &mut Facts) -> Result<(), RunError> {
     let rows = asking.query(&format!(
         "SELECT count(*) AS copies, coalesce(sum(size_bytes), 0) AS size_bytes, coalesce(sum(dur_ns), 0) AS dur_ns
          FROM device_events WHERE {{events}} AND {complete} AND kind = 'memcpy' AND name LIKE '%Pageable%'",
@@ -381,7 +361,7 @@ fn add_copies(
     Ok(())
 }
 
-fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError> {
     let rows = asking.query(
         "SELECT device_id, max(coalesce(total_reserved_bytes, total_allocated_bytes)) AS peak_bytes
          FROM memory_events WHERE {source} AND device_type IN (1, 6) GROUP BY device_id",
@@ -402,7 +382,7 @@ fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), AnalysisErro
 }
 
 /// Communication between ranks: what of it is waiting for each other.
-fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), RunError> {
     facts.ranks = asking.ranks().len();
     if !asking.has_rows(ALL_COLLECTIVES.name) {
         return Ok(());
@@ -415,12 +395,12 @@ fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(
     Ok(())
 }
 
-fn first(rows: &Frame, column: &str) -> Result<i64, AnalysisError> {
+fn first(rows: &Frame, column: &str) -> Result<i64, RunError> {
     Ok(rows.i64(column)?.first().copied().flatten().unwrap_or(0))
 }
 
 /// The steps, for a report that shows them too.
-pub(super) fn steps_and_facts(asking: &Asking<'_>) -> Result<(Vec<StepTime>, Facts), AnalysisError> {
+pub(super) fn steps_and_facts(asking: &Asking<'_>) -> Result<(Vec<StepTime>, Facts), RunError> {
     let steps = step_times::read(asking)?;
     let facts = gather(asking, &steps)?;
     Ok((steps, facts))

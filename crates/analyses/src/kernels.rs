@@ -2,7 +2,7 @@
 
 use stepscope_model::null_reason::{NOT_ON_THIS_VENDOR, argument_not_recorded};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, categories};
@@ -46,7 +46,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     answer,
 };
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if asking.groups_by("category") && !asking.groups_by("operator") && !asking.groups_by("properties") {
         return by_category(asking);
     }
@@ -109,7 +109,7 @@ fn has_no_tensor_cores(asking: &Asking<'_>) -> bool {
 }
 
 /// Kernels, copies and fills by what they do.
-fn by_category(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn by_category(asking: &Asking<'_>) -> Result<Report, RunError> {
     let (mut table, missing) = categories::table(asking, "rows", "true")?;
     table.notes = vec![asking.scope(), "with copies and fills".into()];
     Ok(Report { missing, ..Report::new("kernels", vec![Part::Table(table)]) })

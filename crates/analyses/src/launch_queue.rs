@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 /// A device cannot start what was not launched; such pairs tell of clocks that disagree.
 pub(crate) const IN_ORDER: &str = "latency_ns >= 0";
@@ -47,7 +47,7 @@ pub struct Queues {
 
 impl Queues {
     /// Takes some launches.
-    pub fn take(&mut self, rows: &Frame) -> Result<(), AnalysisError> {
+    pub fn take(&mut self, rows: &Frame) -> Result<(), RunError> {
         let (ranks, windows) = (rows.required_i64("rank")?, rows.required_i64("window")?);
         let (devices, streams) = (rows.i64("device_id")?, rows.i64("stream_id")?);
         let (calls, begins) = (rows.required_i64("start_ns")?, rows.required_i64("device_start_ns")?);

@@ -9,7 +9,7 @@ use stepscope_model::null_reason::{
 use stepscope_model::{
     Cell, Class, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, Unit, say,
 };
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::asking::{cell, missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
@@ -76,7 +76,7 @@ const FIGURES: [Figure; 3] = [
 
 const COUNTED: [&str; 4] = ["launches", "graph_launches", "shorter_than_call", "device_before_launch"];
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let distributions = FIGURES.map(|figure| distribution::columns(figure.name, figure.column, figure.condition));
     let launches = asking.query(&format!(
         "SELECT {}, {COUNTS}, {} FROM launches WHERE {{events}} GROUP BY ALL ORDER BY rank, \"window\", step",
@@ -143,7 +143,7 @@ fn statistics(total: Look) -> Vec<ReportColumn> {
 }
 
 /// A row for each figure of each group of launches.
-fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable, AnalysisError> {
+fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable, RunError> {
     let (ranks, windows, steps) = (launches.i64("rank")?, launches.i64("window")?, launches.i64("step")?);
     let figures = FIGURES.iter().map(|figure| distribution::figures(launches, figure.name));
     let figures = figures.collect::<Result<Vec<_>, _>>()?;
@@ -170,7 +170,7 @@ fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable
     Ok(ReportTable { title: Some("LAUNCH TIMES".to_owned()), ..table })
 }
 
-fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     let statement = format!(
         "SELECT name, {}, {} FROM runtime_calls WHERE {{events}} GROUP BY ALL
          ORDER BY total_ns DESC, name, rank, \"window\", step",
@@ -193,7 +193,7 @@ fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
 }
 
 /// Recordings are followed one by one; the mean over several is weighted by their time.
-fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     let mut queues = Queues::default();
     asking.walk(&launch_queue::statement("{events}"), |rows| queues.take(rows))?;
     let mut streams: BTreeMap<_, Queue> = BTreeMap::new();
@@ -229,7 +229,7 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
 }
 
 /// Why streams were idle between their events. The figures are those of `metrics`, summed over recordings.
-fn idle_streams(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+fn idle_streams(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     let statement = format!(
         "SELECT *, host_wait_ns + kernel_wait_ns + other_ns + unknown_ns AS idle_ns
          FROM ({}) ORDER BY idle_ns DESC, rank, step, device_id, stream_id",

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::SourceId;
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Asking;
 use super::step_times::StepTime;
@@ -101,7 +101,7 @@ pub(super) fn time_by_layer<const LAYERS: usize>(
     asking: &Asking<'_>,
     steps: &StepRanges,
     intervals: &str,
-) -> Result<[i64; LAYERS], AnalysisError> {
+) -> Result<[i64; LAYERS], RunError> {
     let mut sums = [0; LAYERS];
     let mut current: Option<((i64, i64), Sweep<'_, LAYERS>)> = None;
     let mut close = |open: Option<((i64, i64), Sweep<'_, LAYERS>)>| {

@@ -34,7 +34,7 @@ mod tensor_cores;
 mod transfers;
 
 use stepscope_model::{Content, EmptyPage, Frames, Page, PageEntry, Report, RowCount};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 pub use self::analyse::analyse;
 pub use self::asking::Asking;
@@ -66,7 +66,7 @@ pub struct Analysis {
     pub has_section: bool,
     /// How the browser shows it; some are parts of other pages.
     pub page: Option<Page>,
-    pub(crate) answer: fn(&Asking<'_>) -> Result<Report, AnalysisError>,
+    pub(crate) answer: fn(&Asking<'_>) -> Result<Report, RunError>,
 }
 
 /// The pages of the browser that are an analysis, in the order of the rail.

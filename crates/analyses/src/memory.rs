@@ -8,7 +8,7 @@ mod operators;
 
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
 use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use self::open_blocks::OpenBlocks;
 use super::asking::{all_missing_in, cell};
@@ -56,7 +56,7 @@ struct Device {
     is_absolute: bool,
 }
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let moments = asking.moments("ts_ns")?;
     let (table, devices) = devices(asking, &moments)?;
     let missing = missing(&table);
@@ -80,7 +80,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 }
 
 /// Peaks do not add up, so every recording has rows of its own.
-fn devices(asking: &Asking<'_>, moments: &str) -> Result<(ReportTable, Vec<Device>), AnalysisError> {
+fn devices(asking: &Asking<'_>, moments: &str) -> Result<(ReportTable, Vec<Device>), RunError> {
     let frame = asking.query(&format!(
         "SELECT rank, \"window\", device, {SUMS} FROM memory_curve WHERE {moments}
          GROUP BY rank, \"window\", device ORDER BY rank, \"window\", device"

@@ -27,12 +27,12 @@ use std::rc::Rc;
 use serde_json::{Map, Value as Json};
 use stepscope_engine::{CancelFlag, Engine, QueryOptions};
 use stepscope_model::SourceRecord;
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use self::breakdown::Breakdown;
 
 /// One member of the document.
-type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, AnalysisError>);
+type Member = (&'static str, fn(&mut Measuring<'_>) -> Result<Json, RunError>);
 
 /// The members, in the order of the document.
 const MEMBERS: &[Member] = &[
@@ -66,7 +66,7 @@ pub(crate) struct Measuring<'a> {
 
 impl Measuring<'_> {
     /// Asks about this source. `{source}` in the statement stands for the condition on rank and window.
-    pub(crate) fn query(&self, statement: &str) -> Result<Frame, AnalysisError> {
+    pub(crate) fn query(&self, statement: &str) -> Result<Frame, RunError> {
         Ok(Frame::new(self.engine.query(&self.about_source(statement), &self.options())?))
     }
 
@@ -74,8 +74,8 @@ impl Measuring<'_> {
     pub(crate) fn walk(
         &self,
         statement: &str,
-        mut take: impl FnMut(&Frame) -> Result<(), AnalysisError>,
-    ) -> Result<(), AnalysisError> {
+        mut take: impl FnMut(&Frame) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
         for batch in self.engine.stream(&self.about_source(statement), &self.options())? {
             take(&Frame::of_batch(batch?))?;
         }
@@ -98,7 +98,7 @@ impl Measuring<'_> {
 }
 
 /// The whole document.
-pub fn measure(engine: &Engine, source: &SourceRecord, cancel: &CancelFlag) -> Result<Json, AnalysisError> {
+pub fn measure(engine: &Engine, source: &SourceRecord, cancel: &CancelFlag) -> Result<Json, RunError> {
     let mut measuring = Measuring { engine, source, cancel, nulls: BTreeMap::new(), breakdown: None };
     let mut document = Map::new();
     for (name, member) in MEMBERS {
@@ -120,7 +120,7 @@ pub(crate) fn measure_some(
     source: &SourceRecord,
     members: &[&str],
     cancel: &CancelFlag,
-) -> Result<Measured, AnalysisError> {
+) -> Result<Measured, RunError> {
     let mut measuring = Measuring { engine, source, cancel, nulls: BTreeMap::new(), breakdown: None };
     let mut document = Map::new();
     for (name, member) in MEMBERS.iter().filter(|(name, _)| members.contains(name)) {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, argument_not_recorded};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
@@ -92,7 +92,7 @@ struct Sums {
 
 type Modules = HashMap<Group, Sums>;
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let recorded = asking.query(
         "SELECT count(python_module_id) AS frames, count(nullif(module_hierarchy, '')) AS hierarchies,
            count(forward_id) AS backward

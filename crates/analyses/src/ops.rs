@@ -10,7 +10,7 @@ use stepscope_model::null_reason::{
 };
 use stepscope_model::tables::{MEMORY_EVENTS, OP_ROLLUP};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Sentence, Unit, say};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use self::walk::walk_operators;
 use super::asking::all_missing_in;
@@ -90,7 +90,7 @@ fn flops_sum(column: &str) -> String {
     format!("CASE WHEN sum({column} * 1e0) < 9.2e18 THEN sum({column}) END AS {column}")
 }
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let has_sums = asking.sources.iter().all(|source| source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0));
     let is_walk_needed = asking.question.has_time_range() || asking.groups_by("stack") || !has_sums;
     let mut operators = if is_walk_needed { walk_operators(asking)? } else { from_sums(asking)? };
@@ -103,7 +103,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
 }
 
 /// From the sums of each step that were made when the trace was read.
-fn from_sums(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
+fn from_sums(asking: &Asking<'_>) -> Result<Operators, RunError> {
     let keys = keys(asking, "input_dims");
     let frame = asking.query(&format!(
         "SELECT name, {keys},
@@ -164,7 +164,7 @@ fn keys(asking: &Asking<'_>, dims: &str) -> String {
 }
 
 /// The group of each row; `None` for work that belongs to no operator.
-fn groups(frame: &Frame) -> Result<Vec<Option<Group>>, AnalysisError> {
+fn groups(frame: &Frame) -> Result<Vec<Option<Group>>, RunError> {
     let (ranks, windows, steps) = (frame.i64("group_rank")?, frame.i64("group_window")?, frame.i64("group_step")?);
     let rows = frame.text("name")?.into_iter().zip(frame.text("group_shape")?).enumerate();
     let group = |(row, (name, input_shape)): (usize, (Option<String>, Option<String>))| {
@@ -175,7 +175,7 @@ fn groups(frame: &Frame) -> Result<Vec<Option<Group>>, AnalysisError> {
 }
 
 /// What operators allocate and free themselves.
-fn add_memory(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), AnalysisError> {
+fn add_memory(asking: &Asking<'_>, operators: &mut Operators) -> Result<(), RunError> {
     let frame = asking.query(&format!(
         "SELECT name, {},
            sum(size_bytes) FILTER (WHERE device_type = 0) AS host_bytes,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_ROLLUPS, ZERO_DURATION};
 use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::{all_missing_in, cell};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
@@ -66,7 +66,7 @@ struct Sums {
     all_threads_device_ns: i64,
 }
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let reason = if asking.has_device_events()? { NO_ROLLUPS } else { NO_DEVICE_EVENTS };
     let has_device = reason == NO_ROLLUPS && !asking.are_sums_left_out();
     let sums = walk(asking)?;
@@ -114,7 +114,7 @@ type Thread = (i64, i64, i64);
 
 /// Follows each thread: a launch belongs to the regions that are open when its call starts, on the thread that calls and
 /// on the one that it works for.
-fn walk(asking: &Asking<'_>) -> Result<HashMap<Group, Sums>, AnalysisError> {
+fn walk(asking: &Asking<'_>) -> Result<HashMap<Group, Sums>, RunError> {
     let regions = read_regions(asking)?;
     let mut launches = if regions.is_empty() { HashMap::new() } else { read_launches(asking)? };
     let mut sums: HashMap<Group, Sums> = HashMap::new();
@@ -127,7 +127,7 @@ fn walk(asking: &Asking<'_>) -> Result<HashMap<Group, Sums>, AnalysisError> {
 }
 
 /// The regions of each thread by start; of those that start together the longest first.
-fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, AnalysisError> {
+fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, RunError> {
     let mut regions: BTreeMap<Thread, Vec<Region>> = BTreeMap::new();
     let statement = format!(
         "SELECT rank, \"window\", track_id, start_ns, start_ns + dur_ns AS end_ns, name, step FROM ({REGIONS})
@@ -147,7 +147,7 @@ fn read_regions(asking: &Asking<'_>) -> Result<BTreeMap<Thread, Vec<Region>>, An
     Ok(regions)
 }
 
-fn read_launches(asking: &Asking<'_>) -> Result<HashMap<Thread, Vec<Launch>>, AnalysisError> {
+fn read_launches(asking: &Asking<'_>) -> Result<HashMap<Thread, Vec<Launch>>, RunError> {
     let mut launches: HashMap<Thread, Vec<Launch>> = HashMap::new();
     let statement = "SELECT rank, \"window\", track_id, for_track_id, start_ns, device_events, device_total_ns
          FROM launches_by_thread WHERE {source}";
@@ -212,7 +212,7 @@ fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[&Region], launch: &Launch
     }
 }
 
-fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> Result<Vec<Vec<Cell>>, AnalysisError> {
+fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> Result<Vec<Vec<Cell>>, RunError> {
     let keys = [("rank", "rank"), ("window", "\"window\""), ("step", "step")];
     let keys = keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ");
     let regions = asking.query(&format!(
@@ -266,7 +266,7 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
 }
 
 /// Time of the steps in which a region is open on some thread, of those that start in the step.
-fn time_in_steps(asking: &Asking<'_>) -> Result<HashMap<Group, i64>, AnalysisError> {
+fn time_in_steps(asking: &Asking<'_>) -> Result<HashMap<Group, i64>, RunError> {
     let mut times: HashMap<Group, i64> = HashMap::new();
     let statement = format!(
         "SELECT region.name, region.rank, region.\"window\", region.step,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Asking;
 
@@ -19,7 +19,7 @@ pub(super) struct Stacks {
 
 impl Stacks {
     /// Reads the frames of the recordings that are asked about.
-    pub(super) fn read(asking: &Asking<'_>) -> Result<Self, AnalysisError> {
+    pub(super) fn read(asking: &Asking<'_>) -> Result<Self, RunError> {
         let mut stacks = Self::default();
         let statement = "SELECT rank, \"window\", span_id, python_parent_id, name FROM spans
                          WHERE {source} AND kind = 'py' ORDER BY rank, \"window\", span_id";

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, StepRange, Unit, step_numbers};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Asking;
 
@@ -28,7 +28,7 @@ pub(crate) struct AskedSteps {
 }
 
 impl StepNumbers {
-    pub(crate) fn read(asking: &Asking<'_>) -> Result<Self, AnalysisError> {
+    pub(crate) fn read(asking: &Asking<'_>) -> Result<Self, RunError> {
         let mut names: BTreeMap<(i64, i64), Vec<String>> = BTreeMap::new();
         let statement = "SELECT rank, \"window\", name FROM steps WHERE {source} ORDER BY rank, \"window\", step";
         asking.walk(statement, |frame| {

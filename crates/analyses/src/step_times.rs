@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use stepscope_model::{Cell, Class, Figure, KernelCategory, Look, ReportColumn, ReportTable, Sentence, say};
 use stepscope_rules::{Bound, Waits};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Asking;
 use super::step_numbers::StepNumbers;
@@ -62,7 +62,7 @@ const STEPS: &str = "
     ORDER BY step.rank, step.\"window\", step.step";
 
 /// The steps that are asked about, by rank, window and step.
-pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, AnalysisError> {
+pub(super) fn read(asking: &Asking<'_>) -> Result<Vec<StepTime>, RunError> {
     let mut steps = Vec::new();
     let all = StepNumbers::read(asking)?;
     asking.walk(STEPS, |frame| {

@@ -6,7 +6,7 @@ use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS, SAMPLES_NOT_REC
 use stepscope_model::{
     Cell, Class, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, StepSource, Text, Unit, say,
 };
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::missing_in;
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, Throughput};
@@ -54,7 +54,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 /// Steps that make one row.
 type Key = (Option<i64>, Option<i64>, Option<i64>);
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let steps = step_times::read(asking)?;
     let complete: Vec<&StepTime> = steps.iter().filter(|step| step.is_complete).collect();
     let times = Distribution::of(complete.iter().map(|step| step.dur_ns));

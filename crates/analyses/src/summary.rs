@@ -14,7 +14,7 @@ use stepscope_model::{
     Cell, Class, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceRecord, Status,
     StepSource, Target, Text, Unit, say,
 };
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::asking::missing_in;
 use super::gather::steps_and_facts;
@@ -50,7 +50,7 @@ const SHOWN_DEVICES: usize = 8;
 /// Steps that are drawn one by one.
 const DRAWN_STEPS: usize = 8;
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if asking.sources.iter().all(|source| source.is_profile()) {
         return profile::answer(asking);
     }
@@ -136,7 +136,7 @@ fn next(targets: &[Target]) -> Part {
 
 type Grades = std::collections::BTreeMap<stepscope_model::SourceId, Standing>;
 
-fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<Text, AnalysisError> {
+fn head_lines(asking: &Asking<'_>, grades: &Grades, complete: usize) -> Result<Text, RunError> {
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let length = |source: &&SourceRecord| Some(source.last_event_ns? - source.first_event_ns?);
     let longest = asking.sources.iter().filter_map(length).max().unwrap_or(0);
@@ -199,7 +199,7 @@ fn unanalyzed(grades: &Grades) -> Option<Sentence> {
 }
 
 /// The devices by name, and how many of them the recording has work of.
-fn device_words(asking: &Asking<'_>) -> Result<Option<Sentence>, AnalysisError> {
+fn device_words(asking: &Asking<'_>) -> Result<Option<Sentence>, RunError> {
     let Some(devices) = asking.sources.first().and_then(|source| source.devices.as_ref()) else { return Ok(None) };
     let name = devices.iter().filter_map(|device| device.name.as_deref()).find(|name| !name.is_empty());
     let Some(name) = name else { return Ok(None) };
@@ -225,7 +225,7 @@ fn step_time(asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) 
 }
 
 /// Devices and how busy they are.
-fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<ReportTable>, AnalysisError> {
+fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<ReportTable>, RunError> {
     let named = ReportColumn::named;
     let several = asking.sources.len() > 1;
     let has_windows = asking.sources.iter().any(|source| source.id.window != asking.sources[0].id.window);
@@ -352,7 +352,7 @@ fn each_step(asking: &Asking<'_>, complete: &[&StepTime]) -> Option<ReportTable>
     })
 }
 
-fn top_operators(asking: &Asking<'_>, has_devices: bool) -> Result<ReportTable, AnalysisError> {
+fn top_operators(asking: &Asking<'_>, has_devices: bool) -> Result<ReportTable, RunError> {
     let (order, whole) =
         if has_devices { ("device_self_ns", "device_self_ns") } else { ("host_self_ns", "host_self_ns") };
     let statement = format!(
@@ -375,7 +375,7 @@ fn top_operators(asking: &Asking<'_>, has_devices: bool) -> Result<ReportTable, 
     Ok(ReportTable { name: "operators".to_owned(), title, ..table })
 }
 
-fn top_kernels(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+fn top_kernels(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     let kernels = if asking.has_sums() {
         "SELECT name, count, total_ns FROM kernel_rollup WHERE {steps}"
     } else {

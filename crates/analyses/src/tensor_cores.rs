@@ -1,7 +1,7 @@
 //! Which kernels use tensor cores, by their names (metrics, section 7): a lower bound, as names change.
 
 use regex::{Regex, RegexBuilder};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 /// Parts of the names of kernels that use tensor cores, as the TensorBoard plugin listed them.
 const TENSOR_CORE_PARTS: [&str; 18] = [
@@ -35,9 +35,9 @@ pub struct TensorCoreNames {
 
 impl TensorCoreNames {
     /// Ready to tell.
-    pub fn new() -> Result<Self, AnalysisError> {
+    pub fn new() -> Result<Self, RunError> {
         let pattern = RegexBuilder::new(TENSOR_CORE_PATTERN).case_insensitive(true).build();
-        Ok(Self { pattern: pattern.map_err(|error| AnalysisError::Shape(error.to_string()))? })
+        Ok(Self { pattern: pattern.map_err(|error| RunError::Shape(error.to_string()))? })
     }
 
     /// By the older list alone.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
 use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, ReportTable, Text, Unit, say};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use self::cover::{Cover, Covers};
 use super::asking::{cell, missing_in, sum_of};
@@ -47,7 +47,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 /// What rows are grouped by: name, rank, step, device and stream.
 pub(super) type Group = (Option<String>, [Option<i64>; 5]);
 
-fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let copies = asking.query(&format!(
         "SELECT name, {}, {SUMS}, {} FROM device_events WHERE {{events}} AND kind IN ('memcpy', 'memset')
          GROUP BY ALL ORDER BY total_ns DESC, name, rank, step, device_id, stream_id",
@@ -83,7 +83,7 @@ fn keys(asking: &Asking<'_>) -> String {
     keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ")
 }
 
-pub(super) fn groups(frame: &Frame) -> Result<Vec<Group>, AnalysisError> {
+pub(super) fn groups(frame: &Frame) -> Result<Vec<Group>, RunError> {
     let columns = ["rank", "window", "step", "device_id", "stream_id"].map(|name| frame.i64(name));
     let [ranks, windows, steps, devices, streams] = columns;
     let (ranks, windows, steps, devices, streams) = (ranks?, windows?, steps?, devices?, streams?);
@@ -91,7 +91,7 @@ pub(super) fn groups(frame: &Frame) -> Result<Vec<Group>, AnalysisError> {
     Ok(names.map(|(row, name)| (name, [ranks[row], windows[row], steps[row], devices[row], streams[row]])).collect())
 }
 
-fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Result<Vec<Vec<Cell>>, AnalysisError> {
+fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Result<Vec<Vec<Cell>>, RunError> {
     let column = |name: &str| copies.required_i64(name);
     let (counts, totals) = (column("count")?, column("total_ns")?);
     let (p50, p99, max) = (column("p50_ns")?, column("p99_ns")?, column("max_ns")?);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use stepscope_model::{Exit, Hint};
 use stepscope_report::{ShapeError, safe_text};
-use stepscope_workspace::AnalysisError;
+use stepscope_workspace::RunError;
 
 use crate::Context;
 
@@ -37,7 +37,7 @@ impl Failure {
 
     /// An output that cannot be written.
     pub(crate) fn unwritable(path: &Path, error: std::io::Error) -> Self {
-        AnalysisError::Write { path: path.to_owned(), source: error }.into()
+        RunError::Write { path: path.to_owned(), source: error }.into()
     }
 
     pub(crate) fn at(mut self, location: impl Into<String>) -> Self {
@@ -82,11 +82,11 @@ fn bold(text: &str, code: &str, color: bool) -> String {
     if color { format!("\u{1b}[1;{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
-impl From<AnalysisError> for Failure {
-    fn from(error: AnalysisError) -> Self {
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
         let is_gone = |source: &std::io::Error| source.kind() == std::io::ErrorKind::BrokenPipe;
         Self {
-            is_broken_pipe: matches!(&error, AnalysisError::Write { source, .. } if is_gone(source)),
+            is_broken_pipe: matches!(&error, RunError::Write { source, .. } if is_gone(source)),
             message: error.to_string(),
             location: error.location(),
             hint: error.hint().map(std::borrow::Cow::into_owned),

@@ -4,15 +4,15 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::ShapeError;
-use stepscope_workspace::AnalysisError;
+use stepscope_workspace::RunError;
 
 use crate::words::of_python;
 
 /// The exception for an error of the façade.
-pub(crate) fn of(py: Python<'_>, error: &AnalysisError) -> PyErr {
+pub(crate) fn of(py: Python<'_>, error: &RunError) -> PyErr {
     let class = match error {
-        AnalysisError::NotFound { .. } => "NotFoundError",
-        AnalysisError::Engine(_) if error.exit() == Exit::Usage => "QueryError",
+        RunError::NotFound { .. } => "NotFoundError",
+        RunError::Engine(_) if error.exit() == Exit::Usage => "QueryError",
         _ => match error.exit() {
             Exit::Interrupted => return PyKeyboardInterrupt::new_err(()),
             Exit::Usage => "UsageError",

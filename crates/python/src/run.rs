@@ -8,7 +8,7 @@ use stepscope_cli::command;
 use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
 use stepscope_workspace::{
-    ANALYSES, AnalysisError, CancelFlag, Pick, Progress, Question, Rows, RunChoice, Settings, Stretch, Workspace,
+    ANALYSES, CancelFlag, Pick, Progress, Question, Rows, RunChoice, RunError, Settings, Stretch, Workspace,
 };
 
 use crate::batches::NativeBatches;
@@ -176,7 +176,7 @@ impl NativeRun {
         py: Python<'_>,
         cancel: &CancelFlag,
         shown_rows: Option<usize>,
-        answer: impl FnOnce() -> Result<Report, AnalysisError> + Send,
+        answer: impl FnOnce() -> Result<Report, RunError> + Send,
     ) -> PyResult<NativeReport> {
         let mut report = asked(py, cancel, answer)?;
         report.spell(&|target| command::of_paths(target, &self.paths));
@@ -188,7 +188,7 @@ impl NativeRun {
 fn asked<T: Send>(
     py: Python<'_>,
     cancel: &CancelFlag,
-    answer: impl FnOnce() -> Result<T, AnalysisError> + Send,
+    answer: impl FnOnce() -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
     waiting::wait(py, cancel, answer, || Ok(()))?.map_err(|error| errors::of(py, &error))
 }

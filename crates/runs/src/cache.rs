@@ -30,7 +30,7 @@ pub(crate) use inputs::{Inputs, Setup};
 pub use manage::Clear;
 use stepscope_model::arguments;
 
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 /// What the stores may take together unless `STEPSCOPE_CACHE_LIMIT` says otherwise.
 const USUAL_LIMIT_BYTES: u64 = 20_000_000_000;
@@ -46,17 +46,17 @@ impl Cache {
     /// The user's cache: `$STEPSCOPE_CACHE`, else `$XDG_CACHE_HOME/stepscope`, else `~/.cache/stepscope`. It is kept
     /// below `$STEPSCOPE_CACHE_LIMIT`, else 20 GB. Without any of these there is none: a folder that all users share is
     /// no place for what is trusted.
-    pub fn from_environment() -> Result<Self, AnalysisError> {
+    pub fn from_environment() -> Result<Self, RunError> {
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = || from("HOME").map(|home| home.join(".cache"));
         let own = || from("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("stepscope"));
         let limit_bytes = match std::env::var("STEPSCOPE_CACHE_LIMIT") {
             Ok(text) if !text.trim().is_empty() => {
-                arguments::size_bytes(&text).map_err(|expected| AnalysisError::CacheLimit { expected, value: text })?
+                arguments::size_bytes(&text).map_err(|expected| RunError::CacheLimit { expected, value: text })?
             }
             _ => USUAL_LIMIT_BYTES,
         };
-        let root = from("STEPSCOPE_CACHE").or_else(own).ok_or(AnalysisError::NoCacheFolder)?;
+        let root = from("STEPSCOPE_CACHE").or_else(own).ok_or(RunError::NoCacheFolder)?;
         Ok(Self::at(&root, limit_bytes))
     }
 
@@ -90,8 +90,8 @@ impl Cache {
         self.stores_dir().join(key)
     }
 
-    fn fail(&self) -> impl Fn(std::io::Error) -> AnalysisError {
+    fn fail(&self) -> impl Fn(std::io::Error) -> RunError {
         let path = self.root.clone();
-        move |source| AnalysisError::cache(&path, source)
+        move |source| RunError::cache(&path, source)
     }
 }

@@ -9,9 +9,9 @@ use stepscope_ingest::IngestError;
 use stepscope_model::{Exit, Expected, Hint, SkippedFile};
 use stepscope_store::{StoreError, is_disk_full};
 
-/// Why there is no answer.
+/// Why a run is not open, or gives no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum AnalysisError {
+pub enum RunError {
     /// A trace did not become a source.
     #[error(transparent)]
     Ingest(#[from] IngestError),
@@ -179,7 +179,7 @@ pub(crate) const CACHE_FULL: &str = "free some space, clear the cache with `step
 pub(crate) const TEMPORARY_FULL: &str = "free some space, or name a roomier folder for temporary files with TMPDIR";
 pub(crate) const STORE_FULL: &str = "free some space, or put the store elsewhere with `--store DIR`";
 
-impl AnalysisError {
+impl RunError {
     /// Wraps what the file system said about the cache.
     pub(crate) fn cache(path: &Path, source: io::Error) -> Self {
         Self::Cache { path: path.to_owned(), source }.at_place(path, CACHE_FULL)
@@ -304,7 +304,7 @@ fn engine_exit(error: &EngineError) -> Exit {
     }
 }
 
-impl Hint for AnalysisError {
+impl Hint for RunError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Ingest(error) => return error.hint(),

@@ -16,7 +16,7 @@ mod stored;
 mod table;
 
 pub use cache::{Cache, Clear};
-pub use error::AnalysisError;
+pub use error::RunError;
 pub use frame::Frame;
 pub use open_run::{OpenRun, ingest};
 pub use protected::{refuse_file, refuse_folder};

@@ -11,7 +11,7 @@ use stepscope_store::owned::OwnedFolder;
 
 pub use self::opening::ingest;
 use crate::cache::{CachedStore, Filling};
-use crate::error::AnalysisError;
+use crate::error::RunError;
 use crate::names::shortened;
 use crate::settings::Settings;
 
@@ -83,20 +83,20 @@ impl OpenRun {
     }
 
     /// Asks the engine something of our own, within the user's limits.
-    pub fn ask(&self, statement: &str, cancel: &CancelFlag) -> Result<QueryResult, AnalysisError> {
+    pub fn ask(&self, statement: &str, cancel: &CancelFlag) -> Result<QueryResult, RunError> {
         Ok(self.engine.query(statement, &self.query_options(cancel))?)
     }
 
     /// The recording that is meant.
-    pub fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, AnalysisError> {
+    pub fn source(&self, rank: Option<u32>, window: Option<u32>) -> Result<&SourceRecord, RunError> {
         match self.sources_of(rank.as_slice(), window)?[..] {
             [source] => Ok(source),
-            ref found => Err(AnalysisError::SeveralSources { count: found.len(), names: source_names(found) }),
+            ref found => Err(RunError::SeveralSources { count: found.len(), names: source_names(found) }),
         }
     }
 
     /// The recordings of these ranks, or of all if none is named, and of a window if one is; never none.
-    pub fn sources_of(&self, ranks: &[u32], window: Option<u32>) -> Result<Vec<&SourceRecord>, AnalysisError> {
+    pub fn sources_of(&self, ranks: &[u32], window: Option<u32>) -> Result<Vec<&SourceRecord>, RunError> {
         let is_meant = |source: &&SourceRecord| {
             (ranks.is_empty() || ranks.contains(&source.id.rank))
                 && window.is_none_or(|window| source.id.window == window)
@@ -108,10 +108,7 @@ impl OpenRun {
             let rank = unknown.map(|rank| format!("rank {rank}"));
             let window = window.map(|window| format!("window {window}"));
             let what = rank.into_iter().chain(window).collect::<Vec<_>>().join(", ");
-            return Err(AnalysisError::NoSuchSource {
-                what,
-                names: source_names(&self.sources.iter().collect::<Vec<_>>()),
-            });
+            return Err(RunError::NoSuchSource { what, names: source_names(&self.sources.iter().collect::<Vec<_>>()) });
         }
         Ok(found)
     }

@@ -4,24 +4,24 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::AnalysisError;
+use crate::error::RunError;
 use crate::stored::as_store;
 
 /// Folders in folders that are looked at; links can make a circle.
 const DEEPEST: usize = 32;
 
 /// Refuses a file to write to that is one of the inputs.
-pub fn refuse_file(path: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
+pub fn refuse_file(path: &Path, inputs: &[PathBuf]) -> Result<(), RunError> {
     match input_at(path, inputs) {
-        Some(input) => Err(AnalysisError::OutputIsInput { path: path.to_owned(), input }),
+        Some(input) => Err(RunError::OutputIsInput { path: path.to_owned(), input }),
         None => Ok(()),
     }
 }
 
 /// Refuses a folder to write to that is one of the inputs, or lies in one.
-pub fn refuse_folder(folder: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
+pub fn refuse_folder(folder: &Path, inputs: &[PathBuf]) -> Result<(), RunError> {
     match input_around(folder, inputs) {
-        Some(input) => Err(AnalysisError::OutputIsInput { path: folder.to_owned(), input }),
+        Some(input) => Err(RunError::OutputIsInput { path: folder.to_owned(), input }),
         None => Ok(()),
     }
 }

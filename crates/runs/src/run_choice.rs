@@ -2,7 +2,7 @@
 
 use stepscope_store::Store;
 
-use crate::error::AnalysisError;
+use crate::error::RunError;
 use crate::names::shortened;
 
 /// Which of several runs to open.
@@ -25,19 +25,19 @@ impl RunChoice {
     }
 
     /// The runs that are meant, of those that a store has.
-    pub(crate) fn of(&self, mut runs: Vec<String>, store: &Store) -> Result<Vec<String>, AnalysisError> {
+    pub(crate) fn of(&self, mut runs: Vec<String>, store: &Store) -> Result<Vec<String>, RunError> {
         if runs.is_empty() {
-            return Err(AnalysisError::EmptyStore { path: store.root().to_owned() });
+            return Err(RunError::EmptyStore { path: store.root().to_owned() });
         }
         match self {
             Self::Named(name) => match find(name, &runs) {
                 Some(run) => Ok(vec![run.to_owned()]),
-                None => Err(AnalysisError::NoSuchRun { name: name.clone(), names: shortened(&runs) }),
+                None => Err(RunError::NoSuchRun { name: name.clone(), names: shortened(&runs) }),
             },
             Self::Only if runs.len() > 1 => {
                 runs.sort();
                 let reason = why_apart(store, &runs)?;
-                Err(AnalysisError::SeveralRuns { count: runs.len(), names: shortened(&runs), reason })
+                Err(RunError::SeveralRuns { count: runs.len(), names: shortened(&runs), reason })
             }
             Self::Only | Self::All => Ok(runs),
         }
@@ -56,7 +56,7 @@ fn find<'a>(name: &str, runs: &'a [String]) -> Option<&'a str> {
 }
 
 /// Why files of one folder are several runs, in words; `None` if they lie in several folders.
-fn why_apart(store: &Store, runs: &[String]) -> Result<Option<String>, AnalysisError> {
+fn why_apart(store: &Store, runs: &[String]) -> Result<Option<String>, RunError> {
     for run in runs {
         for source in store.sources(run)? {
             if let Some(reason) = source.apart_because {

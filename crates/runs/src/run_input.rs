@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use stepscope_store::{Store, layout};
 
 use crate::cache::Inputs;
-use crate::error::AnalysisError;
+use crate::error::RunError;
 use crate::settings::Settings;
 use crate::stored::as_store;
 
@@ -36,12 +36,12 @@ impl RunInput {
 }
 
 /// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
-pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {
+pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, RunError> {
     let mut runs = Vec::new();
     let mut traces = Vec::new();
     for path in paths {
         if path.as_os_str() != "-" && !path.exists() {
-            return Err(AnalysisError::NotFound { path: path.clone() });
+            return Err(RunError::NotFound { path: path.clone() });
         }
         match as_store(path) {
             Some((root, run)) => runs.extend(stored_runs(&root, run)?),
@@ -57,7 +57,7 @@ pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>
     Ok(runs)
 }
 
-fn stored_runs(root: &Path, run: Option<String>) -> Result<Vec<RunInput>, AnalysisError> {
+fn stored_runs(root: &Path, run: Option<String>) -> Result<Vec<RunInput>, RunError> {
     let names = run.map_or_else(|| Store::open(root).and_then(|store| store.runs()), |run| Ok(vec![run]))?;
     let input = |name: String| {
         let files = Inputs::look(&[layout::sources_dir(root, &name)], true).ok().flatten();

@@ -6,15 +6,15 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use stepscope_engine::QueryResult;
 use stepscope_model::{Cell, Holds, LeftOut, Part, Report, ReportColumn, ReportTable};
 
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 /// The rows of an answer, under the name of a command.
-pub fn report_of(name: &str, result: &QueryResult) -> Result<Report, AnalysisError> {
+pub fn report_of(name: &str, result: &QueryResult) -> Result<Report, RunError> {
     Ok(Report::new(name, vec![Part::Table(table_of(result)?)]))
 }
 
 /// The rows of an answer.
-pub fn table_of(result: &QueryResult) -> Result<ReportTable, AnalysisError> {
+pub fn table_of(result: &QueryResult) -> Result<ReportTable, RunError> {
     let columns = result.schema.fields().iter();
     let columns =
         columns.map(|field| ReportColumn { holds: holds(field.data_type()), ..ReportColumn::named(field.name()) });
@@ -44,8 +44,8 @@ fn holds(data_type: &DataType) -> Option<Holds> {
     }
 }
 
-fn cells(column: &dyn Array) -> Result<Vec<Cell>, AnalysisError> {
-    let convert = |to: &DataType| cast(column, to).map_err(|error| AnalysisError::Shape(error.to_string()));
+fn cells(column: &dyn Array) -> Result<Vec<Cell>, RunError> {
+    let convert = |to: &DataType| cast(column, to).map_err(|error| RunError::Shape(error.to_string()));
     Ok(match column.data_type() {
         DataType::Null => vec![Cell::Null; column.len()],
         DataType::Boolean => column.as_boolean().iter().map(|value| value.map_or(Cell::Null, Cell::Bool)).collect(),

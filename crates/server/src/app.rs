@@ -45,7 +45,7 @@ struct Ready {
 
 impl App {
     /// Adds a run that is ready, behind the others.
-    pub fn add(&self, name: &str, workspace: Workspace) -> Result<(), stepscope_workspace::AnalysisError> {
+    pub fn add(&self, name: &str, workspace: Workspace) -> Result<(), stepscope_workspace::RunError> {
         let sources = workspace.source_summaries()?;
         self.finish(name, workspace, sources);
         Ok(())

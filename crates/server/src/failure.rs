@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use stepscope_model::{Exit, Hint};
 use stepscope_report::ShapeError;
-use stepscope_workspace::AnalysisError;
+use stepscope_workspace::RunError;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,10 @@ impl Failure {
     }
 }
 
-impl From<AnalysisError> for Failure {
-    fn from(error: AnalysisError) -> Self {
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
         let status = match (&error, error.exit()) {
-            (AnalysisError::NoSuchSource { .. } | AnalysisError::NoSuchStep { .. }, _) => StatusCode::NOT_FOUND,
+            (RunError::NoSuchSource { .. } | RunError::NoSuchStep { .. }, _) => StatusCode::NOT_FOUND,
             (_, Exit::Usage) => StatusCode::BAD_REQUEST,
             (_, Exit::OutOfMemory | Exit::Unwritable) => StatusCode::INSUFFICIENT_STORAGE,
             (_, Exit::Interrupted) => StatusCode::SERVICE_UNAVAILABLE,
@@ -56,7 +56,7 @@ impl From<ShapeError> for Failure {
 }
 
 /// What happened, and where.
-pub(crate) fn words(error: &AnalysisError) -> String {
+pub(crate) fn words(error: &RunError) -> String {
     match error.location() {
         Some(location) => format!("{error}: {location}"),
         None => error.to_string(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stepscope_workspace::{AnalysisError, CancelFlag, Progress, RunInput, Settings, Workspace};
+use stepscope_workspace::{CancelFlag, Progress, RunError, RunInput, Settings, Workspace};
 
 use crate::app::{App, OpenRun};
 use crate::failure::words;
@@ -69,7 +69,7 @@ impl Keeper {
         let reading = Reading { run: Arc::clone(&run), stop: self.stop.clone() };
         let opened = Workspace::open_found(input, &self.settings, &reading).and_then(|workspaces| {
             let with_sources = |workspace: Workspace| Ok((workspace.source_summaries()?, workspace));
-            workspaces.into_iter().map(with_sources).collect::<Result<Vec<_>, AnalysisError>>()
+            workspaces.into_iter().map(with_sources).collect::<Result<Vec<_>, RunError>>()
         });
         match opened {
             Ok(workspaces) => {

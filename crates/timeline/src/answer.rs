@@ -11,7 +11,7 @@ use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::QueryResult;
 use stepscope_model::{Kind, SpanClass};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::shape::{Shape, kind_of};
 
@@ -38,17 +38,17 @@ impl Answer {
     pub(super) const SPANS: [&str; 7] = ["kind", "comm_rule", "depth", "start_ns", "dur_ns", "name", "span_id"];
 
     /// No rows.
-    pub(super) fn none() -> Result<Self, AnalysisError> {
+    pub(super) fn none() -> Result<Self, RunError> {
         Self::of_columns(&|_| Ok(Arc::new(Int64Array::from(Vec::<i64>::new()))))
     }
 
     /// The answer of a query that has the columns.
-    pub(super) fn of_query(result: &QueryResult) -> Result<Self, AnalysisError> {
+    pub(super) fn of_query(result: &QueryResult) -> Result<Self, RunError> {
         let batch = concat_batches(&result.schema, &result.batches).map_err(|error| shape(&error))?;
         Self::of_columns(&|name| column(&batch, name))
     }
 
-    fn of_columns(found: &dyn Fn(&str) -> Result<ArrayRef, AnalysisError>) -> Result<Self, AnalysisError> {
+    fn of_columns(found: &dyn Fn(&str) -> Result<ArrayRef, RunError>) -> Result<Self, RunError> {
         let types = [
             ("depth", DataType::Int32),
             ("start_ns", DataType::Int64),
@@ -59,7 +59,7 @@ impl Answer {
             ("name", text_type()),
             ("span_id", DataType::Int64),
         ];
-        let array = |(name, data_type): &(&str, DataType)| -> Result<ArrayRef, AnalysisError> {
+        let array = |(name, data_type): &(&str, DataType)| -> Result<ArrayRef, RunError> {
             cast(&found(name)?, data_type).map_err(|error| shape(&error))
         };
         let arrays = types.iter().map(array).collect::<Result<Vec<_>, _>>()?;
@@ -69,7 +69,7 @@ impl Answer {
     }
 
     /// Rows of `tiles`; times count from `zero`.
-    pub(super) fn of_tiles(batch: &RecordBatch, zero: i64) -> Result<Self, AnalysisError> {
+    pub(super) fn of_tiles(batch: &RecordBatch, zero: i64) -> Result<Self, RunError> {
         let (starts, ends) = (integers(batch, "start_ns")?, integers(batch, "end_ns")?);
         Self::of_columns(&|name| match name {
             "depth" => column(batch, "lane"),
@@ -84,7 +84,7 @@ impl Answer {
     }
 
     /// Rows of `spans`, whose lanes and classes follow from their kinds and names.
-    pub(super) fn of_spans(batch: &RecordBatch, drawn: &Shape, zero: i64) -> Result<Self, AnalysisError> {
+    pub(super) fn of_spans(batch: &RecordBatch, drawn: &Shape, zero: i64) -> Result<Self, RunError> {
         let (starts, depths) = (integers(batch, "start_ns")?, integers(batch, "depth")?);
         let (kinds, rules, names) = (column(batch, "kind")?, column(batch, "comm_rule")?, named(batch)?);
         let kinds: Vec<Kind> = texts(&kinds)?.map(kind_of).collect();
@@ -115,25 +115,25 @@ impl Answer {
     }
 
     /// The rows that start before a time.
-    pub(super) fn starting_before(&self, time: i64) -> Result<Self, AnalysisError> {
+    pub(super) fn starting_before(&self, time: i64) -> Result<Self, RunError> {
         let kept: BooleanArray = self.integers(START).iter().map(|start| Some(*start < time)).collect();
         filter_record_batch(&self.0, &kept).map_err(|error| shape(&error)).map(Self)
     }
 
     /// These rows, then those.
-    pub(super) fn followed_by(&self, then: &Self) -> Result<Self, AnalysisError> {
+    pub(super) fn followed_by(&self, then: &Self) -> Result<Self, RunError> {
         concat_batches(&self.0.schema(), [&self.0, &then.0]).map_err(|error| shape(&error)).map(Self)
     }
 
     /// The rows that end at a time or later.
-    pub(super) fn ending_from(&self, time: i64) -> Result<Self, AnalysisError> {
+    pub(super) fn ending_from(&self, time: i64) -> Result<Self, RunError> {
         let ends = self.integers(START).iter().zip(self.integers(DUR)).map(|(start, dur)| start.saturating_add(*dur));
         let kept: BooleanArray = ends.map(|end| Some(end >= time)).collect();
         filter_record_batch(&self.0, &kept).map_err(|error| shape(&error)).map(Self)
     }
 
     /// The rows lane by lane, those of a lane by start.
-    pub(super) fn by_lane(&self) -> Result<RecordBatch, AnalysisError> {
+    pub(super) fn by_lane(&self) -> Result<RecordBatch, RunError> {
         let (starts, ids) = (self.integers(START), self.integers(SPAN_ID));
         let lanes = self.0.column(DEPTH).as_primitive::<Int32Type>().values();
         let mut order: Vec<u32> = (0..self.rows() as u32).collect();
@@ -156,17 +156,17 @@ impl Answer {
     }
 }
 
-fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef, AnalysisError> {
-    batch.column_by_name(name).cloned().ok_or_else(|| AnalysisError::Shape(format!("no column {name}")))
+fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef, RunError> {
+    batch.column_by_name(name).cloned().ok_or_else(|| RunError::Shape(format!("no column {name}")))
 }
 
-fn integers(batch: &RecordBatch, name: &str) -> Result<Int64Array, AnalysisError> {
+fn integers(batch: &RecordBatch, name: &str) -> Result<Int64Array, RunError> {
     let column = cast(&column(batch, name)?, &DataType::Int64).map_err(|error| shape(&error))?;
     Ok(column.as_primitive::<Int64Type>().clone())
 }
 
 /// The names, with an empty one where there is none.
-fn named(batch: &RecordBatch) -> Result<ArrayRef, AnalysisError> {
+fn named(batch: &RecordBatch) -> Result<ArrayRef, RunError> {
     let names = column(batch, "name")?;
     if names.null_count() == 0 {
         return Ok(names);
@@ -191,12 +191,12 @@ fn used_only(texts: &DictionaryArray<Int32Type>) -> Result<ArrayRef, ArrowError>
 }
 
 /// The text of each row.
-fn texts(column: &ArrayRef) -> Result<impl Iterator<Item = Option<&str>>, AnalysisError> {
+fn texts(column: &ArrayRef) -> Result<impl Iterator<Item = Option<&str>>, RunError> {
     let known = column.as_dictionary_opt::<Int32Type>().and_then(DictionaryArray::downcast_dict::<StringArray>);
-    let known = known.ok_or_else(|| AnalysisError::Shape(format!("texts are {}", column.data_type())))?;
+    let known = known.ok_or_else(|| RunError::Shape(format!("texts are {}", column.data_type())))?;
     Ok(known.into_iter())
 }
 
-fn shape(error: &ArrowError) -> AnalysisError {
-    AnalysisError::Shape(error.to_string())
+fn shape(error: &ArrowError) -> RunError {
+    RunError::Shape(error.to_string())
 }

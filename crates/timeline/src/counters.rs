@@ -8,7 +8,7 @@ use stepscope_analyses::launch_queue::{self, Queues};
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::{COUNTERS, LAUNCHES, MEMORY_EVENTS};
 use stepscope_model::{SourceId, SourceRecord, TimelineCurve, TimelineCurves, Unit};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Timelines, condition, zero_of};
 
@@ -41,7 +41,7 @@ impl Timelines {
         window: Option<u32>,
         range: CurveRange,
         cancel: &CancelFlag,
-    ) -> Result<TimelineCurves, AnalysisError> {
+    ) -> Result<TimelineCurves, RunError> {
         let source = self.run.source(rank, window)?;
         let whole = self.whole_curves(source, cancel)?;
         // Nothing lies outside the recording, however far a screen shows.
@@ -57,7 +57,7 @@ impl Timelines {
         Ok(TimelineCurves { curves: whole.curves.iter().map(part).collect(), ..*whole })
     }
 
-    fn whole_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<TimelineCurves>, AnalysisError> {
+    fn whole_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<TimelineCurves>, RunError> {
         let known = || self.curves.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, curves)) = known().as_ref()
             && *id == source.id
@@ -98,7 +98,7 @@ impl Timelines {
     }
 
     /// What is in use on each device, or by how much it grew where that is all that is known.
-    fn memory_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
+    fn memory_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, RunError> {
         let frame = Frame::new(self.run.ask(
             &format!(
                 "SELECT device, ts_ns, total_allocated_bytes, level_bytes FROM memory_curve WHERE {}
@@ -129,7 +129,7 @@ impl Timelines {
     }
 
     /// Launches that wait, for the busiest stream of each device.
-    fn queue_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
+    fn queue_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, RunError> {
         let mut queues = Queues::default();
         queues.take(&Frame::new(self.run.ask(&launch_queue::statement(&condition(source)), cancel)?))?;
         let mut curves: Vec<TimelineCurve> = Vec::new();
@@ -156,7 +156,7 @@ impl Timelines {
     }
 
     /// Counters as the trace names them; an event may tell several values.
-    fn counter_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, AnalysisError> {
+    fn counter_curves(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineCurve>, RunError> {
         let frame = Frame::new(self.run.ask(
             &format!(
                 "SELECT name, series, track_id, ts_ns, value, args FROM counters
@@ -204,7 +204,7 @@ impl Timelines {
     }
 
     /// The process of each track.
-    fn processes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<HashMap<i64, String>, AnalysisError> {
+    fn processes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<HashMap<i64, String>, RunError> {
         let statement = format!("SELECT track_id, process FROM tracks WHERE {}", condition(source));
         let frame = Frame::new(self.run.ask(&statement, cancel)?);
         let tracks = frame.required_i64("track_id")?.into_iter().zip(frame.text("process")?);

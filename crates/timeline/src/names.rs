@@ -11,7 +11,7 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::SPANS;
 use stepscope_model::{FoundName, NameGroup, NameSearch, SourceId, SourceRecord};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::Timelines;
 use super::search::texts;
@@ -48,14 +48,14 @@ impl Timelines {
         text: &str,
         most: usize,
         cancel: &CancelFlag,
-    ) -> Result<NameSearch, AnalysisError> {
+    ) -> Result<NameSearch, RunError> {
         let names = self.all_names(self.run.source(rank, window)?, cancel)?;
         let text = text.to_lowercase();
         let groups = GROUPS.iter().zip(names.iter()).map(|(group, names)| found_in(group, names, &text, most));
         Ok(NameSearch { groups: groups.filter(|group| group.count > 0).collect() })
     }
 
-    fn all_names(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Names>, AnalysisError> {
+    fn all_names(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Names>, RunError> {
         let known = || self.names.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, names)) = known().as_ref()
             && *id == source.id
@@ -89,7 +89,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, batch: &RecordBatch) -> Result<(), AnalysisError> {
+    fn add(&mut self, batch: &RecordBatch) -> Result<(), RunError> {
         let (names, kinds) = (texts(batch, "name")?, texts(batch, "kind")?);
         let rules = texts(batch, "comm_rule")?;
         let frame = Frame::of_batch(batch.clone());

@@ -2,18 +2,13 @@
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, Timeline, TimelineStep, TimelineTrack, step_numbers};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Timelines, condition, zero_of};
 
 impl Timelines {
     /// The outline of a recording's timeline: how long it is, its steps and its tracks.
-    pub fn outline(
-        &self,
-        rank: Option<u32>,
-        window: Option<u32>,
-        cancel: &CancelFlag,
-    ) -> Result<Timeline, AnalysisError> {
+    pub fn outline(&self, rank: Option<u32>, window: Option<u32>, cancel: &CancelFlag) -> Result<Timeline, RunError> {
         let source = self.run.source(rank, window)?;
         let zero = zero_of(source);
         let steps = self.steps(source, cancel)?;
@@ -26,7 +21,7 @@ impl Timelines {
         })
     }
 
-    pub(super) fn steps(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineStep>, AnalysisError> {
+    pub(super) fn steps(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineStep>, RunError> {
         let sql = format!(
             "SELECT step, name, start_ns, end_ns, is_complete FROM steps WHERE {} ORDER BY step",
             condition(source)
@@ -48,7 +43,7 @@ impl Timelines {
         Ok((0..frame.rows()).map(step).collect())
     }
 
-    fn tracks(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineTrack>, AnalysisError> {
+    fn tracks(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Vec<TimelineTrack>, RunError> {
         let sql = format!(
             "SELECT track_id, type, process, thread, process_name, process_labels, thread_name, device_id, stream_id,
                     spans, first_ns, last_ns

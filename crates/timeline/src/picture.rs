@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{PictureSpan, PictureTrack, SourceId, TimelinePicture, TimelineTrack};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Timelines, TrackRange};
 
@@ -34,12 +34,7 @@ pub struct Stretch {
 
 impl Timelines {
     /// A still picture of a stretch of a recording: what so many columns can show of it.
-    pub fn picture(
-        &self,
-        id: SourceId,
-        stretch: Stretch,
-        cancel: &CancelFlag,
-    ) -> Result<TimelinePicture, AnalysisError> {
+    pub fn picture(&self, id: SourceId, stretch: Stretch, cancel: &CancelFlag) -> Result<TimelinePicture, RunError> {
         let Stretch { from_ns, to_ns, columns } = stretch;
         let (rank, window) = (Some(id.rank), Some(id.window));
         let timeline = self.outline(rank, window, cancel)?;
@@ -94,7 +89,7 @@ fn in_order(tracks: &[TimelineTrack], stretch: Stretch) -> Vec<&TimelineTrack> {
 }
 
 /// The rows of a track, as [`Timelines::track`] gives them.
-fn read(frame: &Frame) -> Result<Vec<PictureSpan>, AnalysisError> {
+fn read(frame: &Frame) -> Result<Vec<PictureSpan>, RunError> {
     let integers = |name: &str| frame.required_i64(name);
     let (lanes, starts, lengths) = (integers("depth")?, integers("start_ns")?, integers("dur_ns")?);
     let (busy, counts) = (integers("busy_ns")?, integers("count")?);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{CancelFlag, EngineError};
 use stepscope_model::{SourceId, SourceRecord, Table};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 use stepscope_store::{Key, TableReader};
 
 use super::Timelines;
@@ -28,8 +28,8 @@ impl Timelines {
         table: &'static Table,
         (columns, keys): (&[&'static str], Vec<Key>),
         cancel: &CancelFlag,
-        take: &mut dyn FnMut(RecordBatch) -> Result<bool, AnalysisError>,
-    ) -> Result<(), AnalysisError> {
+        take: &mut dyn FnMut(RecordBatch) -> Result<bool, RunError>,
+    ) -> Result<(), RunError> {
         let Some(reader) = self.reader(source, table)? else { return Ok(()) };
         for batch in reader.rows(columns, keys)? {
             if cancel.is_cancelled() {
@@ -42,7 +42,7 @@ impl Timelines {
         Ok(())
     }
 
-    fn reader(&self, source: &SourceRecord, table: &'static Table) -> Result<Option<Arc<TableReader>>, AnalysisError> {
+    fn reader(&self, source: &SourceRecord, table: &'static Table) -> Result<Option<Arc<TableReader>>, RunError> {
         let open = || self.readers.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (source.id, table.name);
         if let Some((_, reader)) = open().iter().find(|(known, _)| *known == key) {

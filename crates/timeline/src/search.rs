@@ -12,7 +12,7 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::SPANS;
 use stepscope_model::{Search, SearchMarks, SearchMatch, SearchStep, SourceId, SourceRecord};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::match_index::{Found, MatchIndex, Way};
 use super::shape::{Shapes, kind_of};
@@ -63,7 +63,7 @@ impl Timelines {
         wanted: &SearchFor,
         width: u32,
         cancel: &CancelFlag,
-    ) -> Result<Search, AnalysisError> {
+    ) -> Result<Search, RunError> {
         let source = self.run.source(rank, window)?;
         let index = self.matches(source, wanted, cancel)?;
         let index = index.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +77,7 @@ impl Timelines {
         wanted: &SearchFor,
         from: SearchFrom,
         cancel: &CancelFlag,
-    ) -> Result<SearchStep, AnalysisError> {
+    ) -> Result<SearchStep, RunError> {
         let source = self.run.source(rank, window)?;
         let index = self.matches(source, wanted, cancel)?;
         let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,7 +104,7 @@ impl Timelines {
         wanted: &SearchFor,
         (times, width): (Range<i64>, u32),
         cancel: &CancelFlag,
-    ) -> Result<SearchMarks, AnalysisError> {
+    ) -> Result<SearchMarks, RunError> {
         let source = self.run.source(rank, window)?;
         let index = self.matches(source, wanted, cancel)?;
         let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ impl Timelines {
         wanted: &SearchFor,
         times: Range<i64>,
         cancel: &CancelFlag,
-    ) -> Result<Vec<Found>, AnalysisError> {
+    ) -> Result<Vec<Found>, RunError> {
         let mut part = Vec::new();
         self.scan(source, wanted, Some(times), cancel, &mut |found| part.push(found))?;
         Ok(part)
@@ -130,7 +130,7 @@ impl Timelines {
         source: &SourceRecord,
         wanted: &SearchFor,
         cancel: &CancelFlag,
-    ) -> Result<Arc<Mutex<MatchIndex>>, AnalysisError> {
+    ) -> Result<Arc<Mutex<MatchIndex>>, RunError> {
         let kept = || self.searches.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |((id, known), _): &Kept| *id == source.id && known == wanted;
         if let Some((_, index)) = kept().iter().find(|kept| is_it(kept)) {
@@ -158,7 +158,7 @@ impl Timelines {
         times: Option<Range<i64>>,
         cancel: &CancelFlag,
         take: &mut dyn FnMut(Found),
-    ) -> Result<(), AnalysisError> {
+    ) -> Result<(), RunError> {
         let (zero, shapes) = (zero_of(source), self.shapes(source, cancel)?);
         let last = |times: &Range<i64>| times.end.saturating_add(zero).saturating_sub(1);
         let keys = times.map(|times| ("start_ns", times.start.saturating_add(zero)..=last(&times)));
@@ -171,7 +171,7 @@ impl Timelines {
     }
 }
 
-fn take_all(batch: RecordBatch, shapes: &Shapes, zero: i64, take: &mut dyn FnMut(Found)) -> Result<(), AnalysisError> {
+fn take_all(batch: RecordBatch, shapes: &Shapes, zero: i64, take: &mut dyn FnMut(Found)) -> Result<(), RunError> {
     if batch.num_rows() == 0 {
         return Ok(());
     }
@@ -211,7 +211,7 @@ impl<'a> Names<'a> {
     }
 
     /// The rows of a batch that are searched for.
-    fn matching(&mut self, batch: &RecordBatch) -> Result<RecordBatch, AnalysisError> {
+    fn matching(&mut self, batch: &RecordBatch) -> Result<RecordBatch, RunError> {
         let names = texts(batch, "name")?;
         let is_same = self.known.as_ref().is_some_and(|known| known.to_data().ptr_eq(&names.values().to_data()));
         if !is_same {
@@ -234,12 +234,12 @@ impl<'a> Names<'a> {
             Some(is_named && is_kind())
         });
         let kept: BooleanArray = kept.collect();
-        filter_record_batch(batch, &kept).map_err(|error| AnalysisError::Shape(error.to_string()))
+        filter_record_batch(batch, &kept).map_err(|error| RunError::Shape(error.to_string()))
     }
 }
 
 /// A column of texts, each of which is there once.
-pub(super) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a DictionaryArray<Int32Type>, AnalysisError> {
+pub(super) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a DictionaryArray<Int32Type>, RunError> {
     let column = batch.column_by_name(name).and_then(|column| column.as_dictionary_opt::<Int32Type>());
-    column.ok_or_else(|| AnalysisError::Shape(format!("{name} is not a column of texts")))
+    column.ok_or_else(|| RunError::Shape(format!("{name} is not a column of texts")))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{Kind, SourceId, SourceRecord};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Timelines, condition};
 
@@ -69,7 +69,7 @@ pub(crate) struct ShapeCache(Mutex<BTreeMap<SourceId, Arc<Shapes>>>);
 
 impl Timelines {
     /// The shapes of a recording's tracks.
-    pub(crate) fn shapes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Shapes>, AnalysisError> {
+    pub(crate) fn shapes(&self, source: &SourceRecord, cancel: &CancelFlag) -> Result<Arc<Shapes>, RunError> {
         let known = || self.shapes.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shapes) = known().get(&source.id) {
             return Ok(Arc::clone(shapes));

@@ -2,7 +2,7 @@
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{Cell, SameName, SourceId, SourceRecord, SpanDetails, SpanRow};
-use stepscope_runs::{AnalysisError, Frame, OpenRun, table_of};
+use stepscope_runs::{Frame, OpenRun, RunError, table_of};
 
 use super::{Timelines, condition, zero_of};
 
@@ -11,7 +11,7 @@ const MOST_KERNELS: usize = 100;
 
 impl Timelines {
     /// A span with everything around it; `None` when the recording has no span of that number.
-    pub fn span(&self, id: SourceId, span_id: i64, cancel: &CancelFlag) -> Result<Option<SpanDetails>, AnalysisError> {
+    pub fn span(&self, id: SourceId, span_id: i64, cancel: &CancelFlag) -> Result<Option<SpanDetails>, RunError> {
         let source = self.run.source(Some(id.rank), Some(id.window))?;
         let around = Around { run: &self.run, source, cancel };
         let Some(span) = around.numbered(Some(span_id))? else { return Ok(None) };
@@ -51,12 +51,12 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    fn numbered(&self, span_id: Option<i64>) -> Result<Option<SpanRow>, AnalysisError> {
+    fn numbered(&self, span_id: Option<i64>) -> Result<Option<SpanRow>, RunError> {
         let Some(span_id) = span_id else { return Ok(None) };
         Ok(self.rows(&format!("span_id = {span_id}"), 1)?.pop())
     }
 
-    fn rows(&self, which: &str, limit: usize) -> Result<Vec<SpanRow>, AnalysisError> {
+    fn rows(&self, which: &str, limit: usize) -> Result<Vec<SpanRow>, RunError> {
         let source = condition(self.source);
         let sql = format!("SELECT * FROM spans WHERE {source} AND {which} ORDER BY start_ns, span_id LIMIT {limit}");
         let table = table_of(&self.run.ask(&sql, self.cancel)?)?;
@@ -73,7 +73,7 @@ impl Around<'_> {
     }
 
     /// The Python frames around a span, outermost first.
-    fn stack(&self, span: &SpanRow) -> Result<Vec<String>, AnalysisError> {
+    fn stack(&self, span: &SpanRow) -> Result<Vec<String>, RunError> {
         let whole = (integer(span, "track_id"), integer(span, "start_ns"), integer(span, "dur_ns"));
         let (Some(track), Some(start), Some(dur)) = whole else { return Ok(Vec::new()) };
         let start = start + zero_of(self.source);
@@ -90,7 +90,7 @@ impl Around<'_> {
         Ok(names.into_iter().flatten().collect())
     }
 
-    fn same_name(&self, span: &SpanRow, kind: &str) -> Result<SameName, AnalysisError> {
+    fn same_name(&self, span: &SpanRow, kind: &str) -> Result<SameName, RunError> {
         let quoted = |text: &str| text.replace('\'', "''");
         let name = match span.get("name") {
             Some(Cell::Text(name)) => format!("name = '{}'", quoted(name)),
@@ -104,7 +104,7 @@ impl Around<'_> {
         );
         let frame = Frame::new(self.run.ask(&sql, self.cancel)?);
         let figure =
-            |name: &str| -> Result<i64, AnalysisError> { Ok(frame.i64(name)?.first().copied().flatten().unwrap_or(0)) };
+            |name: &str| -> Result<i64, RunError> { Ok(frame.i64(name)?.first().copied().flatten().unwrap_or(0)) };
         Ok(SameName {
             count: figure("count")?,
             total_ns: figure("total_ns")?,

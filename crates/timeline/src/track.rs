@@ -4,7 +4,7 @@ use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::SourceRecord;
 use stepscope_model::tables::{SPANS, TILES};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 use stepscope_store::Key;
 
 use super::answer::Answer;
@@ -40,7 +40,7 @@ impl Timelines {
         window: Option<u32>,
         range: TrackRange,
         cancel: &CancelFlag,
-    ) -> Result<RecordBatch, AnalysisError> {
+    ) -> Result<RecordBatch, RunError> {
         let source = self.run.source(rank, window)?;
         let shape = self.shapes(source, cancel)?.of(range.track);
         let zero = zero_of(source);
@@ -66,7 +66,7 @@ impl Timelines {
     }
 
     /// The rows of the first level that has few enough of them, else of the last.
-    fn first_that_fits(&self, asked: &Asked<'_>, levels: &[i64], cancel: &CancelFlag) -> Result<Answer, AnalysisError> {
+    fn first_that_fits(&self, asked: &Asked<'_>, levels: &[i64], cancel: &CancelFlag) -> Result<Answer, RunError> {
         let mut levels = levels.iter().peekable();
         loop {
             let level = levels.next().copied().unwrap_or_default();
@@ -78,7 +78,7 @@ impl Timelines {
     }
 
     /// The rows of a level, or more of them than an answer may have.
-    fn tiles_of(&self, asked: &Asked<'_>, level: i64, cancel: &CancelFlag) -> Result<Answer, AnalysisError> {
+    fn tiles_of(&self, asked: &Asked<'_>, level: i64, cancel: &CancelFlag) -> Result<Answer, RunError> {
         let keys = vec![
             asked.track(),
             ("level", level..=level),
@@ -94,7 +94,7 @@ impl Timelines {
     }
 
     /// The spans themselves, those that start before `near` left out; or more of them than an answer may have.
-    fn spans_of(&self, asked: &Asked<'_>, near: Option<i64>, cancel: &CancelFlag) -> Result<Answer, AnalysisError> {
+    fn spans_of(&self, asked: &Asked<'_>, near: Option<i64>, cancel: &CancelFlag) -> Result<Answer, RunError> {
         let near = near.map_or(i64::MIN, |near| asked.time(near));
         let keys = vec![asked.track(), ("start_ns", near..=asked.last())];
         let mut rows = Answer::none()?;
@@ -112,7 +112,7 @@ impl Timelines {
         asked: &Asked<'_>,
         shown_ns: i64,
         cancel: &CancelFlag,
-    ) -> Result<RecordBatch, AnalysisError> {
+    ) -> Result<RecordBatch, RunError> {
         let spans = self.spans_of(asked, None, cancel)?;
         if spans.rows() <= MOST_ROWS {
             return spans.by_lane();

@@ -6,7 +6,7 @@ use stepscope_analyses::TensorCoreNames;
 use stepscope_engine::CancelFlag;
 use stepscope_model::WorstInstance;
 use stepscope_rules::is_loading_region;
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Timelines, condition, zero_of};
 
@@ -121,7 +121,7 @@ impl Timelines {
         rule: &str,
         scope: FindingScope,
         cancel: &CancelFlag,
-    ) -> Result<Option<WorstInstance>, AnalysisError> {
+    ) -> Result<Option<WorstInstance>, RunError> {
         let source = self.run.source(scope.rank, scope.window)?;
         let Some(instances) = INSTANCES.iter().find(|known| known.rule == rule) else { return Ok(None) };
         // What happens before the first step or behind the last, such as starting workers, is no instance.

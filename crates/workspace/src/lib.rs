@@ -15,7 +15,7 @@ pub use stepscope_analyses::{ANALYSES, Analysis, Question, pages};
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};
-pub use stepscope_runs::{AnalysisError, Cache, Clear, RunChoice, RunInput, Settings};
+pub use stepscope_runs::{Cache, Clear, RunChoice, RunError, RunInput, Settings};
 pub use stepscope_timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
 pub use trim::Trimmed;
 pub use workspace::Workspace;

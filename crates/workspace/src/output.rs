@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 /// Links that lead to one another end somewhere, as the system sees it.
 const LONGEST_CHAIN: usize = 40;
@@ -28,9 +28,9 @@ pub struct Output {
 
 impl Output {
     /// Looks at a place. `inputs` are what the command reads: files, folders, stores, or `-`.
-    pub fn at(path: &Path, inputs: &[PathBuf]) -> Result<Self, AnalysisError> {
+    pub fn at(path: &Path, inputs: &[PathBuf]) -> Result<Self, RunError> {
         Self::refuse_file(path, inputs)?;
-        let fail = |source| AnalysisError::write(path, source);
+        let fail = |source| RunError::write(path, source);
         let (target, is_descriptor) = followed(path).map_err(fail)?;
         let there = fs::metadata(&target).ok();
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -44,7 +44,7 @@ impl Output {
     }
 
     /// Refuses a file to write to that is one of the inputs.
-    pub fn refuse_file(path: &Path, inputs: &[PathBuf]) -> Result<(), AnalysisError> {
+    pub fn refuse_file(path: &Path, inputs: &[PathBuf]) -> Result<(), RunError> {
         stepscope_runs::refuse_file(path, inputs)
     }
 
@@ -55,14 +55,14 @@ impl Output {
     }
 
     /// Begins to write.
-    pub fn create(&self) -> Result<OutputFile, AnalysisError> {
-        self.open().map_err(|source| AnalysisError::write(&self.shown, source))
+    pub fn create(&self) -> Result<OutputFile, RunError> {
+        self.open().map_err(|source| RunError::write(&self.shown, source))
     }
 
     /// Writes something that is complete.
-    pub fn write(&self, bytes: &[u8]) -> Result<(), AnalysisError> {
+    pub fn write(&self, bytes: &[u8]) -> Result<(), RunError> {
         let mut file = self.create()?;
-        file.write_all(bytes).map_err(|source| AnalysisError::write(&self.shown, source))?;
+        file.write_all(bytes).map_err(|source| RunError::write(&self.shown, source))?;
         file.finish()
     }
 
@@ -100,15 +100,15 @@ pub struct OutputFile {
 
 impl OutputFile {
     /// Puts the file in its place.
-    pub fn finish(self) -> Result<(), AnalysisError> {
+    pub fn finish(self) -> Result<(), RunError> {
         self.seal()?.publish()
     }
 
     /// Completes the file without putting it in its place yet: for several that belong together.
-    pub(crate) fn seal(self) -> Result<SealedFile, AnalysisError> {
+    pub(crate) fn seal(self) -> Result<SealedFile, RunError> {
         if self.unfinished.is_some() {
             // Some file systems tell only now that they have no room.
-            self.file.sync_all().map_err(|source| AnalysisError::write(&self.shown, source))?;
+            self.file.sync_all().map_err(|source| RunError::write(&self.shown, source))?;
         }
         Ok(SealedFile { shown: self.shown, unfinished: self.unfinished })
     }
@@ -133,9 +133,9 @@ pub(crate) struct SealedFile {
 
 impl SealedFile {
     /// Puts the file in its place.
-    pub(crate) fn publish(self) -> Result<(), AnalysisError> {
+    pub(crate) fn publish(self) -> Result<(), RunError> {
         let Some(unfinished) = self.unfinished else { return Ok(()) };
-        unfinished.finish().map_err(|source| AnalysisError::write(&self.shown, source))
+        unfinished.finish().map_err(|source| RunError::write(&self.shown, source))
     }
 }
 
@@ -267,14 +267,14 @@ mod tests {
         }
         let circle = folder.path().join("circle");
         symlink("circle", &circle).unwrap();
-        assert!(matches!(Output::at(&circle, &[]), Err(AnalysisError::Write { .. })));
+        assert!(matches!(Output::at(&circle, &[]), Err(RunError::Write { .. })));
     }
 
     #[test]
     fn what_cannot_be_replaced_is_written_as_it_is() {
         Output::at(Path::new("/dev/null"), &[]).unwrap().write(b"gone").unwrap();
         let error = Output::at(Path::new("/dev/full"), &[]).unwrap().write(b"too much").unwrap_err();
-        assert!(matches!(error, AnalysisError::Write { .. }), "{error:?}");
+        assert!(matches!(error, RunError::Write { .. }), "{error:?}");
         assert!(Path::new("/dev/full").exists() && Output::at(Path::new("/dev/stdout"), &[]).unwrap().is_direct);
     }
 
@@ -282,7 +282,7 @@ mod tests {
     fn a_place_without_a_folder_or_with_one_is_refused_before_any_work() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().to_owned(), folder.path().join("none/out")] {
-            assert!(matches!(Output::at(&path, &[]), Err(AnalysisError::Write { .. })), "{}", path.display());
+            assert!(matches!(Output::at(&path, &[]), Err(RunError::Write { .. })), "{}", path.display());
         }
     }
 

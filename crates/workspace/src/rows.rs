@@ -6,7 +6,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{CancelFlag, Pick, QueryCursor, QueryOptions, QueryResult};
 use stepscope_model::{LeftOut, ReportTable};
-use stepscope_runs::{AnalysisError, table_of};
+use stepscope_runs::{RunError, table_of};
 
 use crate::workspace::Workspace;
 
@@ -30,7 +30,7 @@ impl<W: Deref<Target = Workspace>> Rows<W> {
         pick: Pick,
         max_rows: Option<usize>,
         cancel: &CancelFlag,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Self, RunError> {
         let options = QueryOptions { max_rows, pick, ..workspace.run.query_options(cancel) };
         let cursor = workspace.run.engine().begin(statement, &options)?;
         Ok(Self { workspace, statement: statement.to_owned(), options, cursor })
@@ -61,31 +61,28 @@ impl<W: Deref<Target = Workspace>> Rows<W> {
     }
 
     /// A batch as pieces of a table, in order.
-    pub fn tables<'a>(
-        &'a self,
-        batch: &'a RecordBatch,
-    ) -> impl Iterator<Item = Result<ReportTable, AnalysisError>> + 'a {
+    pub fn tables<'a>(&'a self, batch: &'a RecordBatch) -> impl Iterator<Item = Result<ReportTable, RunError>> + 'a {
         let pieces = (0..batch.num_rows().max(1)).step_by(PIECE_ROWS);
         pieces.map(|from| self.table(batch.slice(from, PIECE_ROWS.min(batch.num_rows() - from))))
     }
 
     /// The columns without rows.
-    pub fn empty_table(&self) -> Result<ReportTable, AnalysisError> {
+    pub fn empty_table(&self) -> Result<ReportTable, RunError> {
         self.table(RecordBatch::new_empty(self.schema().clone()))
     }
 
-    fn table(&self, batch: RecordBatch) -> Result<ReportTable, AnalysisError> {
+    fn table(&self, batch: RecordBatch) -> Result<ReportTable, RunError> {
         let (schema, batches) = (self.schema().clone(), vec![batch]);
         table_of(&QueryResult { schema, batches, rows_left_out: Some(0), truncated: false })
     }
 }
 
 impl<W: Deref<Target = Workspace>> Iterator for Rows<W> {
-    type Item = Result<RecordBatch, AnalysisError>;
+    type Item = Result<RecordBatch, RunError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.cursor.next_batch(self.workspace.run.engine());
-        next.map_err(AnalysisError::from).transpose()
+        next.map_err(RunError::from).transpose()
     }
 }
 

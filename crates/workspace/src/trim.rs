@@ -11,7 +11,7 @@ use stepscope_analyses::Asking;
 use stepscope_formats::{ChromeEvent, ChromeWriter, JsonValue};
 use stepscope_model::args::{ArgForm, SPAN_ARGS};
 use stepscope_model::{Phase, SourceRecord};
-use stepscope_runs::{AnalysisError, Frame, refuse_folder};
+use stepscope_runs::{Frame, RunError, refuse_folder};
 
 use crate::output::{Output, SealedFile};
 
@@ -25,17 +25,17 @@ pub struct Trimmed {
 }
 
 /// Writes one file for one recording, or a folder of them for several. Files appear together, when all are complete.
-pub(crate) fn trim(asking: &Asking<'_>, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, AnalysisError> {
+pub(crate) fn trim(asking: &Asking<'_>, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, RunError> {
     if let [source] = asking.sources() {
         let (events, file) = write_file(asking, source, output, inputs)?;
         file.publish()?;
         return Ok(vec![Trimmed { path: output.to_owned(), events }]);
     }
     if output.extension().is_some_and(|extension| extension == "json" || extension == "gz") {
-        return Err(AnalysisError::SeveralToOneFile { path: output.to_owned(), count: asking.sources().len() });
+        return Err(RunError::SeveralToOneFile { path: output.to_owned(), count: asking.sources().len() });
     }
     refuse_folder(output, inputs)?;
-    std::fs::create_dir_all(output).map_err(|source| AnalysisError::write(output, source))?;
+    std::fs::create_dir_all(output).map_err(|source| RunError::write(output, source))?;
     let (mut written, mut files) = (Vec::new(), Vec::new());
     for source in asking.sources() {
         let path = output.join(format!("rank{}.window{}.pt.trace.json.gz", source.id.rank, source.id.window));
@@ -49,22 +49,22 @@ pub(crate) fn trim(asking: &Asking<'_>, output: &Path, inputs: &[PathBuf]) -> Re
 
 /// What can go wrong: a question, or the file.
 enum Trouble {
-    Analysis(AnalysisError),
+    Question(RunError),
     File(std::io::Error),
 }
 
 impl Trouble {
-    fn at(self, fail: impl FnOnce(std::io::Error) -> AnalysisError) -> AnalysisError {
+    fn at(self, fail: impl FnOnce(std::io::Error) -> RunError) -> RunError {
         match self {
-            Self::Analysis(error) => error,
+            Self::Question(error) => error,
             Self::File(error) => fail(error),
         }
     }
 }
 
-impl From<AnalysisError> for Trouble {
-    fn from(error: AnalysisError) -> Self {
-        Self::Analysis(error)
+impl From<RunError> for Trouble {
+    fn from(error: RunError) -> Self {
+        Self::Question(error)
     }
 }
 
@@ -79,9 +79,9 @@ fn write_file(
     source: &SourceRecord,
     path: &Path,
     inputs: &[PathBuf],
-) -> Result<(u64, SealedFile), AnalysisError> {
+) -> Result<(u64, SealedFile), RunError> {
     let file = BufWriter::new(Output::at(path, inputs)?.create()?);
-    let fail = |source| AnalysisError::write(path, source);
+    let fail = |source| RunError::write(path, source);
     let is_compressed = path.extension().is_some_and(|extension| extension == "gz");
     let (events, file) = if is_compressed {
         let mut encoder = GzEncoder::new(file, Compression::default());
@@ -161,7 +161,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(asking: &Asking<'_>, source: &SourceRecord) -> Result<Self, AnalysisError> {
+    fn of(asking: &Asking<'_>, source: &SourceRecord) -> Result<Self, RunError> {
         let id = source.id;
         let condition = format!("rank = {} AND \"window\" = {}", id.rank, id.window);
         let question = asking.question();
@@ -207,7 +207,7 @@ impl Part {
     }
 }
 
-fn cut_steps(asking: &Asking<'_>, source: &str, (from, to): (i64, i64)) -> Result<Vec<(i64, i64)>, AnalysisError> {
+fn cut_steps(asking: &Asking<'_>, source: &str, (from, to): (i64, i64)) -> Result<Vec<(i64, i64)>, RunError> {
     let rows = asking.query(&format!(
         "SELECT host_start_ns, host_start_ns + host_dur_ns AS host_end_ns FROM steps
          WHERE {source} AND host_start_ns < {to} AND end_ns >= {from} AND (host_start_ns < {from} OR end_ns > {to})"
@@ -229,7 +229,7 @@ struct Track {
 }
 
 impl Tracks {
-    fn read(asking: &Asking<'_>, source: &SourceRecord) -> Result<Self, AnalysisError> {
+    fn read(asking: &Asking<'_>, source: &SourceRecord) -> Result<Self, RunError> {
         let id = source.id;
         let rows = asking.query(&format!(
             "SELECT * FROM tracks WHERE rank = {} AND \"window\" = {} ORDER BY track_id",
@@ -239,10 +239,10 @@ impl Tracks {
         let (processes, threads) = (rows.text("process")?, rows.text("thread")?);
         let texts =
             [("process_name", "process_name"), ("process_labels", "process_labels"), ("thread_name", "thread_name")];
-        let texts = texts.map(|(event, column)| Ok::<_, AnalysisError>((event, rows.text(column)?)));
+        let texts = texts.map(|(event, column)| Ok::<_, RunError>((event, rows.text(column)?)));
         let texts = texts.into_iter().collect::<Result<Vec<_>, _>>()?;
         let numbers = [("process_sort_index", "process_sort_index"), ("thread_sort_index", "thread_sort_index")];
-        let numbers = numbers.map(|(event, column)| Ok::<_, AnalysisError>((event, rows.i64(column)?)));
+        let numbers = numbers.map(|(event, column)| Ok::<_, RunError>((event, rows.i64(column)?)));
         let numbers = numbers.into_iter().collect::<Result<Vec<_>, _>>()?;
         let track = |row: usize| {
             let texts = texts.iter().filter_map(|(event, values)| Some((*event, Json::from(values[row].clone()?))));
@@ -338,7 +338,7 @@ impl Trace<'_, '_> {
             };
             Ok((arg.keys[0], values))
         });
-        let columns = columns.collect::<Result<Vec<_>, AnalysisError>>()?;
+        let columns = columns.collect::<Result<Vec<_>, RunError>>()?;
         let tracks = self.tracks;
         for row in 0..rows.rows() {
             let Some(track) = tracks.by_id.get(&track_ids[row]) else { continue };
@@ -406,7 +406,7 @@ impl Trace<'_, '_> {
             ("Total Reserved", "total_reserved_bytes"),
             ("Ev Idx", "event_index"),
         ];
-        let columns = columns.map(|(key, column)| Ok::<_, AnalysisError>((key, rows.i64(column)?)));
+        let columns = columns.map(|(key, column)| Ok::<_, RunError>((key, rows.i64(column)?)));
         let columns = columns.into_iter().collect::<Result<Vec<_>, _>>()?;
         let rest = rows.text("args")?;
         let tracks = self.tracks;

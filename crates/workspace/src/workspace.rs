@@ -12,7 +12,7 @@ use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Report, SkippedFile, SourceRecord, SourceSummary};
-use stepscope_runs::{AnalysisError, Cache, OpenRun, RunInput, Settings, report_of};
+use stepscope_runs::{Cache, OpenRun, RunError, RunInput, Settings, report_of};
 use stepscope_timeline::Timelines;
 
 use crate::trim::Trimmed;
@@ -30,17 +30,17 @@ impl Workspace {
     }
 
     /// Ingests traces and folders into the store of the settings; one row a source.
-    pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, AnalysisError> {
+    pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Report, RunError> {
         Ok(listings::ingest::report(&stepscope_runs::ingest(paths, settings, progress)?))
     }
 
     /// Looks for runs: the ones of a store, the files that are named together, each folder that holds files.
-    pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, AnalysisError> {
+    pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>, RunError> {
         stepscope_runs::find_runs(paths, settings)
     }
 
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
-    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, RunError> {
         OpenRun::open(paths, settings, progress).map(Self::of)
     }
 
@@ -50,31 +50,27 @@ impl Workspace {
         settings: &Settings,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Self, RunError> {
         OpenRun::open_with(paths, settings, cache, progress).map(Self::of)
     }
 
     /// Opens what [`Self::find_runs`] found: one run, or several where the traces of a folder are of several jobs.
-    pub fn open_found(
-        input: &RunInput,
-        settings: &Settings,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
+    pub fn open_found(input: &RunInput, settings: &Settings, progress: &dyn Progress) -> Result<Vec<Self>, RunError> {
         Ok(OpenRun::open_found(input, settings, progress)?.into_iter().map(Self::of).collect())
     }
 
     /// Tables, views and columns.
-    pub fn schema() -> Result<Report, AnalysisError> {
+    pub fn schema() -> Result<Report, RunError> {
         listings::schema::report()
     }
 
     /// Answers a query.
-    pub fn sql(&self, statement: &str, max_rows: Option<usize>, cancel: &CancelFlag) -> Result<Report, AnalysisError> {
+    pub fn sql(&self, statement: &str, max_rows: Option<usize>, cancel: &CancelFlag) -> Result<Report, RunError> {
         Self::rows_report(&self.query(statement, max_rows, cancel)?)
     }
 
     /// Rows of a query as a report, to show them.
-    pub fn rows_report(rows: &QueryResult) -> Result<Report, AnalysisError> {
+    pub fn rows_report(rows: &QueryResult) -> Result<Report, RunError> {
         report_of("sql", rows)
     }
 
@@ -84,25 +80,25 @@ impl Workspace {
         statement: &str,
         max_rows: Option<usize>,
         cancel: &CancelFlag,
-    ) -> Result<QueryResult, AnalysisError> {
+    ) -> Result<QueryResult, RunError> {
         let options = QueryOptions { max_rows, ..self.run.query_options(cancel) };
         Ok(self.run.engine().query(statement, &options)?)
     }
 
     /// Names of the columns that a query answers with.
-    pub fn column_names(&self, statement: &str, cancel: &CancelFlag) -> Result<Vec<String>, AnalysisError> {
+    pub fn column_names(&self, statement: &str, cancel: &CancelFlag) -> Result<Vec<String>, RunError> {
         Ok(self.run.engine().column_names(statement, &self.run.query_options(cancel))?)
     }
 
     /// Answers one of [`crate::ANALYSES`].
-    pub fn analyse(&self, analysis: &Analysis, question: &Question) -> Result<Report, AnalysisError> {
+    pub fn analyse(&self, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
         stepscope_analyses::analyse(&self.run, analysis, question)
     }
 
     /// Writes a part of the run as traces that any viewer opens; `inputs` are the paths that it was opened with.
-    pub fn trim(&self, question: &Question, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, AnalysisError> {
+    pub fn trim(&self, question: &Question, output: &Path, inputs: &[PathBuf]) -> Result<Vec<Trimmed>, RunError> {
         if self.is_profile() {
-            return Err(AnalysisError::NoTimes);
+            return Err(RunError::NoTimes);
         }
         crate::trim::trim(&Asking::of(&self.run, question)?, output, inputs)
     }
@@ -114,12 +110,12 @@ impl Workspace {
     }
 
     /// Threads, streams and lanes.
-    pub fn tracks(&self) -> Result<Report, AnalysisError> {
+    pub fn tracks(&self) -> Result<Report, RunError> {
         listings::tracks::report(&self.run)
     }
 
     /// Trace health of these recordings.
-    pub fn health(&self, rank: Option<u32>, window: Option<u32>) -> Result<Report, AnalysisError> {
+    pub fn health(&self, rank: Option<u32>, window: Option<u32>) -> Result<Report, RunError> {
         listings::health::report(&self.run, rank, window)
     }
 
@@ -142,22 +138,17 @@ impl Workspace {
     }
 
     /// Every figure of one source, as JSON.
-    pub fn metrics(&self, rank: Option<u32>, window: Option<u32>) -> Result<Json, AnalysisError> {
+    pub fn metrics(&self, rank: Option<u32>, window: Option<u32>) -> Result<Json, RunError> {
         self.metrics_with(rank, window, &CancelFlag::default())
     }
 
     /// Like [`Self::metrics`], with a flag that ends it.
-    pub fn metrics_with(
-        &self,
-        rank: Option<u32>,
-        window: Option<u32>,
-        cancel: &CancelFlag,
-    ) -> Result<Json, AnalysisError> {
+    pub fn metrics_with(&self, rank: Option<u32>, window: Option<u32>, cancel: &CancelFlag) -> Result<Json, RunError> {
         stepscope_analyses::measure(self.run.engine(), self.run.source(rank, window)?, cancel)
     }
 
     /// Every recording of the run, in short.
-    pub fn source_summaries(&self) -> Result<Vec<SourceSummary>, AnalysisError> {
+    pub fn source_summaries(&self) -> Result<Vec<SourceSummary>, RunError> {
         listings::sources::summaries(&self.run)
     }
 

@@ -1,6 +1,6 @@
 //! How much of the waiting in collectives is exposed: nothing else runs on the device of the rank that waits.
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::matching::{Group, Outcome};
 use crate::Asking;
@@ -16,7 +16,7 @@ pub(super) fn waiting(
     steps: &StepRanges,
     groups: &[Group],
     stragglers: &[(i64, i64)],
-) -> Result<(i64, i64), AnalysisError> {
+) -> Result<(i64, i64), RunError> {
     let matched = groups.iter().filter(|group| matches!(group.outcome, Outcome::Matched(_)));
     let matched: Vec<String> = matched.map(|group| group.id.to_string()).collect();
     let late: Vec<String> = stragglers.iter().map(|(rank, _)| rank.to_string()).collect();

@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 use stepscope_model::null_reason::COLLECTIVE_METADATA_NOT_RECORDED;
 use stepscope_model::tables::ALL_COLLECTIVES;
 use stepscope_model::{Cell, Class, Look, Part, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::matching::{Group, Outcome};
 use crate::Asking;
 use crate::asking::{cell, sum_of};
 
 /// The calls by name, with transfer and waiting where ranks match; no rows where the host does not communicate.
-pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, AnalysisError> {
+pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, RunError> {
     let rows = asking.query(
         "SELECT name, count(*) AS count, count(DISTINCT rank) AS ranks, sum(dur_ns) AS total_ns FROM spans
          WHERE {events} AND kind = 'ann' AND phase = 'X'
@@ -77,7 +77,7 @@ pub(super) fn sentence(table: &ReportTable) -> Option<Sentence> {
 }
 
 /// Says so where the process group of collectives cannot be known, with several ranks.
-pub(super) fn unknown_groups(asking: &Asking<'_>) -> Result<Option<Part>, AnalysisError> {
+pub(super) fn unknown_groups(asking: &Asking<'_>) -> Result<Option<Part>, RunError> {
     if asking.ranks().len() < 2 || !asking.has_rows(ALL_COLLECTIVES.name) {
         return Ok(None);
     }
@@ -106,7 +106,7 @@ fn transfer_of(groups: &[Group], name: &str, count: i64) -> Option<i64> {
 }
 
 /// Bytes by the name of the call, of all ranks; none where those of one are not known.
-fn moved_bytes(asking: &Asking<'_>) -> Result<HashMap<String, Option<i64>>, AnalysisError> {
+fn moved_bytes(asking: &Asking<'_>) -> Result<HashMap<String, Option<i64>>, RunError> {
     if !asking.has_rows(ALL_COLLECTIVES.name) {
         return Ok(HashMap::new());
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use stepscope_model::tables::ALL_COLLECTIVES;
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::RankWait;
 use crate::Asking;
@@ -87,7 +87,7 @@ const SEQUENCE: &str = "
     FROM all_collectives WHERE {events} AND ordinal IS NOT NULL AND group_id IN ({groups})";
 
 /// Matches every group. Collectives without an ordinal are left out, as those launched before the recording.
-pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, AnalysisError> {
+pub(super) fn match_ranks(asking: &Asking<'_>) -> Result<Vec<Group>, RunError> {
     let mut found: BTreeMap<i64, Found> = BTreeMap::new();
     read_ranks(asking, &mut found)?;
     if found.values().any(|group| group.by_rank.len() > 1) {
@@ -126,7 +126,7 @@ struct Name {
 }
 
 /// The name and the ranks of each group. Asked of one rank's rows of each: lists of ranks are long.
-fn read_names(asking: &Asking<'_>) -> Result<BTreeMap<i64, Name>, AnalysisError> {
+fn read_names(asking: &Asking<'_>) -> Result<BTreeMap<i64, Name>, RunError> {
     let rows = asking.query(
         "SELECT group_id, min(process_group) AS name, min(process_group_ranks) AS ranks, bool_or(is_host) AS is_host
          FROM all_collectives WHERE {source} AND ordinal = 0 GROUP BY group_id",
@@ -156,7 +156,7 @@ impl Launched {
 }
 
 /// How many collectives each rank has, how long they take, and how far its clock is from that of the first.
-fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
+fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), RunError> {
     let all: u64 = asking.sources.iter().filter_map(|source| source.rows.get(ALL_COLLECTIVES.name)).sum();
     let every = all as i64 / CLOCK_ROWS + 1;
     let mut launched: HashMap<(i64, i64, i64), Launched> = HashMap::new();
@@ -233,7 +233,7 @@ fn add_clock_offsets(launched: &HashMap<(i64, i64, i64), Launched>, found: &mut 
 }
 
 /// Reads the collectives of the groups with sequence numbers by those, and of the others by their order.
-fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
+fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), RunError> {
     let numbered = found.iter().filter(|(_, group)| group.has_sequence).map(|(id, _)| id.to_string());
     let numbered = numbered.collect::<Vec<_>>().join(", ");
     if numbered.is_empty() {
@@ -250,7 +250,7 @@ fn read_collectives(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Re
     read_by_key(asking, &by_order, found)
 }
 
-fn read_by_key(asking: &Asking<'_>, statement: &str, found: &mut BTreeMap<i64, Found>) -> Result<(), AnalysisError> {
+fn read_by_key(asking: &Asking<'_>, statement: &str, found: &mut BTreeMap<i64, Found>) -> Result<(), RunError> {
     asking.walk(statement, |rows| {
         let names = rows.text("collective")?.into_iter().zip(rows.text("other")?);
         let (ranks, durations) = (rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);

@@ -1,13 +1,13 @@
 //! Regions that their author named for data loading: what speaks for it where no DataLoader is annotated.
 
 use stepscope_rules::{Facts, is_loading_region};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use crate::Asking;
 
 /// Adds the time of such regions in which no device works. Regions at once or inside one another count once, and what
 /// reaches out of its step is cut off.
-pub(super) fn add(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), AnalysisError> {
+pub(super) fn add(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), RunError> {
     let rows = asking.query(&format!(
         "SELECT name, count(*) AS calls FROM spans
          WHERE {{events}} AND {complete} AND kind = 'ann' AND phase = 'X' AND name IS NOT NULL GROUP BY name",

@@ -9,7 +9,7 @@ use stepscope_model::{
     Cell, Figure, Grade, Holds, Note, Part, Report, ReportColumn, ReportTable, Sentence, SourceId, SourceRecord, Text,
     say, skipped_sentences,
 };
-use stepscope_runs::{AnalysisError, Frame, OpenRun};
+use stepscope_runs::{Frame, OpenRun, RunError};
 
 use crate::before_recording;
 
@@ -36,14 +36,14 @@ pub(crate) struct Standing {
 }
 
 /// Trace health of the recordings of a rank, a window or both, and what lies beside the traces and was not read.
-pub fn report(run: &OpenRun, rank: Option<u32>, window: Option<u32>) -> Result<Report, AnalysisError> {
+pub fn report(run: &OpenRun, rank: Option<u32>, window: Option<u32>) -> Result<Report, RunError> {
     let mut report = about(run.engine(), &run.sources_of(rank.as_slice(), window)?)?;
     let sentences = skipped_sentences(run.skipped_files()).into_iter();
     report.parts.splice(1..1, sentences.map(|sentence| Part::Text(format!("{sentence}.").into())));
     Ok(report)
 }
 
-fn about(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, AnalysisError> {
+fn about(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, RunError> {
     let mut by_source = read(engine)?;
     by_source.retain(|id, _| sources.iter().any(|source| source.id == *id));
     for source in sources {
@@ -75,7 +75,7 @@ fn about(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, AnalysisE
 }
 
 /// Which recordings begin while the device works on what was launched before.
-fn begun_busy(engine: &Engine, sources: &[&SourceRecord]) -> Result<Option<Sentence>, AnalysisError> {
+fn begun_busy(engine: &Engine, sources: &[&SourceRecord]) -> Result<Option<Sentence>, RunError> {
     let busy = before_recording::find(engine, sources)?;
     let length = |(id, until): (&SourceId, &i64)| {
         let first = sources.iter().find(|source| source.id == *id)?.first_event_ns?;
@@ -128,7 +128,7 @@ pub(crate) fn unanalyzed_words(source: &SourceRecord) -> Option<Sentence> {
 pub(crate) fn grades<'a>(
     engine: &Engine,
     sources: impl IntoIterator<Item = &'a SourceRecord>,
-) -> Result<BTreeMap<SourceId, Standing>, AnalysisError> {
+) -> Result<BTreeMap<SourceId, Standing>, RunError> {
     let mut by_source = read(engine)?;
     let mut unanalyzed = BTreeMap::new();
     for source in sources {
@@ -157,7 +157,7 @@ pub(crate) fn grades<'a>(
     Ok(by_source.into_iter().map(grade).collect())
 }
 
-fn read(engine: &Engine) -> Result<BTreeMap<SourceId, Figures>, AnalysisError> {
+fn read(engine: &Engine) -> Result<BTreeMap<SourceId, Figures>, RunError> {
     let frame = Frame::new(engine.query(SQL, &QueryOptions::default())?);
     let (ranks, windows) = (frame.required_i64("rank")?, frame.required_i64("window")?);
     let (names, reasons) = (frame.text("name")?, frame.text("reason")?);

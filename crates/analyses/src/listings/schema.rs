@@ -3,10 +3,10 @@
 use stepscope_engine::{Engine, EngineOptions};
 use stepscope_model::tables::TABLES;
 use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 /// One row per column of a table or a view.
-pub fn report() -> Result<Report, AnalysisError> {
+pub fn report() -> Result<Report, RunError> {
     let mut rows = Vec::new();
     for table in TABLES {
         for column in table.columns() {

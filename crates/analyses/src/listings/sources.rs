@@ -2,14 +2,14 @@
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceId, SourceRecord, SourceSummary};
-use stepscope_runs::{AnalysisError, Frame, OpenRun};
+use stepscope_runs::{Frame, OpenRun, RunError};
 
 use super::health;
 
 const STEPS: &str = "SELECT rank, \"window\", count(*) AS steps FROM steps WHERE is_complete GROUP BY rank, \"window\"";
 
 /// Every recording, with its health and how many steps are complete.
-pub fn summaries(run: &OpenRun) -> Result<Vec<SourceSummary>, AnalysisError> {
+pub fn summaries(run: &OpenRun) -> Result<Vec<SourceSummary>, RunError> {
     let grades = health::grades(run.engine(), run.sources())?;
     let steps = Frame::new(run.ask(STEPS, &CancelFlag::default())?);
     let (ranks, windows) = (steps.required_i64("rank")?, steps.required_i64("window")?);

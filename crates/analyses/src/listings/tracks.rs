@@ -3,7 +3,7 @@
 use stepscope_engine::QueryOptions;
 use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
 use stepscope_model::{Look, Part, Report, ReportColumn, ReportTable};
-use stepscope_runs::{AnalysisError, OpenRun, report_of};
+use stepscope_runs::{OpenRun, RunError, report_of};
 
 /// One row per track, busiest first within a source.
 const SQL: &str = "
@@ -16,7 +16,7 @@ const SQL: &str = "
     ORDER BY track.rank, track.\"window\", process_sort_index, thread_sort_index, track.track_id";
 
 /// Every track of a run.
-pub fn report(run: &OpenRun) -> Result<Report, AnalysisError> {
+pub fn report(run: &OpenRun) -> Result<Report, RunError> {
     let mut report = report_of("tracks", &run.engine().query(SQL, &QueryOptions::default())?)?;
     for part in &mut report.parts {
         if let Part::Table(table) = part {

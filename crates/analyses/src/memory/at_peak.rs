@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::NOT_APPLICABLE;
 use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable, Sentence, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Device;
 use super::operators::NO_OPERATOR;
@@ -32,11 +32,7 @@ impl Held {
 type Group = (String, Option<String>);
 
 /// The blocks by what allocated them; nothing if their addresses were not recorded.
-pub(super) fn table(
-    asking: &Asking<'_>,
-    moments: &str,
-    highest: &Device,
-) -> Result<Option<ReportTable>, AnalysisError> {
+pub(super) fn table(asking: &Asking<'_>, moments: &str, highest: &Device) -> Result<Option<ReportTable>, RunError> {
     let Device { rank, window, ref name, is_absolute, .. } = *highest;
     let of_device = format!("rank = {rank} AND \"window\" = {window} AND device = '{name}'");
     let level = if is_absolute { "total_allocated_bytes" } else { "level_bytes" };
@@ -107,7 +103,7 @@ fn grouped(
     asking: &Asking<'_>,
     highest: &Device,
     mut by_operator: BTreeMap<Option<i64>, Held>,
-) -> Result<BTreeMap<Group, Held>, AnalysisError> {
+) -> Result<BTreeMap<Group, Held>, RunError> {
     let mut groups: BTreeMap<Group, Held> = BTreeMap::new();
     let mut open: Vec<(i64, String)> = Vec::new();
     let statement = format!(

@@ -1,7 +1,7 @@
 //! How much memory is in use over time, thinned out for drawing.
 
 use stepscope_model::{Series, Unit};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Device;
 use crate::Asking;
@@ -11,7 +11,7 @@ const POINTS: usize = 200;
 
 /// The curves of the recording that reaches the highest peak, one a device and figure. Of many points, the highest of
 /// each stretch of time stays.
-pub(super) fn read(asking: &Asking<'_>, moments: &str, highest: &Device) -> Result<Vec<Series>, AnalysisError> {
+pub(super) fn read(asking: &Asking<'_>, moments: &str, highest: &Device) -> Result<Vec<Series>, RunError> {
     let Device { rank, window, .. } = *highest;
     let highest_of = |value: &str, name: &str| {
         format!(

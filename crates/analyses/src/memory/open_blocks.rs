@@ -2,7 +2,7 @@
 
 use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
 use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use crate::Asking;
 use crate::asking::cell;
@@ -19,7 +19,7 @@ pub(super) struct OpenBlocks {
 }
 
 impl OpenBlocks {
-    pub(super) fn read(asking: &Asking<'_>, moments: &str) -> Result<Self, AnalysisError> {
+    pub(super) fn read(asking: &Asking<'_>, moments: &str) -> Result<Self, RunError> {
         let condition = format!("{moments} AND size_bytes > 0 AND address IS NOT NULL AND size_after_bytes IS NULL");
         let all = asking.query(&format!(
             "SELECT count(*) AS blocks, coalesce(sum(size_bytes), 0) AS bytes FROM memory_curve WHERE {condition}"

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::tables::MEMORY_EVENTS;
 use stepscope_model::{Cell, Holds, Look, ReportColumn, ReportTable, Unit};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use crate::Asking;
 use crate::asking::cell;
@@ -43,7 +43,7 @@ struct Open {
 /// Own changes, and those of the spans that lie in no other of the name with all that is below.
 type Rows = BTreeMap<Group, [Changes; 2]>;
 
-pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, AnalysisError> {
+pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, RunError> {
     let mut walk = Walk::default();
     if asking.has_rows(MEMORY_EVENTS.name) {
         walk.follow(asking, moments)?;
@@ -93,7 +93,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn follow(&mut self, asking: &Asking<'_>, moments: &str) -> Result<(), AnalysisError> {
+    fn follow(&mut self, asking: &Asking<'_>, moments: &str) -> Result<(), RunError> {
         let by_operator = format!(
             "SELECT rank, \"window\", operator_id, device, sum(size_bytes) AS increase_bytes,
                count(*) FILTER (WHERE size_bytes > 0) AS allocations,

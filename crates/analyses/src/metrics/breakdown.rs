@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::Class;
 use stepscope_model::null_reason::{NO_COMPLETE_STEP, NO_ROLLUPS};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Measuring, steps};
 
@@ -52,7 +52,7 @@ impl Shares {
     }
 }
 
-pub(super) fn measure_average(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure_average(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let breakdown = read(measuring)?;
     let steps = steps::read(measuring)?;
     let complete = || steps.iter().zip(&breakdown.steps).filter(|(step, _)| step.is_complete).map(|(_, shares)| shares);
@@ -71,7 +71,7 @@ pub(super) fn measure_average(measuring: &mut Measuring<'_>) -> Result<Json, Ana
     Ok(with_total(sum.map(mean), mean(sum.total_ns())))
 }
 
-pub(super) fn measure_whole_trace(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure_whole_trace(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let breakdown = read(measuring)?;
     let Some(shares) = &breakdown.whole_trace else {
         measuring.missing("breakdown_whole_trace", why_missing(measuring));
@@ -90,7 +90,7 @@ fn with_total(mut shares: Json, total_ns: Json) -> Json {
 }
 
 /// The breakdown of the source; asked for once.
-pub(super) fn read(measuring: &mut Measuring<'_>) -> Result<Rc<Breakdown>, AnalysisError> {
+pub(super) fn read(measuring: &mut Measuring<'_>) -> Result<Rc<Breakdown>, RunError> {
     if let Some(breakdown) = &measuring.breakdown {
         return Ok(Rc::clone(breakdown));
     }

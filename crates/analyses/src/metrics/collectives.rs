@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value as Json, json};
 use stepscope_ingest::bus_factor;
 use stepscope_model::null_reason::{COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Measuring;
 
@@ -40,7 +40,7 @@ struct Collective {
     volume_from: Option<String>,
 }
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let collectives = read(measuring)?;
     if collectives.is_empty() {
         let reason = if measuring.source.are_sums_left_out() { NO_ROLLUPS } else { NO_COMMUNICATION };
@@ -67,7 +67,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     Ok(json!({ "count": count, "table": table(measuring, groups), "first": first }))
 }
 
-fn read(measuring: &Measuring<'_>) -> Result<Vec<Collective>, AnalysisError> {
+fn read(measuring: &Measuring<'_>) -> Result<Vec<Collective>, RunError> {
     let rows = measuring.query(COLLECTIVES)?;
     let (names, groups, dtypes) = (rows.text("collective")?, rows.text("process_group")?, rows.text("dtype")?);
     let (sizes, kernels, sources) = (rows.i64("group_size")?, rows.text("kernel")?, rows.text("named_by")?);

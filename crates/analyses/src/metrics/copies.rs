@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{NOT_IN_NAME, ZERO_DURATION, argument_not_recorded};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Measuring, distribution};
 
@@ -20,7 +20,7 @@ pub(crate) const SUMS: &str = "
     sum(size_bytes / memory_bandwidth_gb_per_s)
       FILTER (WHERE size_bytes <> 0 AND memory_bandwidth_gb_per_s <> 0) AS recorded_ns";
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let copies = measuring.query(&format!(
         "SELECT name, {SUMS}, {} FROM device_events WHERE {{source}} AND kind IN ('memcpy', 'memset')
          GROUP BY name ORDER BY dur_total DESC, name",
@@ -80,12 +80,12 @@ pub(crate) struct Moved {
 
 impl Moved {
     /// For each row of an answer that has `name` and `SUMS`.
-    pub(crate) fn of_rows(copies: &Frame) -> Result<Vec<Self>, AnalysisError> {
+    pub(crate) fn of_rows(copies: &Frame) -> Result<Vec<Self>, RunError> {
         let (names, kinds) = (copies.text("name")?, copies.text("kind")?);
         let (bytes, missing) = (copies.i64("bytes")?, copies.required_i64("bytes_missing")?);
         let (times, recorded_bytes) = (copies.i64("bytes_ns")?, copies.i64("recorded_bytes")?);
         let recorded_times = copies.f64("recorded_ns")?;
-        let pattern = Regex::new(NAME_PATTERN).map_err(|error| AnalysisError::Shape(error.to_string()))?;
+        let pattern = Regex::new(NAME_PATTERN).map_err(|error| RunError::Shape(error.to_string()))?;
         let moved = |(row, name): (usize, Option<String>)| {
             let mut name = NameParts::of(&pattern, name.as_deref().unwrap_or_default());
             name.kind = name.kind.or_else(|| (kinds[row].as_deref() == Some("memset")).then(|| "set".to_owned()));

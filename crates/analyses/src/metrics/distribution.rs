@@ -1,7 +1,7 @@
 //! Distributions of integers: how SQL is asked for one, and how it looks in the document (metrics, section 11).
 
 use serde_json::{Map, Value as Json};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 /// The percentiles of every distribution.
 const PERCENTS: [u8; 3] = [50, 90, 99];
@@ -29,7 +29,7 @@ pub(crate) fn named_columns(value: &str, condition: &str) -> String {
 }
 
 /// The figures of each row for the columns that begin with `prefix`; `None` where nothing was counted.
-pub(crate) fn figures(rows: &Frame, prefix: &str) -> Result<Vec<Option<Map<String, Json>>>, AnalysisError> {
+pub(crate) fn figures(rows: &Frame, prefix: &str) -> Result<Vec<Option<Map<String, Json>>>, RunError> {
     let column = |name: &str| rows.i64(&format!("{prefix}_{name}"));
     let (counts, totals) = (column("count")?, column("total")?);
     let names = ["min", "p50", "p90", "p99", "max"];

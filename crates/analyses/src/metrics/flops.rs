@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{BEYOND_64_BITS, SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Measuring;
 use super::path::Path;
@@ -25,7 +25,7 @@ struct Counted {
     first_position: i64,
 }
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let mut by_op: Vec<(String, Counted)> = outermost(measuring)?.into_iter().collect();
     by_op.sort_unstable_by_key(|(_, counted)| (-counted.flops, counted.first_position));
     if by_op.is_empty() {
@@ -53,7 +53,7 @@ fn kept(measuring: &mut Measuring<'_>, path: &str, flops: i128) -> Option<i64> {
 }
 
 /// By name, the calls that no other known call encloses: `aten::linear` counts, the `aten::addmm` below it does not.
-fn outermost(measuring: &Measuring<'_>) -> Result<HashMap<String, Counted>, AnalysisError> {
+fn outermost(measuring: &Measuring<'_>) -> Result<HashMap<String, Counted>, RunError> {
     let mut counted: HashMap<String, Counted> = HashMap::new();
     let mut path = Path::new();
     measuring.walk(OPERATORS, |rows| {

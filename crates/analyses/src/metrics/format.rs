@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{UNSUPPORTED_EVENT_KIND, argument_not_recorded};
 use stepscope_model::warning::{BROKEN_EVENT, CUT_EVENT, EVENT_TOO_DEEP, EVENT_TOO_LONG, NOT_AN_OBJECT};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Measuring;
 
@@ -11,7 +11,7 @@ use super::Measuring;
 const UNREAD: [&str; 5] =
     [BROKEN_EVENT.code, CUT_EVENT.code, EVENT_TOO_DEEP.code, EVENT_TOO_LONG.code, NOT_AN_OBJECT.code];
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let kinds = measuring.query(
         "SELECT kind, count(*) AS spans FROM spans WHERE {source} AND phase = 'X' GROUP BY kind ORDER BY kind",
     )?;

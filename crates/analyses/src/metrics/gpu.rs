@@ -4,12 +4,12 @@ use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{
     NO_COMPLETE_STEP, NO_DEVICE_EVENTS, NO_ROLLUPS, NOT_ON_THIS_VENDOR, argument_not_recorded,
 };
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Measuring, ratio};
 use crate::tensor_cores::TensorCoreNames;
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let rows = measuring.query("SELECT * FROM step_devices WHERE {source} AND step IS NULL ORDER BY device_id")?;
     if rows.rows() == 0 {
         measuring.missing("gpu", why_missing(measuring)?);
@@ -31,7 +31,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     Ok(Json::Object(result))
 }
 
-fn why_missing(measuring: &Measuring<'_>) -> Result<&'static str, AnalysisError> {
+fn why_missing(measuring: &Measuring<'_>) -> Result<&'static str, RunError> {
     let any = measuring.query("SELECT span_id FROM device_events WHERE {source} LIMIT 1")?;
     Ok(match (any.rows(), measuring.source.are_sums_left_out()) {
         (0, _) => NO_DEVICE_EVENTS,
@@ -41,7 +41,7 @@ fn why_missing(measuring: &Measuring<'_>) -> Result<&'static str, AnalysisError>
 }
 
 /// The figures of a device over the complete steps.
-fn window_figures(measuring: &mut Measuring<'_>, rows: &Frame, row: usize, path: &str) -> Result<Json, AnalysisError> {
+fn window_figures(measuring: &mut Measuring<'_>, rows: &Frame, row: usize, path: &str) -> Result<Json, RunError> {
     let integer = |name: &str| rows.required_i64(name).map(|values| values[row]);
     let float = |name: &str| rows.f64(name).map(|values| values[row].unwrap_or(0.0));
     let (start, end) = (integer("start_ns")?, integer("end_ns")?);
@@ -74,7 +74,7 @@ fn tensor_cores(
     device: Option<i64>,
     kernels: &Frame,
     path: &str,
-) -> Result<(Json, Json), AnalysisError> {
+) -> Result<(Json, Json), RunError> {
     let (devices, times) = (kernels.i64("device_id")?, kernels.required_i64("total_ns")?);
     let of_device = kernels.text("name")?.into_iter().zip(times).zip(devices).filter(|(_, of)| *of == device);
     let tensor_cores = TensorCoreNames::new()?;

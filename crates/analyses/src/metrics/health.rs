@@ -1,11 +1,11 @@
 //! Trace health, as the ingest worked it out.
 
 use serde_json::{Map, Value as Json};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Measuring;
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let figures =
         measuring.query("SELECT name, value, ratio, text, reason FROM health WHERE {source} ORDER BY name")?;
     let (names, reasons) = (figures.text("name")?, figures.text("reason")?);

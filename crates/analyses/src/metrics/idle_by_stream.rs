@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::NO_DEVICE_EVENTS;
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Measuring, stream_name};
 
@@ -24,7 +24,7 @@ pub(crate) fn statement(keys: &str, condition: &str) -> String {
     )
 }
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let statement = statement("", "{source}");
     let streams = measuring.query(&format!("{statement} ORDER BY device_id, stream_id"))?;
     if streams.rows() == 0 {

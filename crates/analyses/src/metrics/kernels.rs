@@ -2,14 +2,14 @@
 
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{ZERO_DURATION, argument_not_recorded};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Measuring, distribution, ratio};
 
 /// Names that are listed, those with the most time first.
 const LISTED: usize = 50;
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let kernels = measuring.query(&format!(
         "WITH by_name AS (
            SELECT name, count(comm_rule) AS communication, count(operator_id) AS linked_to_op,
@@ -57,7 +57,7 @@ fn weighted(
     kernels: &Frame,
     prefix: &str,
     (member, argument): (&str, &str),
-) -> Result<Vec<Option<f64>>, AnalysisError> {
+) -> Result<Vec<Option<f64>>, RunError> {
     let counts = kernels.required_i64(&format!("{prefix}_count"))?;
     let (sums, times) = (kernels.f64(&format!("{prefix}_sum"))?, kernels.i64(&format!("{prefix}_ns"))?);
     let mut means = Vec::with_capacity(counts.len());

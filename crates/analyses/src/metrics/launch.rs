@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_LAUNCH_CALLS, NO_ROLLUPS, ZERO_DURATION};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Measuring, distribution, ratio, stream_name};
 use crate::launch_queue::{self, IN_ORDER, Queues};
@@ -17,7 +17,7 @@ pub(crate) const COUNTS: &str = "
 /// Names of runtime functions that are listed, those with the most time first.
 const LISTED_CALLS: usize = 20;
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let launches = measuring.query(&format!(
         "SELECT {COUNTS}, {}, {}, {} FROM launches WHERE {{source}}",
         distribution::columns("call", "dur_ns", "true"),
@@ -61,13 +61,13 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     Ok(result)
 }
 
-fn has_device_events(measuring: &Measuring<'_>) -> Result<bool, AnalysisError> {
+fn has_device_events(measuring: &Measuring<'_>) -> Result<bool, RunError> {
     let any = measuring.query("SELECT span_id FROM device_events WHERE {source} LIMIT 1")?;
     Ok(any.rows() > 0)
 }
 
 /// The functions of the runtime by the time spent in them.
-fn runtime_calls(measuring: &Measuring<'_>) -> Result<Json, AnalysisError> {
+fn runtime_calls(measuring: &Measuring<'_>) -> Result<Json, RunError> {
     let calls = measuring.query(&format!(
         "SELECT name, {} FROM runtime_calls WHERE {{source}} GROUP BY name ORDER BY dur_total DESC, name LIMIT {LISTED_CALLS}",
         distribution::columns("dur", "dur_ns", "true")
@@ -81,7 +81,7 @@ fn runtime_calls(measuring: &Measuring<'_>) -> Result<Json, AnalysisError> {
     Ok(Json::Array(rows.collect()))
 }
 
-fn queue_lengths(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+fn queue_lengths(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let mut queues = Queues::default();
     measuring.walk(&launch_queue::statement("{source}"), |rows| queues.take(rows))?;
     let mut result = Map::new();

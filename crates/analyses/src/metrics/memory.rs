@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::Measuring;
 
@@ -29,7 +29,7 @@ pub(crate) const PAIRINGS: [&str; 3] = ["paired", "free_without_alloc", "alloc_w
 /// Maxima of the totals that newer recordings carry.
 const PEAKS: [&str; 2] = ["peak_allocated_bytes", "peak_reserved_bytes"];
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let devices = measuring
         .query(&format!("SELECT device, {SUMS} FROM memory_curve WHERE {{source}} GROUP BY device ORDER BY device"))?;
     if devices.rows() == 0 {
@@ -43,7 +43,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     Ok(Json::Object(result))
 }
 
-fn figures(measuring: &mut Measuring<'_>, devices: &Frame, row: usize, path: &str) -> Result<Json, AnalysisError> {
+fn figures(measuring: &mut Measuring<'_>, devices: &Frame, row: usize, path: &str) -> Result<Json, RunError> {
     let get = |name: &str| devices.required_i64(name).map(|values| values[row]);
     let (events, addresses) = (get("events")?, get("addresses")?);
     let (allocated, net) = (get("allocated_bytes")?, get("net_bytes")?);

@@ -1,11 +1,11 @@
 //! How the host's time is shared between spans.
 
 use serde_json::{Value as Json, json};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::Measuring;
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let sums = measuring.query(
         "SELECT count(DISTINCT track_id) AS threads,
                 coalesce(sum(self_ns) FILTER (WHERE kind = 'op'), 0) AS ops_ns,

@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{NO_ROLLUPS, SHAPES_NOT_RECORDED};
 use stepscope_model::tables::OP_ROLLUP;
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::Measuring;
 
@@ -41,7 +41,7 @@ struct Row {
     device_total_ns: i64,
 }
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     if are_left_out(measuring)? {
         measuring.missing("operators", NO_ROLLUPS);
         return Ok(Json::Null);
@@ -83,7 +83,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
 }
 
 /// Whether the sums were not made, although there is something to add up.
-fn are_left_out(measuring: &Measuring<'_>) -> Result<bool, AnalysisError> {
+fn are_left_out(measuring: &Measuring<'_>) -> Result<bool, RunError> {
     if measuring.source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0) {
         return Ok(false);
     }
@@ -140,7 +140,7 @@ impl Row {
     }
 }
 
-fn rows(frame: &Frame) -> Result<Vec<Row>, AnalysisError> {
+fn rows(frame: &Frame) -> Result<Vec<Row>, RunError> {
     let (names, dims) = (frame.text("name")?, frame.text("input_dims")?);
     let integers = |name: &str| frame.required_i64(name);
     let (calls, spans) = (integers("calls")?, integers("spans")?);

@@ -1,7 +1,7 @@
 //! The steps.
 
 use serde_json::{Value as Json, json};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Measuring, breakdown};
 
@@ -16,7 +16,7 @@ pub(super) struct Step {
     pub is_complete: bool,
 }
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let breakdown = breakdown::read(measuring)?;
     let steps = read(measuring)?.into_iter().enumerate().map(|(number, step)| {
         json!({
@@ -35,7 +35,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
 }
 
 /// The steps of the source, in order.
-pub(super) fn read(measuring: &Measuring<'_>) -> Result<Vec<Step>, AnalysisError> {
+pub(super) fn read(measuring: &Measuring<'_>) -> Result<Vec<Step>, RunError> {
     let rows = measuring.query("SELECT * FROM steps WHERE {source} ORDER BY step")?;
     let (names, complete) = (rows.text("name")?, rows.bool("is_complete")?);
     let (starts, ends) = (rows.required_i64("start_ns")?, rows.required_i64("end_ns")?);

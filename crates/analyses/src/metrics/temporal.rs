@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{NO_COMMUNICATION, NO_DEVICE_EVENTS};
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::{Measuring, ratio};
 
@@ -20,7 +20,7 @@ const UNIONS: &str = "
     union_length(start_ns, end_ns) FILTER (WHERE class IN ('compute', 'memset')) AS compute_memset,
     union_length(start_ns, end_ns) FILTER (WHERE class <> 'memcpy') AS all_but_memcpy";
 
-pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisError> {
+pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let all = measuring.query(&format!("SELECT count(*) AS events, {UNIONS} FROM device_events WHERE {{source}}"))?;
     if all.required_i64("events")?.first() == Some(&0) {
         measuring.missing("temporal.all", NO_DEVICE_EVENTS);
@@ -38,7 +38,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, AnalysisErr
     Ok(json!({ "all": figures(measuring, &all, 0, "temporal.all")?, "per_device": per_device }))
 }
 
-fn figures(measuring: &mut Measuring<'_>, frame: &Frame, row: usize, path: &str) -> Result<Json, AnalysisError> {
+fn figures(measuring: &mut Measuring<'_>, frame: &Frame, row: usize, path: &str) -> Result<Json, RunError> {
     let get = |name: &str| frame.required_i64(name).map(|values| values[row]);
     let (first, last, busy) = (get("first_ns")?, get("last_ns")?, get("busy")?);
     let (compute, comm, memcpy, memset) = (get("compute")?, get("comm")?, get("memcpy")?, get("memset")?);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use crate::Asking;
 
@@ -22,7 +22,7 @@ const OPERATORS: &str = "
 
 /// Work below a backward operator is its work, so what has no forward operator takes the one of its parent. What runs
 /// in a module again, as checkpoints do, counts as that module's forward work already.
-pub(super) fn times(asking: &Asking<'_>) -> Result<HashMap<SpanKey, i64>, AnalysisError> {
+pub(super) fn times(asking: &Asking<'_>) -> Result<HashMap<SpanKey, i64>, RunError> {
     let mut times: HashMap<SpanKey, i64> = HashMap::new();
     let mut open: Vec<(SpanKey, Option<i64>)> = Vec::new();
     asking.walk(OPERATORS, |frame| {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use stepscope_runs::{AnalysisError, Frame};
+use stepscope_runs::{Frame, RunError};
 
 use super::backward::SpanKey;
 use super::{Group, Modules, Sums};
@@ -56,7 +56,7 @@ struct Calls {
     modules: Modules,
 }
 
-pub(super) fn read(asking: &Asking<'_>, backward: &HashMap<SpanKey, i64>) -> Result<Modules, AnalysisError> {
+pub(super) fn read(asking: &Asking<'_>, backward: &HashMap<SpanKey, i64>) -> Result<Modules, RunError> {
     let mut calls = Calls::default();
     asking.walk(CALLS, |frame| calls.add(asking, frame))?;
     calls.add_self_times();
@@ -90,7 +90,7 @@ pub(super) fn read(asking: &Asking<'_>, backward: &HashMap<SpanKey, i64>) -> Res
 }
 
 impl Calls {
-    fn add(&mut self, asking: &Asking<'_>, frame: &Frame) -> Result<(), AnalysisError> {
+    fn add(&mut self, asking: &Asking<'_>, frame: &Frame) -> Result<(), RunError> {
         let required = |name: &str| frame.required_i64(name);
         let (ranks, windows, ids) = (required("rank")?, required("window")?, required("span_id")?);
         let (steps, starts, lengths) = (frame.i64("step")?, required("start_ns")?, required("dur_ns")?);
@@ -126,7 +126,7 @@ impl Calls {
     }
 
     /// The call that `module_id` of each row names, if it is asked about.
-    fn of_rows(&self, frame: &Frame) -> Result<Vec<Option<usize>>, AnalysisError> {
+    fn of_rows(&self, frame: &Frame) -> Result<Vec<Option<usize>>, RunError> {
         let (ranks, windows) = (frame.required_i64("rank")?, frame.required_i64("window")?);
         let ids = frame.i64("module_id")?.into_iter().enumerate();
         Ok(ids.map(|(row, id)| self.by_span.get(&(ranks[row], windows[row], id?)).copied()).collect())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::backward::SpanKey;
 use super::{Group, Modules};
@@ -40,7 +40,7 @@ struct Operator {
     backward_ns: i64,
 }
 
-pub(super) fn read(asking: &Asking<'_>, backward: &HashMap<SpanKey, i64>) -> Result<Modules, AnalysisError> {
+pub(super) fn read(asking: &Asking<'_>, backward: &HashMap<SpanKey, i64>) -> Result<Modules, RunError> {
     let mut walk = Walk::default();
     asking.walk(OPERATORS, |frame| {
         let required = |name: &str| frame.required_i64(name);

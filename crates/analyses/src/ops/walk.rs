@@ -1,6 +1,6 @@
 //! Adds up operators one by one, for what sums by step cannot answer: a stretch of time, or groups by call stack.
 
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Group, Operators, Sums, add_known};
 use crate::Asking;
@@ -36,7 +36,7 @@ struct Open {
 }
 
 /// The operators that start in the time range, as if nothing else were.
-pub(super) fn walk_operators(asking: &Asking<'_>) -> Result<Operators, AnalysisError> {
+pub(super) fn walk_operators(asking: &Asking<'_>) -> Result<Operators, RunError> {
     let stacks = if asking.groups_by("stack") { Some(Stacks::read(asking)?) } else { None };
     let mut walk = Walk { operators: Operators::default(), open: Vec::new(), source: (0, 0) };
     asking.walk(OPERATORS, |frame| {

@@ -4,7 +4,7 @@ use stepscope_model::null_reason::{
     NO_COMPLETE_STEP, NO_DEVICE_EVENTS, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK, UNSUPPORTED_EVENT_KIND,
 };
 use stepscope_model::{Cell, Metric, Missing, Part, Role, Sentence, Text, Unit, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use crate::device_peaks::peak_of;
 use crate::step_times::{Distribution, StepTime};
@@ -40,7 +40,7 @@ pub(super) fn parts(
     steps: &[StepTime],
     times: Option<&Distribution>,
     missing: &mut Vec<Missing>,
-) -> Result<Vec<Part>, AnalysisError> {
+) -> Result<Vec<Part>, RunError> {
     let compute = match times {
         Some(times) => measure(asking, steps, times)?,
         None => Compute::missing(&NO_COMPLETE_STEP.into()),
@@ -62,7 +62,7 @@ pub(super) fn parts(
     Ok(parts)
 }
 
-fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Result<Compute, AnalysisError> {
+fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Result<Compute, RunError> {
     let Some(count) = flop_count::count(asking, steps)? else {
         let shapes = asking.query("SELECT 1 FROM spans WHERE {events} AND input_dims IS NOT NULL LIMIT 1")?;
         return Ok(Compute::missing(
@@ -103,7 +103,7 @@ fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Res
 }
 
 /// How many devices a rank has work on; the most of all ranks.
-fn devices_of_a_rank(asking: &Asking<'_>) -> Result<i64, AnalysisError> {
+fn devices_of_a_rank(asking: &Asking<'_>) -> Result<i64, RunError> {
     let rows = asking.query(
         "SELECT count(DISTINCT device_id) AS devices FROM step_devices WHERE {source} AND busy_ns > 0 GROUP BY rank, \"window\"",
     )?;

@@ -1,7 +1,7 @@
 //! The summary of a profile of functions: it has no steps and no devices.
 
 use stepscope_model::{LeftOut, Part, Report, ReportTable, Sentence, Target, Text, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{head_text, health, next};
 use crate::listings;
@@ -10,7 +10,7 @@ use crate::{Asking, functions};
 /// Functions that are shown.
 const TOP: usize = 20;
 
-pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, AnalysisError> {
+pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let grades = listings::health::grades(asking.engine, asking.sources.iter().copied())?;
     let (name, title) = ("functions".to_owned(), Some("FUNCTIONS".to_owned()));
     let mut table = ReportTable { name, title, ..functions::table(asking)? };

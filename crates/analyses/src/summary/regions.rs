@@ -1,7 +1,7 @@
 //! The summary of a recording that has regions and nothing below them, as Stepscope's own recorder makes it.
 
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, Rounding, Sentence, Target, Text, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Asking, head_text, health, health_line, next};
 use crate::listings;
@@ -10,7 +10,7 @@ use crate::listings;
 const TOP: usize = 10;
 
 /// The regions with the most time of their own.
-pub(super) fn top(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
+pub(super) fn top(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     let statement = format!(
         "SELECT *, CASE WHEN whole_ns > 0 THEN self_ns / CAST(whole_ns AS DOUBLE) END AS share_ratio FROM (
            SELECT name, count(*) AS count, sum(self_ns) AS self_ns, sum(dur_ns) AS total_ns,
@@ -32,7 +32,7 @@ pub(super) fn top(asking: &Asking<'_>) -> Result<ReportTable, AnalysisError> {
     Ok(ReportTable { name: "regions".to_owned(), title, ..table })
 }
 
-pub(super) fn answer(asking: &Asking<'_>, regions: ReportTable) -> Result<Report, AnalysisError> {
+pub(super) fn answer(asking: &Asking<'_>, regions: ReportTable) -> Result<Report, RunError> {
     let grades = listings::health::grades(asking.engine, asking.sources.iter().copied())?;
     let events: u64 = asking.sources.iter().map(|source| source.events_in).sum();
     let length = asking.sources.iter().filter_map(|source| Some(source.last_event_ns? - source.first_event_ns?)).max();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use stepscope_model::{Sentence, say};
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 
 use super::{Group, groups};
 use crate::Asking;
@@ -33,7 +33,7 @@ pub(super) struct Covers {
 
 impl Covers {
     /// Any kernel of a device can hide a copy, whichever step it belongs to. `keys` are what rows are grouped by.
-    pub(super) fn read(asking: &Asking<'_>, keys: &str) -> Result<Self, AnalysisError> {
+    pub(super) fn read(asking: &Asking<'_>, keys: &str) -> Result<Self, RunError> {
         let copies = read_copies(asking, keys)?;
         let mut covers = Self::default();
         if copies.is_empty() {
@@ -79,7 +79,7 @@ impl Cover {
 /// Copies and fills by where they run and what they are grouped by.
 type Copies = HashMap<Place, HashMap<Group, Vec<Interval>>>;
 
-fn read_copies(asking: &Asking<'_>, keys: &str) -> Result<Copies, AnalysisError> {
+fn read_copies(asking: &Asking<'_>, keys: &str) -> Result<Copies, RunError> {
     let statement = format!(
         "SELECT name, {keys}, rank AS on_rank, \"window\" AS on_window, device_id AS on_device, start_ns, end_ns
          FROM device_events WHERE {{events}} AND kind IN ('memcpy', 'memset')"
@@ -98,7 +98,7 @@ fn read_copies(asking: &Asking<'_>, keys: &str) -> Result<Copies, AnalysisError>
     Ok(copies)
 }
 
-fn read_kernels(asking: &Asking<'_>) -> Result<HashMap<Place, Vec<Interval>>, AnalysisError> {
+fn read_kernels(asking: &Asking<'_>) -> Result<HashMap<Place, Vec<Interval>>, RunError> {
     let statement = "SELECT rank, \"window\", device_id, start_ns, end_ns FROM device_events
                      WHERE {source} AND kind = 'kernel'";
     let mut kernels: HashMap<Place, Vec<Interval>> = HashMap::new();

@@ -14,7 +14,7 @@ use super::content::{self, Method, SAMPLED_FROM_BYTES};
 use super::entry::{self, Entry, KnownFile};
 use super::guard::{sync_folder, write_synced};
 use super::{Cache, CachedStore, Inputs, Setup, trust};
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 /// How often a waiting process looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -51,12 +51,7 @@ pub(crate) struct Filling {
 
 impl Cache {
     /// The store of the files: found, or to be filled by the caller. Waits for another process that fills it.
-    pub(crate) fn place(
-        &self,
-        inputs: &Inputs,
-        setup: &Setup,
-        progress: &dyn Progress,
-    ) -> Result<Place, AnalysisError> {
+    pub(crate) fn place(&self, inputs: &Inputs, setup: &Setup, progress: &dyn Progress) -> Result<Place, RunError> {
         self.sweep();
         if let Some(found) = self.find(inputs, setup) {
             return Ok(Place::Ready(found));
@@ -82,7 +77,7 @@ impl Cache {
     }
 
     /// `None` while somebody else fills it.
-    fn find_or_begin(&self, inputs: &Inputs, setup: &Setup) -> Result<Option<Place>, AnalysisError> {
+    fn find_or_begin(&self, inputs: &Inputs, setup: &Setup) -> Result<Option<Place>, RunError> {
         let guard = self.guard().map_err(self.fail())?;
         if let Some(found) = self.find(inputs, setup) {
             return Ok(Some(Place::Ready(found)));
@@ -99,7 +94,7 @@ impl Cache {
         let begun = trust::private().create(&folder).and_then(|()| owned::hold(&folder));
         let lock = begun.map_err(|error| {
             let _ = fs::remove_dir_all(&folder);
-            AnalysisError::cache(&folder, error)
+            RunError::cache(&folder, error)
         })?;
         drop(guard);
         if let Some(dead) = dead {
@@ -117,10 +112,10 @@ impl Filling {
     }
 
     /// Moves the store to its place and remembers what it was made from. The files must not have changed since.
-    pub(crate) fn publish(mut self, sources: &[&SourceRecord]) -> Result<Published, AnalysisError> {
+    pub(crate) fn publish(mut self, sources: &[&SourceRecord]) -> Result<Published, RunError> {
         let key = self.inputs.key(&self.setup);
         let place = self.cache.store_dir(&key);
-        let fail = |source| AnalysisError::cache(&place, source);
+        let fail = |source| RunError::cache(&place, source);
         let Some(folder) = self.folder.clone() else { return Ok(Published::Unkept(self)) };
         let entry = self.entry(&folder, sources).map_err(fail)?;
         write_synced(&Entry::path(&folder), &entry.to_json()).map_err(fail)?;
@@ -139,7 +134,7 @@ impl Filling {
         self.folder = None;
         sync_folder(&self.cache.stores_dir()).map_err(fail)?;
         self.cache.learn_under(&guard, &self.inputs, &self.setup, &key);
-        let gone = || AnalysisError::cache(&place, io::ErrorKind::NotFound.into());
+        let gone = || RunError::cache(&place, io::ErrorKind::NotFound.into());
         let store = self.cache.open(&key, &self.inputs, &self.setup).ok_or_else(gone)?;
         let evicted = self.cache.evict(&guard);
         drop(guard);
@@ -150,14 +145,14 @@ impl Filling {
     }
 
     /// Keeps what was filled for this process alone, out of the way of others that want to fill the same place.
-    pub(crate) fn detach(mut self) -> Result<Self, AnalysisError> {
+    pub(crate) fn detach(mut self) -> Result<Self, RunError> {
         if let Some(folder) = self.folder.take() {
             let own = self.cache.own_name(&folder, ".filling-own");
-            let guard = self.cache.guard().map_err(|source| AnalysisError::cache(&folder, source))?;
+            let guard = self.cache.guard().map_err(|source| RunError::cache(&folder, source))?;
             let moved = fs::rename(&folder, &own);
             drop(guard);
             self.folder = Some(if moved.is_ok() { own } else { folder.clone() });
-            moved.map_err(|source| AnalysisError::cache(&folder, source))?;
+            moved.map_err(|source| RunError::cache(&folder, source))?;
         }
         Ok(self)
     }

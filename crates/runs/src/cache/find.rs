@@ -14,7 +14,7 @@ use super::entry::{Entry, Known, is_key};
 use super::guard::Guard;
 use super::inputs::{Inputs, Setup, inode};
 use super::trust::is_own;
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 /// A store of the cache that is open: nobody removes it as long as this lives.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Cache {
         inputs: &Inputs,
         setup: &Setup,
         progress: &dyn Progress,
-    ) -> Result<Option<CachedStore>, AnalysisError> {
+    ) -> Result<Option<CachedStore>, RunError> {
         let mut digests = Digests::new(inputs, progress);
         for (key, entry) in self.entries() {
             if inputs.files.is_empty() || !entry.resembles(inputs, setup) {
@@ -142,20 +142,20 @@ impl<'a> Digests<'a> {
     }
 
     /// Whether every file has the digest that is given for it.
-    fn agree<'k>(&mut self, known: impl Iterator<Item = &'k str>) -> Result<bool, AnalysisError> {
+    fn agree<'k>(&mut self, known: impl Iterator<Item = &'k str>) -> Result<bool, RunError> {
         for (place, known) in known.enumerate() {
             let Some(method) = Method::of(known) else { return Ok(false) };
             match self.of(place, method) {
                 Ok(digest) if digest == known => {}
                 // What cannot be read now is not what was read then; the ingest says so.
-                Ok(_) | Err(AnalysisError::Ingest(IngestError::Open { .. })) => return Ok(false),
+                Ok(_) | Err(RunError::Ingest(IngestError::Open { .. })) => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
         Ok(true)
     }
 
-    fn of(&mut self, place: usize, method: Method) -> Result<String, AnalysisError> {
+    fn of(&mut self, place: usize, method: Method) -> Result<String, RunError> {
         let key = (place, method == Method::Full);
         if let Some(made) = self.made.get(&key) {
             return Ok(made.clone());

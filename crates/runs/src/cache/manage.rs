@@ -10,7 +10,7 @@ use stepscope_store::{Store, StoreError};
 
 use super::entry::{Entry, is_key};
 use super::{Cache, moment};
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 /// How short a key may be written.
 const SHORTEST_KEY: usize = 6;
@@ -26,7 +26,7 @@ pub enum Clear {
 
 impl Cache {
     /// One row per store, the last used first.
-    pub fn list(&self) -> Result<Report, AnalysisError> {
+    pub fn list(&self) -> Result<Report, RunError> {
         self.sweep();
         let paths = self.paths();
         let mut keys = self.keys();
@@ -46,7 +46,7 @@ impl Cache {
     }
 
     /// One row per store, and whether all of them are whole. Stores of another version of Stepscope are not judged.
-    pub fn verify(&self) -> Result<(Report, bool), AnalysisError> {
+    pub fn verify(&self) -> Result<(Report, bool), RunError> {
         self.sweep();
         let mut is_whole = true;
         let mut rows = Vec::new();
@@ -65,7 +65,7 @@ impl Cache {
     }
 
     /// Removes stores; one row each. A store that a process has open stays.
-    pub fn clear(&self, what: &Clear) -> Result<Report, AnalysisError> {
+    pub fn clear(&self, what: &Clear) -> Result<Report, RunError> {
         self.sweep();
         let keys = match what {
             Clear::All => self.keys(),
@@ -119,7 +119,7 @@ impl Cache {
         paths
     }
 
-    fn named(&self, name: &str) -> Result<Vec<String>, AnalysisError> {
+    fn named(&self, name: &str) -> Result<Vec<String>, RunError> {
         let by_key: Vec<String> = if name.len() < SHORTEST_KEY {
             Vec::new()
         } else {
@@ -134,7 +134,7 @@ impl Cache {
         let paths = self.paths();
         let found = |key: &String| paths.get(key).is_some_and(|paths| paths.contains(&path));
         let keys: Vec<String> = self.keys().into_iter().filter(found).collect();
-        if keys.is_empty() { Err(AnalysisError::NotCached { what: name.to_owned() }) } else { Ok(keys) }
+        if keys.is_empty() { Err(RunError::NotCached { what: name.to_owned() }) } else { Ok(keys) }
     }
 }
 

@@ -13,7 +13,7 @@ use super::Cache;
 use super::entry::{Entry, Known, is_key};
 use super::guard::Guard;
 use super::inputs::{Inputs, Setup};
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 /// How the folders begin that only wait to be deleted.
 const ASIDE: &str = ".trash";
@@ -89,7 +89,7 @@ impl Cache {
     }
 
     /// Removes the store that the files lead to. If somebody has it open it stays, but nothing leads to it any more.
-    pub(crate) fn discard(&self, inputs: &Inputs, setup: &Setup) -> Result<(), AnalysisError> {
+    pub(crate) fn discard(&self, inputs: &Inputs, setup: &Setup) -> Result<(), RunError> {
         let index = self.index_file(inputs, setup);
         if let Some(known) = Known::read(&index) {
             self.remove(&[known.store]).map_err(self.fail())?;

@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 
 use super::Cache;
-use crate::error::AnalysisError;
+use crate::error::RunError;
 
 impl Cache {
     /// Refuses a cache that somebody else can have changed. One that is not there yet is nobody's.
-    pub fn check_owner(&self) -> Result<(), AnalysisError> {
+    pub fn check_owner(&self) -> Result<(), RunError> {
         for folder in [self.root().to_owned(), self.stores_dir(), self.index_dir()] {
             if let Some(why) = distrust(&folder) {
-                return Err(AnalysisError::UntrustedCache { path: folder, why });
+                return Err(RunError::UntrustedCache { path: folder, why });
             }
         }
         Ok(())
@@ -92,7 +92,7 @@ mod tests {
         for loose in [0o770, 0o702, 0o777] {
             fs::set_permissions(cache.stores_dir(), fs::Permissions::from_mode(loose)).unwrap();
             let error = cache.check_owner().unwrap_err();
-            assert!(matches!(error, AnalysisError::UntrustedCache { .. }), "{loose:o}: {error:?}");
+            assert!(matches!(error, RunError::UntrustedCache { .. }), "{loose:o}: {error:?}");
         }
         fs::set_permissions(cache.stores_dir(), fs::Permissions::from_mode(0o755)).unwrap();
         cache.check_owner().unwrap();

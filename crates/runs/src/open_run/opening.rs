@@ -11,7 +11,7 @@ use stepscope_store::owned::{self, OwnedFolder};
 
 use super::{Held, OpenRun};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
-use crate::error::{AnalysisError, CACHE_FULL, STORE_FULL, TEMPORARY_FULL};
+use crate::error::{CACHE_FULL, RunError, STORE_FULL, TEMPORARY_FULL};
 use crate::protected::refuse_folder;
 use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
@@ -22,8 +22,8 @@ use crate::stored::as_store;
 const TEMPORARY_PREFIX: &str = "stepscope-temporary-";
 
 /// Ingests traces and folders into the store of the settings.
-pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Outcome, AnalysisError> {
-    let root = settings.store.as_deref().ok_or(AnalysisError::NoStore)?;
+pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Outcome, RunError> {
+    let root = settings.store.as_deref().ok_or(RunError::NoStore)?;
     let outcome = ingest_into_store(paths, root, settings, progress)?;
     let records = || outcome.sources.iter().map(|source| &source.record);
     tell_apart(records(), progress);
@@ -34,7 +34,7 @@ pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -
 
 impl OpenRun {
     /// Opens a store, a run of a store, or traces; traces are ingested first unless the user's cache has them.
-    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, AnalysisError> {
+    pub fn open(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Self, RunError> {
         Self::open_from(paths, settings, &Cache::from_environment, progress)
     }
 
@@ -44,20 +44,20 @@ impl OpenRun {
         settings: &Settings,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Self, RunError> {
         Self::open_from(paths, settings, &|| Ok(cache.clone()), progress)
     }
 
     fn open_from(
         paths: &[PathBuf],
         settings: &Settings,
-        cache: &dyn Fn() -> Result<Cache, AnalysisError>,
+        cache: &dyn Fn() -> Result<Cache, RunError>,
         progress: &dyn Progress,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Self, RunError> {
         let run = if settings.run == RunChoice::All { RunChoice::Only } else { settings.run.clone() };
         let settings = Settings { run, ..settings.clone() };
         let opened = Self::open_anything(paths, &settings, cache, progress)?.pop();
-        let run = opened.ok_or_else(|| AnalysisError::Shape("no run was opened".to_owned()))?;
+        let run = opened.ok_or_else(|| RunError::Shape("no run was opened".to_owned()))?;
         tell_damage(&run.sources, progress);
         tell_skipped(&run.skipped, progress);
         Ok(run)
@@ -65,11 +65,7 @@ impl OpenRun {
 
     /// Opens what [`find_runs`](crate::find_runs) found: one run, or several where the traces of a folder are of several
     /// jobs.
-    pub fn open_found(
-        input: &RunInput,
-        settings: &Settings,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
+    pub fn open_found(input: &RunInput, settings: &Settings, progress: &dyn Progress) -> Result<Vec<Self>, RunError> {
         let choice = if settings.run == RunChoice::Only { RunChoice::All } else { settings.run.clone() };
         let settings = Settings { flat_folders: true, run: choice, ..settings.clone() };
         let runs = Self::open_anything(&input.paths, &settings, &Cache::from_environment, progress)?;
@@ -82,15 +78,15 @@ impl OpenRun {
     fn open_anything(
         paths: &[PathBuf],
         settings: &Settings,
-        cache: &dyn Fn() -> Result<Cache, AnalysisError>,
+        cache: &dyn Fn() -> Result<Cache, RunError>,
         progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
+    ) -> Result<Vec<Self>, RunError> {
         if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
-            return Err(AnalysisError::NotFound { path: missing.clone() });
+            return Err(RunError::NotFound { path: missing.clone() });
         }
         if let Some((root, run)) = paths.iter().find_map(|path| as_store(path)) {
             if let [_, _, ..] = paths {
-                return Err(AnalysisError::StoreAmongTraces { path: root });
+                return Err(RunError::StoreAmongTraces { path: root });
             }
             return Self::open_runs(&Store::open(&root)?, run.map(|run| vec![run]), settings, Held::Nothing);
         }
@@ -119,10 +115,10 @@ impl OpenRun {
         inputs: Option<&Inputs>,
         settings: &Settings,
         progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
+    ) -> Result<Vec<Self>, RunError> {
         let parent = std::env::temp_dir();
         owned::sweep(&parent, TEMPORARY_PREFIX);
-        let fail = |source| AnalysisError::Cache { path: parent.clone(), source }.at_place(&parent, TEMPORARY_FULL);
+        let fail = |source| RunError::Cache { path: parent.clone(), source }.at_place(&parent, TEMPORARY_FULL);
         let folder = OwnedFolder::create(&parent, TEMPORARY_PREFIX).map_err(fail)?;
         let ingested = fill(paths, folder.path(), settings, progress);
         ingested.map_err(|error| error.at_place(&parent, TEMPORARY_FULL))?;
@@ -139,7 +135,7 @@ impl OpenRun {
         settings: &Settings,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<Vec<Self>, AnalysisError> {
+    ) -> Result<Vec<Self>, RunError> {
         cache.check_owner()?;
         let setup = Setup::of(settings);
         let filling = match cache.place(inputs, &setup, progress)? {
@@ -173,11 +169,11 @@ impl OpenRun {
         }
     }
 
-    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Vec<Self>, AnalysisError> {
+    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Vec<Self>, RunError> {
         Self::open_runs(&Store::open(store.root())?, None, settings, Held::Cached { store })
     }
 
-    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Vec<Self>, AnalysisError> {
+    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Vec<Self>, RunError> {
         Self::open_runs(&Store::open(filling.path())?, None, settings, Held::Unkept { _filling: filling })
     }
 
@@ -187,13 +183,13 @@ impl OpenRun {
         runs: Option<Vec<String>>,
         settings: &Settings,
         held: Held,
-    ) -> Result<Vec<Self>, AnalysisError> {
+    ) -> Result<Vec<Self>, RunError> {
         let runs = runs.map_or_else(|| store.runs(), Ok)?;
         let held = Arc::new(held);
         settings.run.of(runs, store)?.into_iter().map(|run| Self::open_one(store, run, settings, &held)).collect()
     }
 
-    fn open_one(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, AnalysisError> {
+    fn open_one(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, RunError> {
         let mut sources = store.sources(&run)?;
         let mut skipped = store.skipped(&run)?;
         if let Held::Cached { store } = &**held {
@@ -222,12 +218,7 @@ impl OpenRun {
 }
 
 /// Ingests into a store, which is made if it is not there.
-fn fill(
-    paths: &[PathBuf],
-    root: &Path,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Result<Outcome, AnalysisError> {
+fn fill(paths: &[PathBuf], root: &Path, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, RunError> {
     let store = Store::create(root)?;
     Ok(stepscope_ingest::ingest(paths, &store, &settings.for_ingest(), progress)?)
 }
@@ -238,7 +229,7 @@ fn ingest_into_store(
     root: &Path,
     settings: &Settings,
     progress: &dyn Progress,
-) -> Result<Outcome, AnalysisError> {
+) -> Result<Outcome, RunError> {
     refuse_folder(root, paths)?;
     let before = inputs(paths, settings).ok().flatten();
     let ingested = fill(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
@@ -249,13 +240,13 @@ fn ingest_into_store(
 }
 
 /// The files behind the paths; `None` if they cannot be read twice.
-fn inputs(paths: &[PathBuf], settings: &Settings) -> Result<Option<Inputs>, AnalysisError> {
+fn inputs(paths: &[PathBuf], settings: &Settings) -> Result<Option<Inputs>, RunError> {
     if paths.iter().any(|path| path.as_os_str() == "-") {
         return Ok(None);
     }
     let fail = |source| {
         let path = paths.first().cloned().unwrap_or_default();
-        AnalysisError::Ingest(stepscope_ingest::IngestError::Open { path, source })
+        RunError::Ingest(stepscope_ingest::IngestError::Open { path, source })
     };
     Inputs::look(paths, settings.flat_folders).map_err(fail)
 }
@@ -267,7 +258,7 @@ fn tell_change(
     before: &Inputs,
     settings: &Settings,
     progress: &dyn Progress,
-) -> Result<bool, AnalysisError> {
+) -> Result<bool, RunError> {
     let after = inputs(paths, settings).ok().flatten();
     let changed = match &after {
         Some(after) => before.difference(after),
@@ -275,7 +266,7 @@ fn tell_change(
     };
     let Some(path) = changed else { return Ok(false) };
     if settings.strict {
-        return Err(AnalysisError::Changed { path });
+        return Err(RunError::Changed { path });
     }
     let path = path.display();
     progress.notice(&format!(
@@ -285,7 +276,7 @@ fn tell_change(
 }
 
 /// Says why nothing is kept of a trace: it is read again the next time.
-fn tell_uncached(error: &AnalysisError, progress: &dyn Progress) {
+fn tell_uncached(error: &RunError, progress: &dyn Progress) {
     let place = error.location().map_or_else(String::new, |place| format!(": {place}"));
     let why = error.why_uncached();
     progress.notice(&format!("using a temporary store, the cache cannot be used: {why}{place}"));

@@ -8,19 +8,14 @@ use stepscope_model::{
     NameSearch, Search, SearchMarks, SearchStep, SourceId, SpanDetails, Timeline, TimelineCurves, TimelinePicture,
     WorstInstance,
 };
-use stepscope_runs::AnalysisError;
+use stepscope_runs::RunError;
 use stepscope_timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
 
 use super::Workspace;
 
 impl Workspace {
     /// The outline of a recording's timeline: how long it is, its steps and its tracks.
-    pub fn timeline(
-        &self,
-        rank: Option<u32>,
-        window: Option<u32>,
-        cancel: &CancelFlag,
-    ) -> Result<Timeline, AnalysisError> {
+    pub fn timeline(&self, rank: Option<u32>, window: Option<u32>, cancel: &CancelFlag) -> Result<Timeline, RunError> {
         self.timelines.outline(rank, window, cancel)
     }
 
@@ -34,7 +29,7 @@ impl Workspace {
         window: Option<u32>,
         range: TrackRange,
         cancel: &CancelFlag,
-    ) -> Result<RecordBatch, AnalysisError> {
+    ) -> Result<RecordBatch, RunError> {
         self.timelines.track(rank, window, range, cancel)
     }
 
@@ -46,12 +41,12 @@ impl Workspace {
         window: Option<u32>,
         range: CurveRange,
         cancel: &CancelFlag,
-    ) -> Result<TimelineCurves, AnalysisError> {
+    ) -> Result<TimelineCurves, RunError> {
         self.timelines.curves(rank, window, range, cancel)
     }
 
     /// A span with everything around it; `None` when the recording has no span of that number.
-    pub fn span(&self, id: SourceId, span_id: i64, cancel: &CancelFlag) -> Result<Option<SpanDetails>, AnalysisError> {
+    pub fn span(&self, id: SourceId, span_id: i64, cancel: &CancelFlag) -> Result<Option<SpanDetails>, RunError> {
         self.timelines.span(id, span_id, cancel)
     }
 
@@ -62,7 +57,7 @@ impl Workspace {
         wanted: &SearchFor,
         width: u32,
         cancel: &CancelFlag,
-    ) -> Result<Search, AnalysisError> {
+    ) -> Result<Search, RunError> {
         self.timelines.search(source, wanted, width, cancel)
     }
 
@@ -73,7 +68,7 @@ impl Workspace {
         wanted: &SearchFor,
         from: SearchFrom,
         cancel: &CancelFlag,
-    ) -> Result<SearchStep, AnalysisError> {
+    ) -> Result<SearchStep, RunError> {
         self.timelines.search_step(source, wanted, from, cancel)
     }
 
@@ -84,7 +79,7 @@ impl Workspace {
         wanted: &SearchFor,
         stretch: (Range<i64>, u32),
         cancel: &CancelFlag,
-    ) -> Result<SearchMarks, AnalysisError> {
+    ) -> Result<SearchMarks, RunError> {
         self.timelines.search_marks(source, wanted, stretch, cancel)
     }
 
@@ -96,17 +91,12 @@ impl Workspace {
         text: &str,
         most: usize,
         cancel: &CancelFlag,
-    ) -> Result<NameSearch, AnalysisError> {
+    ) -> Result<NameSearch, RunError> {
         self.timelines.names(rank, window, text, most, cancel)
     }
 
     /// A still picture of a stretch of a recording: what so many columns can show of it.
-    pub fn picture(
-        &self,
-        id: SourceId,
-        stretch: Stretch,
-        cancel: &CancelFlag,
-    ) -> Result<TimelinePicture, AnalysisError> {
+    pub fn picture(&self, id: SourceId, stretch: Stretch, cancel: &CancelFlag) -> Result<TimelinePicture, RunError> {
         self.timelines.picture(id, stretch, cancel)
     }
 
@@ -116,7 +106,7 @@ impl Workspace {
         rule: &str,
         scope: FindingScope,
         cancel: &CancelFlag,
-    ) -> Result<Option<WorstInstance>, AnalysisError> {
+    ) -> Result<Option<WorstInstance>, RunError> {
         self.timelines.worst_instance(rule, scope, cancel)
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use stepscope_model::{Cell, Exit, Hint, Part, Report};
 use stepscope_testkit::TraceBuilder;
-use stepscope_workspace::{AnalysisError, Cache, Clear, Progress, Settings, Workspace};
+use stepscope_workspace::{Cache, Clear, Progress, RunError, Settings, Workspace};
 
 use crate::harness::{answer, op, write};
 
@@ -62,7 +62,7 @@ impl Place {
         self.try_open(path, &Settings::default(), &Witness::default()).unwrap()
     }
 
-    fn try_open(&self, path: &Path, settings: &Settings, witness: &Witness) -> Result<Workspace, AnalysisError> {
+    fn try_open(&self, path: &Path, settings: &Settings, witness: &Witness) -> Result<Workspace, RunError> {
         Workspace::open_with(&[path.to_owned()], settings, &self.cache, witness)
     }
 

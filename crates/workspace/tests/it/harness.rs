@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_model::{Cell, Part, Report};
 use stepscope_testkit::TraceBuilder;
-use stepscope_workspace::{AnalysisError, CancelFlag, Progress, Settings, Workspace};
+use stepscope_workspace::{CancelFlag, Progress, RunError, Settings, Workspace};
 
 /// Says nothing and never stops.
 pub(crate) struct Silent;
@@ -28,7 +28,7 @@ pub(crate) fn op(trace: TraceBuilder, name: &str, ts: &str, dur: &str) -> TraceB
 }
 
 /// Opens traces with a store of their own.
-pub(crate) fn open(paths: &[PathBuf]) -> Result<Workspace, AnalysisError> {
+pub(crate) fn open(paths: &[PathBuf]) -> Result<Workspace, RunError> {
     let settings = Settings { no_cache: true, ..Settings::default() };
     Workspace::open(paths, &settings, &Silent)
 }

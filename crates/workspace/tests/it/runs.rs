@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use stepscope_model::{Exit, Hint};
-use stepscope_workspace::{AnalysisError, RunChoice, Settings, Workspace};
+use stepscope_workspace::{RunChoice, RunError, Settings, Workspace};
 
 use crate::harness::{Silent, answer, open, rows, write};
 
@@ -14,7 +14,7 @@ fn trace(rank: Option<u32>, ts: u32) -> String {
     format!(r#"{{{info}"traceEvents": [{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":{ts},"dur":1}}]}}"#)
 }
 
-fn ingest(path: &Path, store: &Path, separate_runs: bool) -> Result<String, AnalysisError> {
+fn ingest(path: &Path, store: &Path, separate_runs: bool) -> Result<String, RunError> {
     let settings = Settings { store: Some(store.to_owned()), separate_runs, ..Settings::default() };
     let report = Workspace::ingest(&[path.to_owned()], &settings, &Silent)?;
     let line = |line: &str| {

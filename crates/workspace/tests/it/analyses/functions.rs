@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_model::{Cell, Hint};
 use stepscope_testkit::TraceBuilder;
-use stepscope_workspace::{ANALYSES, AnalysisError, Question, Workspace};
+use stepscope_workspace::{ANALYSES, Question, RunError, Workspace};
 
 use super::{ask, between, by, cells, in_step, objects, reason, sentence, table};
 use crate::harness::{answer, lines, open, open_text, rows, write};
@@ -211,7 +211,7 @@ fn a_trace_has_no_functions_and_a_profile_no_times() {
     assert_eq!((rows(&report), reason(&report, "rows")), (String::new(), Some("unsupported event kind")));
     let functions = ANALYSES.iter().find(|analysis| analysis.name == "functions").unwrap();
     let refused = |question: &Question| open_bytes(&profile()).analyse(functions, question).unwrap_err();
-    assert!(matches!(refused(&between(0, 1)), AnalysisError::NoTimes));
+    assert!(matches!(refused(&between(0, 1)), RunError::NoTimes));
     assert_eq!(
         refused(&in_step(0)).hint().as_deref(),
         Some("the trace has no steps; call `prof.step()` after each iteration")
