@@ -275,11 +275,6 @@ pub(crate) fn sum_of(table: &ReportTable, column: &str) -> i64 {
     table.rows.iter().map(|row| if let Cell::Int(value) = row[place] { value } else { 0 }).sum()
 }
 
-/// A value that may be missing.
-pub(crate) fn cell<T>(value: Option<T>, kind: impl Fn(T) -> Cell) -> Cell {
-    value.map_or(Cell::Null, kind)
-}
-
 /// Says why values of a column are missing, if any is. People hear of it by the header of the column.
 pub(crate) fn missing_in(table: &ReportTable, column: &str, reason: &str) -> Option<Missing> {
     let place = table.columns.iter().position(|known| known.name == column)?;

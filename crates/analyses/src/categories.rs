@@ -6,7 +6,7 @@ use stepscope_model::null_reason::{SHAPES_NOT_RECORDED, UNSUPPORTED_EVENT_KIND, 
 use stepscope_model::{Cell, Class, KernelCategory, Look, Missing, ReportColumn, ReportTable, Unit, say};
 use stepscope_runs::RunError;
 
-use super::asking::{cell, missing_in, sum_of};
+use super::asking::{missing_in, sum_of};
 use super::{Asking, flop_count};
 
 /// Work on devices as a row for each category, in a table with that name, and why values of it are missing. `condition`
@@ -96,7 +96,7 @@ fn add_flops(asking: &Asking<'_>, condition: &str, table: &mut ReportTable) -> R
     table.columns.push(ReportColumn::named("flops").unit(Unit::Flops).label("FLOPs").look(look));
     for row in &mut table.rows {
         let category = if let Cell::Text(name) = &row[0] { KernelCategory::of_text(name) } else { None };
-        row.push(cell(category.and_then(|category| flops.get(&category).copied()), Cell::Int));
+        row.push(category.and_then(|category| flops.get(&category).copied()).into());
     }
     Ok(if flops.is_empty() && is_plain { SHAPES_NOT_RECORDED } else { UNSUPPORTED_EVENT_KIND })
 }

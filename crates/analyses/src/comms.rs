@@ -228,7 +228,7 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, RunError>
         (rows.required_i64("events")?, rows.required_i64("ranks")?, rows.required_i64("dur_ns")?);
     let (moved, moved_ns) = (rows.i64("moved")?, rows.i64("moved_ns")?);
     let (missing, sizes) = (rows.required_i64("bytes_missing")?, rows.i64("group_size")?);
-    let mut cells = Vec::with_capacity(rows.rows());
+    let mut kinds = Vec::with_capacity(rows.rows());
     for (row, name) in collectives.into_iter().enumerate() {
         let name = name.unwrap_or_default();
         let of_kind = |group: &&Group| !group.is_host && (!by_group || group.name == group_names[row]);
@@ -246,50 +246,60 @@ fn kinds(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, RunError>
             None => moved_ns[row].map(per_rank),
         };
         let algorithm = moved[row].zip(time_ns.filter(|ns| *ns > 0.0)).map(|(bytes, ns)| per_rank(bytes) / ns);
-        let bus = algorithm.zip(bus_factor(&name, sizes[row])).map(|(bandwidth, factor)| bandwidth * factor);
-        let float = |value: Option<f64>| value.map_or(Cell::Null, Cell::Float);
-        cells.push(vec![
-            Cell::Text(name.clone()),
-            group_names[row].clone().map_or(Cell::Null, Cell::Text),
-            transfers.map_or_else(|| whole(events[row], ranks[row]), |(_, count)| Cell::Int(count)),
-            float(moved[row].map(per_rank)),
-            Cell::Int(missing[row]),
-            transfers.map_or(Cell::Null, |(transfer, _)| Cell::Int(transfer)),
-            float(transfers.map(|(transfer, _)| per_rank(durations[row]) - transfer as f64)),
-            Cell::Float(per_rank(durations[row])),
-            sizes[row].map_or(Cell::Null, Cell::Int),
-            float(algorithm),
-            float(bus),
-        ]);
+        kinds.push(Kind {
+            process_group: group_names[row].clone(),
+            count: transfers.map_or_else(|| whole(events[row], ranks[row]), |(_, count)| Cell::Int(count)),
+            bytes: moved[row].map(per_rank),
+            bytes_missing: missing[row],
+            transfer_ns: transfers.map(|(transfer_ns, _)| transfer_ns),
+            mean_ns: per_rank(durations[row]),
+            group_size: sizes[row],
+            algorithm,
+            bus: algorithm.zip(bus_factor(&name, sizes[row])).map(|(bandwidth, factor)| bandwidth * factor),
+            name,
+        });
     }
+    Ok(kinds_table(&kinds, by_group, &not_matched(groups)))
+}
+
+/// The collectives of a kind. Times and bytes are means over the ranks.
+struct Kind {
+    name: String,
+    process_group: Option<String>,
+    count: Cell,
+    bytes: Option<f64>,
+    bytes_missing: i64,
+    transfer_ns: Option<i64>,
+    mean_ns: f64,
+    group_size: Option<i64>,
+    /// Bandwidth as the algorithm sees it, and as the bus does.
+    algorithm: Option<f64>,
+    bus: Option<f64>,
+}
+
+fn kinds_table(kinds: &[Kind], by_group: bool, not_matched: &str) -> ReportTable {
     let named = ReportColumn::named;
     let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
-    let has_transfer = cells.iter().any(|row| row[5] != Cell::Null);
-    let not_matched = not_matched(groups);
-    let columns = vec![
-        named("collective").holds(Holds::Texts),
-        named("process_group").holds(Holds::Texts).look(only_if(by_group)).null(if by_group {
-            COLLECTIVE_METADATA_NOT_RECORDED.to_owned()
-        } else {
-            not_grouped_by("process_group")
-        }),
-        named("count").holds(Holds::Numbers),
-        named("bytes")
-            .holds(Holds::Numbers)
-            .label("bytes per rank")
-            .unit(Unit::MovedBytes)
-            .null(COLLECTIVE_METADATA_NOT_RECORDED),
-        named("bytes_missing").unit(Unit::Plain).look(Look::Hidden),
-        named("transfer_ns").look(only_if(has_transfer)).null(not_matched.clone()),
-        named("mean_wait_ns").label("wait, mean").look(only_if(has_transfer)).null(not_matched),
-        named("mean_ns").label("time per rank").look(only_if(!has_transfer)),
-        named("group_size").look(Look::Hidden).null(COLLECTIVE_METADATA_NOT_RECORDED),
-        named("algbw_gb_per_s")
-            .label(if has_transfer { "alg bw" } else { "apparent bw" })
-            .null(COLLECTIVE_METADATA_NOT_RECORDED),
-        named("busbw_gb_per_s").label("bus bw").null(COLLECTIVE_METADATA_NOT_RECORDED),
-    ];
-    Ok(ReportTable::named("collectives", columns, cells))
+    let has_transfer = kinds.iter().any(|kind| kind.transfer_ns.is_some());
+    let recorded = |name: &str| named(name).null(COLLECTIVE_METADATA_NOT_RECORDED);
+    let no_group = if by_group { COLLECTIVE_METADATA_NOT_RECORDED.to_owned() } else { not_grouped_by("process_group") };
+    let process_group = named("process_group").holds(Holds::Texts).look(only_if(by_group)).null(no_group);
+    let bytes = recorded("bytes").holds(Holds::Numbers).label("bytes per rank").unit(Unit::MovedBytes);
+    let wait = named("mean_wait_ns").label("wait, mean").look(only_if(has_transfer)).null(not_matched);
+    let bandwidth = if has_transfer { "alg bw" } else { "apparent bw" };
+    ReportTable::of("collectives", kinds)
+        .column(named("collective").holds(Holds::Texts), |kind| kind.name.clone())
+        .column(process_group, |kind| kind.process_group.clone())
+        .column(named("count").holds(Holds::Numbers), |kind| kind.count.clone())
+        .column(bytes, |kind| kind.bytes)
+        .column(named("bytes_missing").unit(Unit::Plain).look(Look::Hidden), |kind| kind.bytes_missing)
+        .column(named("transfer_ns").look(only_if(has_transfer)).null(not_matched), |kind| kind.transfer_ns)
+        .column(wait, |kind| kind.transfer_ns.map(|transfer_ns| kind.mean_ns - transfer_ns as f64))
+        .column(named("mean_ns").label("time per rank").look(only_if(!has_transfer)), |kind| kind.mean_ns)
+        .column(recorded("group_size").look(Look::Hidden), |kind| kind.group_size)
+        .column(recorded("algbw_gb_per_s").label(bandwidth), |kind| kind.algorithm)
+        .column(recorded("busbw_gb_per_s").label("bus bw"), |kind| kind.bus)
+        .table()
 }
 
 /// A number for each rank: whole where it is.
@@ -301,32 +311,23 @@ fn whole(total: i64, ranks: i64) -> Cell {
 fn ranks_table(asking: &Asking<'_>, waiting: &Waiting, groups: &[Group]) -> Result<ReportTable, RunError> {
     let is_known = !waiting.ranks.is_empty();
     let launched = if is_known { Vec::new() } else { launched(asking)? };
+    let ranks = if is_known { &waiting.ranks } else { &launched };
     let look = |look: Look| if is_known { look } else { Look::Hidden };
     let waits = |name: &str| ReportColumn::named(name).null(not_matched(groups));
     let named = ReportColumn::named;
-    let columns = vec![
-        named("rank").look(look(Look::Value)),
-        named("communication_ns").look(look(Look::Value)),
-        waits("wait_ns").label("waits").look(look(Look::Value)),
-        waits("last_arrivals").holds(Holds::Integers).label("last to arrive").look(look(Look::Value)),
-        named("collectives").holds(Holds::Integers).look(Look::Hidden),
-        waits("wait_caused_to_others_ns").label("makes others wait").look(look(Look::Bar(None))),
-        waits("clock_offset_estimate_ns").label("clock offset").look(look(Look::Value)).from_width(120),
-    ];
-    let row = |rank: &RankWait| {
-        let of_waiting = |value: i64| if is_known { Cell::Int(value) } else { Cell::Null };
-        vec![
-            Cell::Int(rank.rank),
-            Cell::Int(rank.communication_ns),
-            of_waiting(rank.wait_ns),
-            of_waiting(rank.last_arrivals),
-            Cell::Int(rank.collectives),
-            of_waiting(rank.caused_ns),
-            rank.clock_offset_ns.filter(|_| is_known).map_or(Cell::Null, Cell::Int),
-        ]
-    };
-    let ranks = if is_known { &waiting.ranks } else { &launched };
-    let mut table = ReportTable::rows(columns, ranks.iter().map(row).collect());
+    let of_waiting = |value: i64| is_known.then_some(value);
+    let last_arrivals = waits("last_arrivals").holds(Holds::Integers).label("last to arrive").look(look(Look::Value));
+    let caused = waits("wait_caused_to_others_ns").label("makes others wait").look(look(Look::Bar(None)));
+    let offset = waits("clock_offset_estimate_ns").label("clock offset").look(look(Look::Value)).from_width(120);
+    let mut table = ReportTable::of("rows", ranks)
+        .column(named("rank").look(look(Look::Value)), |rank| rank.rank)
+        .column(named("communication_ns").look(look(Look::Value)), |rank| rank.communication_ns)
+        .column(waits("wait_ns").label("waits").look(look(Look::Value)), |rank| of_waiting(rank.wait_ns))
+        .column(last_arrivals, |rank| of_waiting(rank.last_arrivals))
+        .column(named("collectives").holds(Holds::Integers).look(Look::Hidden), |rank| rank.collectives)
+        .column(caused, |rank| of_waiting(rank.caused_ns))
+        .column(offset, |rank| rank.clock_offset_ns.filter(|_| is_known))
+        .table();
     let sum = |figure: fn(&RankWait) -> i64| Cell::Int(waiting.ranks.iter().map(figure).sum());
     if is_known {
         let nothing = || Cell::Text(String::new());

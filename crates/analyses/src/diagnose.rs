@@ -100,30 +100,21 @@ fn in_words(finding: &Finding) -> Vec<Text> {
 
 /// The same for programs.
 fn rows(findings: &[Finding]) -> ReportTable {
-    let names =
-        ["rule", "severity", "title", "at_stake_ns", "evidence", "fix", "not_this", "show", "figures", "what", "why"];
-    let column = |name: &str| match name {
-        "at_stake_ns" => ReportColumn::named(name).holds(Holds::Numbers).null(NOT_APPLICABLE),
-        _ => ReportColumn::named(name).holds(Holds::Texts),
-    };
-    let columns = names.map(|name| column(name).look(Look::Hidden)).to_vec();
-    let text = |text: &str| Cell::Text(text.to_owned());
-    let row = |finding: &Finding| {
-        vec![
-            text(finding.rule),
-            text(finding.severity.as_text()),
-            Cell::Sentence(finding.title.clone()),
-            finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
-            Cell::Sentences(finding.evidence.clone()),
-            text(&finding.fix),
-            text(finding.not_this),
-            Cell::Sentence(Sentence::joined(shown(finding), "\n")),
-            figures_of(finding),
-            text(finding.what),
-            text(finding.why),
-        ]
-    };
-    ReportTable::rows(columns, findings.iter().map(row).collect())
+    let texts = |name: &str| ReportColumn::named(name).holds(Holds::Texts).look(Look::Hidden);
+    let at_stake = ReportColumn::named("at_stake_ns").holds(Holds::Numbers).look(Look::Hidden).null(NOT_APPLICABLE);
+    ReportTable::of("rows", findings)
+        .column(texts("rule"), |finding| finding.rule)
+        .column(texts("severity"), |finding| finding.severity.as_text())
+        .column(texts("title"), |finding| finding.title.clone())
+        .column(at_stake, |finding| finding.at_stake_ns)
+        .column(texts("evidence"), |finding| finding.evidence.clone())
+        .column(texts("fix"), |finding| finding.fix.clone())
+        .column(texts("not_this"), |finding| finding.not_this)
+        .column(texts("show"), |finding| Sentence::joined(shown(finding), "\n"))
+        .column(texts("figures"), |finding| figures_of(finding))
+        .column(texts("what"), |finding| finding.what)
+        .column(texts("why"), |finding| finding.why)
+        .table()
 }
 
 /// What to ask to see more of it.
@@ -143,22 +134,14 @@ fn figures_of(finding: &Finding) -> Cell {
 
 /// Findings in a few lines, for the summary.
 pub(super) fn table(findings: &[Finding]) -> ReportTable {
-    let columns = vec![
-        ReportColumn::named("severity").label("").look(Look::Severity),
-        ReportColumn::named("title"),
-        ReportColumn::named("evidence").look(Look::Detail),
-        ReportColumn::named("at_stake_ns").label("at stake per step").unit(Unit::Nanoseconds).null(NOT_APPLICABLE),
-        ReportColumn::named("rule").look(Look::Hidden),
-    ];
-    let row = |finding: &Finding| {
-        vec![
-            Cell::Text(finding.severity.as_text().to_owned()),
-            Cell::Sentence(finding.title.clone()),
-            Cell::Sentence(finding.evidence.first().cloned().unwrap_or_default()),
-            finding.at_stake_ns.map_or(Cell::Null, Cell::Float),
-            Cell::Text(finding.rule.to_owned()),
-        ]
-    };
-    let rows = findings.iter().map(row).collect();
-    ReportTable { title: Some("FINDINGS".to_owned()), ..ReportTable::named("findings", columns, rows) }
+    let named = ReportColumn::named;
+    let at_stake = named("at_stake_ns").label("at stake per step").unit(Unit::Nanoseconds).null(NOT_APPLICABLE);
+    let table = ReportTable::of("findings", findings)
+        .column(named("severity").label("").look(Look::Severity), |finding| finding.severity.as_text())
+        .column(named("title"), |finding| finding.title.clone())
+        .column(named("evidence").look(Look::Detail), |finding| finding.evidence.first().cloned().unwrap_or_default())
+        .column(at_stake, |finding| finding.at_stake_ns)
+        .column(named("rule").look(Look::Hidden), |finding| finding.rule)
+        .table();
+    ReportTable { title: Some("FINDINGS".to_owned()), ..table }
 }

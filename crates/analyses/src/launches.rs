@@ -11,7 +11,7 @@ use stepscope_model::{
 };
 use stepscope_runs::{Frame, RunError};
 
-use super::asking::{cell, missing_in, sum_of};
+use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::launch_queue::{self, IN_ORDER, Queue, Queues};
 use crate::metrics::distribution::{self, named_columns};
@@ -147,27 +147,29 @@ fn distributions_of(asking: &Asking<'_>, launches: &Frame) -> Result<ReportTable
     let (ranks, windows, steps) = (launches.i64("rank")?, launches.i64("window")?, launches.i64("step")?);
     let figures = FIGURES.iter().map(|figure| distribution::figures(launches, figure.name));
     let figures = figures.collect::<Result<Vec<_>, _>>()?;
-    // What waits at once makes no sum.
-    let statistics = statistics(Look::Hidden);
     let mut rows = Vec::new();
     for row in 0..launches.rows() {
         for (Figure { name, meaning, .. }, figures) in FIGURES.iter().zip(&figures) {
             let Some(figures) = &figures[row] else { continue };
-            let mut cells = vec![Cell::Text((*name).to_owned()), Cell::Text((*meaning).to_owned())];
-            cells.extend([ranks[row], windows[row], steps[row]].map(|key| cell(key, Cell::Int)));
-            cells.extend(statistics.iter().map(|column| match figures.get(&column.name) {
-                Some(value) if value.is_i64() => cell(value.as_i64(), Cell::Int),
-                value => cell(value.and_then(Json::as_f64), Cell::Float),
-            }));
-            rows.push(cells);
+            rows.push((*name, *meaning, [ranks[row], windows[row], steps[row]], figures));
         }
     }
-    let mut columns =
-        vec![ReportColumn::named("name").look(Look::Hidden), ReportColumn::named("meaning").label("from")];
-    columns.extend(key_columns(asking));
-    columns.extend(statistics);
-    let table = ReportTable::named("distributions", columns, rows);
-    Ok(ReportTable { title: Some("LAUNCH TIMES".to_owned()), ..table })
+    let number = |value: Option<&Json>| match value {
+        Some(value) if value.is_i64() => Cell::from(value.as_i64()),
+        value => Cell::from(value.and_then(Json::as_f64)),
+    };
+    let mut table = ReportTable::of("distributions", rows)
+        .column(ReportColumn::named("name").look(Look::Hidden), |(name, ..)| *name)
+        .column(ReportColumn::named("meaning").label("from"), |(_, meaning, ..)| *meaning);
+    for (place, column) in key_columns(asking).into_iter().enumerate() {
+        table = table.column(column, |(.., keys, _)| keys[place]);
+    }
+    // What waits at once makes no sum.
+    for column in statistics(Look::Hidden) {
+        let name = column.name.clone();
+        table = table.column(column, |(.., figures)| number(figures.get(&name)));
+    }
+    Ok(ReportTable { title: Some("LAUNCH TIMES".to_owned()), ..table.table() })
 }
 
 fn runtime_calls(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
@@ -200,7 +202,7 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
     for (place, queue) in queues.follow() {
         let rank = asking.groups_by("rank").then_some(place.rank);
         let window = asking.groups_by("window").then_some(place.window);
-        let sum = streams.entry((rank, window, place.device, place.stream)).or_insert(Queue {
+        let sum = streams.entry([rank, window, place.device, place.stream]).or_insert(Queue {
             longest: 0,
             area: 0,
             length_ns: 0,
@@ -209,22 +211,18 @@ fn queue_lengths(asking: &Asking<'_>) -> Result<ReportTable, RunError> {
         sum.area += queue.area;
         sum.length_ns += queue.length_ns;
     }
-    let row = |((rank, window, device, stream), queue): (_, Queue)| {
-        let mean = (queue.length_ns > 0).then(|| queue.area as f64 / queue.length_ns as f64);
-        let ids = [rank, window, device, stream].map(|id: Option<i64>| cell(id, Cell::Int));
-        ids.into_iter().chain([Cell::Int(queue.longest), cell(mean, Cell::Float)]).collect()
-    };
-    let rows = streams.into_iter().map(row).collect();
+    let mean = |queue: &Queue| (queue.length_ns > 0).then(|| queue.area as f64 / queue.length_ns as f64);
     let named = ReportColumn::named;
-    let columns = vec![
-        asking.key_column("rank", "rank", Look::Value),
-        asking.key_column("window", "window", Look::Value),
-        named("device_id").label("device").null(argument_not_recorded("device")),
-        named("stream_id").label("stream").null(argument_not_recorded("stream")),
-        named("max").label("longest queue"),
-        named("time_weighted_mean").label("mean queue"),
-    ];
-    let table = ReportTable::named("queue_lengths", columns, rows);
+    let key = |name: &str| asking.key_column(name, name, Look::Value);
+    let recorded = |name: &str, label: &str| named(name).label(label).null(argument_not_recorded(label));
+    let table = ReportTable::of("queue_lengths", streams)
+        .column(key("rank"), |(ids, _)| ids[0])
+        .column(key("window"), |(ids, _)| ids[1])
+        .column(recorded("device_id", "device"), |(ids, _)| ids[2])
+        .column(recorded("stream_id", "stream"), |(ids, _)| ids[3])
+        .column(named("max").label("longest queue"), |(_, queue)| queue.longest)
+        .column(named("time_weighted_mean").label("mean queue"), |(_, queue)| mean(queue))
+        .table();
     Ok(ReportTable { title: Some("WAITING LAUNCHES".to_owned()), ..table })
 }
 

@@ -7,11 +7,11 @@ mod open_blocks;
 mod operators;
 
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
-use stepscope_model::{Cell, Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
+use stepscope_model::{Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
 use stepscope_runs::RunError;
 
 use self::open_blocks::OpenBlocks;
-use super::asking::{all_missing_in, cell};
+use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::metrics::memory::{PAIRINGS, SUMS};
 
@@ -94,67 +94,45 @@ fn devices(asking: &Asking<'_>, moments: &str) -> Result<(ReportTable, Vec<Devic
     let times = column("peak_allocated_time_ns")?;
     let [paired, unknown, open] = PAIRINGS.map(column);
     let (paired, unknown, open) = (paired?, unknown?, open?);
-    let (mut rows, mut devices) = (Vec::new(), Vec::new());
-    for (row, name) in frame.text("device")?.into_iter().flatten().enumerate() {
-        let (rank, window) = (ranks[row], windows[row]);
-        let has_addresses = addresses[row] == events[row];
-        let of_block = |value: i64| if has_addresses { Cell::Int(value) } else { Cell::Null };
-        let peak_time = peaks[row].map(|_| times[row]);
-        rows.push(vec![
-            Cell::Text(name.clone()),
-            Cell::Int(rank),
-            Cell::Int(window),
-            cell(peaks[row], Cell::Int),
-            cell(reserved[row], Cell::Int),
-            cell(peak_time, Cell::Int),
-            cell(peak_time, |time| Cell::Int(asking.since_start(rank, window, time))),
-            Cell::Int(peak_delta[row]),
-            Cell::Int(lowest_delta[row]),
-            Cell::Int(net[row]),
-            Cell::Int(allocations[row]),
-            Cell::Int(allocated[row]),
-            Cell::Int(frees[row]),
-            Cell::Int(allocated[row].saturating_sub(net[row])),
-            of_block(paired[row]),
-            of_block(unknown[row]),
-            of_block(open[row]),
-            Cell::Int(events[row]),
-        ]);
-        let is_absolute = peaks[row].is_some();
-        devices.push(Device { rank, window, name, peak_bytes: peaks[row].unwrap_or(peak_delta[row]), is_absolute });
-    }
-    let table = ReportTable {
-        title: Some("DEVICES".to_owned()),
-        ..ReportTable::named("devices", device_columns(asking, &devices), rows)
+    let device = |(row, name): (usize, String)| Device {
+        rank: ranks[row],
+        window: windows[row],
+        name,
+        peak_bytes: peaks[row].unwrap_or(peak_delta[row]),
+        is_absolute: peaks[row].is_some(),
     };
-    Ok((table, devices))
-}
-
-fn device_columns(asking: &Asking<'_>, devices: &[Device]) -> Vec<ReportColumn> {
+    let devices: Vec<Device> = frame.text("device")?.into_iter().flatten().enumerate().map(device).collect();
+    let of_block = |values: &[i64], row: usize| (addresses[row] == events[row]).then_some(values[row]);
+    let peak_time = |row: usize| peaks[row].map(|_| times[row]);
+    let peak_from_start = |row: usize| peak_time(row).map(|time| asking.since_start(ranks[row], windows[row], time));
     let named = ReportColumn::named;
+    let hidden = |name: &str| named(name).look(Look::Hidden);
     let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
-    let is_absolute = devices.iter().any(|device| device.is_absolute);
+    let absolute = only_if(devices.iter().any(|device| device.is_absolute));
     let differs = |key: fn(&Device) -> i64| devices.iter().any(|device| key(device) != key(&devices[0]));
-    vec![
-        named("device").unit(stepscope_model::Unit::Plain),
-        named("rank").look(only_if(asking.groups_by("rank") || differs(|device| device.rank))),
-        named("window").look(only_if(asking.groups_by("window") || differs(|device| device.window))),
-        named("peak_allocated_bytes").label("peak").look(only_if(is_absolute)),
-        named("peak_reserved_bytes").label("peak reserved").look(only_if(is_absolute)),
-        named("peak_allocated_time_ns").look(Look::Hidden),
-        named("peak_allocated_from_start_ns").label("peak at").look(only_if(is_absolute)),
-        named("peak_delta_bytes").label("largest growth"),
-        named("lowest_delta_bytes").look(Look::Hidden),
-        named("net_bytes").label("growth"),
-        named("allocations"),
-        named("allocated_bytes").label("allocated").from_width(100),
-        named("frees").from_width(120),
-        named("freed_bytes").label("freed").from_width(120),
-        named("paired").look(Look::Hidden),
-        named("free_without_alloc").look(Look::Hidden),
-        named("alloc_without_free").label("never freed").from_width(100),
-        named("events").look(Look::Hidden),
-    ]
+    let by = |name: &str, key: fn(&Device) -> i64| named(name).look(only_if(asking.groups_by(name) || differs(key)));
+    let never_freed = named("alloc_without_free").label("never freed").from_width(100);
+    let table = ReportTable::of("devices", 0..devices.len())
+        .column(named("device").unit(stepscope_model::Unit::Plain), |row| devices[*row].name.clone())
+        .column(by("rank", |device| device.rank), |row| ranks[*row])
+        .column(by("window", |device| device.window), |row| windows[*row])
+        .column(named("peak_allocated_bytes").label("peak").look(absolute), |row| peaks[*row])
+        .column(named("peak_reserved_bytes").label("peak reserved").look(absolute), |row| reserved[*row])
+        .column(hidden("peak_allocated_time_ns"), |row| peak_time(*row))
+        .column(named("peak_allocated_from_start_ns").label("peak at").look(absolute), |row| peak_from_start(*row))
+        .column(named("peak_delta_bytes").label("largest growth"), |row| peak_delta[*row])
+        .column(hidden("lowest_delta_bytes"), |row| lowest_delta[*row])
+        .column(named("net_bytes").label("growth"), |row| net[*row])
+        .column(named("allocations"), |row| allocations[*row])
+        .column(named("allocated_bytes").label("allocated").from_width(100), |row| allocated[*row])
+        .column(named("frees").from_width(120), |row| frees[*row])
+        .column(named("freed_bytes").label("freed").from_width(120), |row| allocated[*row].saturating_sub(net[*row]))
+        .column(hidden("paired"), |row| of_block(&paired, *row))
+        .column(hidden("free_without_alloc"), |row| of_block(&unknown, *row))
+        .column(never_freed, |row| of_block(&open, *row))
+        .column(hidden("events"), |row| events[*row])
+        .table();
+    Ok((ReportTable { title: Some("DEVICES".to_owned()), ..table }, devices))
 }
 
 fn missing(devices: &ReportTable) -> Vec<Missing> {

@@ -10,7 +10,7 @@ use stepscope_model::null_reason::{NO_DEVICE_EVENTS, argument_not_recorded};
 use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Text};
 use stepscope_runs::RunError;
 
-use super::asking::{all_missing_in, cell};
+use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -132,46 +132,35 @@ fn table(asking: &Asking<'_>, modules: Modules, has_device: bool, has_backward: 
     rows.sort_by(|(a_group, a), (b_group, b)| {
         (b.device_total_ns, b.host_total_ns, a_group).cmp(&(a.device_total_ns, a.host_total_ns, b_group))
     });
-    let of_device = |value: i64| if has_device { Cell::Int(value) } else { Cell::Null };
-    let row = |(group, sums): &(Group, Sums)| {
-        vec![
-            Cell::Text(group.name.clone()),
-            cell(group.rank, Cell::Int),
-            cell(group.window, Cell::Int),
-            cell(group.step, Cell::Int),
-            cell(sums.occurrences, Cell::Int),
-            Cell::Int(sums.operators),
-            of_device(sums.device_total_ns),
-            of_device(sums.device_self_ns),
-            if has_backward { Cell::Int(sums.backward_device_ns) } else { Cell::Null },
-            Cell::Int(sums.host_total_ns),
-            Cell::Int(sums.host_self_ns),
-            of_device(sums.device_events),
-        ]
-    };
+    let of_device = |value: i64| has_device.then_some(value);
     let named = ReportColumn::named;
+    let key = |name: &str| asking.key_column(name, name, Look::Value);
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
     let host_look = if has_device { Look::Value } else { Look::Bar(Some(Class::CpuExec)) };
-    let columns = vec![
-        named("name").label("module").look(Look::Operator),
-        asking.key_column("rank", "rank", Look::Value),
-        asking.key_column("window", "window", Look::Value),
-        asking.key_column("step", "step", Look::Value),
-        named("occurrences").label("calls"),
-        named("operators").from_width(100),
-        named("device_total_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))),
-        named("device_self_ns").look(only_if(has_device, Look::Value)),
-        named("backward_device_ns").label("backward").look(only_if(has_backward, Look::Value)),
-        named("host_total_ns").look(host_look),
-        named("host_self_ns").from_width(if has_device { 100 } else { 0 }),
-        named("device_events").look(Look::Hidden),
-    ];
-    let mut table = ReportTable::rows(columns, rows.iter().map(row).collect());
+    let device_look = only_if(has_device, Look::Bar(Some(Class::Kernel)));
+    let backward = named("backward_device_ns").label("backward").look(only_if(has_backward, Look::Value));
+    let host_self = named("host_self_ns").from_width(if has_device { 100 } else { 0 });
+    let mut table = ReportTable::of("rows", &rows)
+        .column(named("name").label("module").look(Look::Operator), |(group, _)| group.name.clone())
+        .column(key("rank"), |(group, _)| group.rank)
+        .column(key("window"), |(group, _)| group.window)
+        .column(key("step"), |(group, _)| group.step)
+        .column(named("occurrences").label("calls"), |(_, sums)| sums.occurrences)
+        .column(named("operators").from_width(100), |(_, sums)| sums.operators)
+        .column(named("device_total_ns").look(device_look), |(_, sums)| of_device(sums.device_total_ns))
+        .column(named("device_self_ns").look(only_if(has_device, Look::Value)), |(_, sums)| {
+            of_device(sums.device_self_ns)
+        })
+        .column(backward, |(_, sums)| has_backward.then_some(sums.backward_device_ns))
+        .column(named("host_total_ns").look(host_look), |(_, sums)| sums.host_total_ns)
+        .column(host_self, |(_, sums)| sums.host_self_ns)
+        .column(named("device_events").look(Look::Hidden), |(_, sums)| of_device(sums.device_events))
+        .table();
     let sum = |figure: fn(&Sums) -> i64| rows.iter().map(|(_, sums)| figure(sums)).sum::<i64>();
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => asking.counted_rows(rows.len(), "module"),
         "operators" => Cell::Int(sum(|sums| sums.operators)),
-        "device_self_ns" => of_device(sum(|sums| sums.device_self_ns)),
+        "device_self_ns" => of_device(sum(|sums| sums.device_self_ns)).into(),
         "host_self_ns" => Cell::Int(sum(|sums| sums.host_self_ns)),
         _ => Cell::Text(String::new()),
     };

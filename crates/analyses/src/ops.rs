@@ -77,6 +77,13 @@ pub(super) struct Sums {
     outermost_flops: Option<i64>,
 }
 
+impl Sums {
+    fn achieved_flops_per_s(&self) -> Option<f64> {
+        let flops = self.flops.filter(|_| self.device_total_ns > 0)?;
+        Some(flops as f64 / self.device_total_ns as f64 * 1e9)
+    }
+}
+
 /// The operators, and the device time that belongs to none.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
@@ -215,44 +222,16 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
     let host_ns = sum(|sums| sums.host_self_ns);
     let device_ns = sum(|sums| sums.device_self_ns) + rest_ns;
     let has_device = device_ns > 0 || rest_events > 0 || sum(|sums| sums.device_events) > 0;
-    let of_device = |ns: i64| if has_device { Cell::Int(ns) } else { Cell::Null };
-    let share = |ns: i64, whole: i64| if whole > 0 { Cell::Float(ns as f64 / whole as f64) } else { Cell::Null };
-    let row = |(group, sums): &(Group, Sums)| {
-        let text = |text: &Option<String>| text.as_ref().map_or(Cell::Null, |text| Cell::Text(text.clone()));
-        let int = |value: Option<i64>| value.map_or(Cell::Null, Cell::Int);
-        let flops_per_s = sums.flops.filter(|_| sums.device_total_ns > 0);
-        let flops_per_s = flops_per_s.map(|flops| flops as f64 / sums.device_total_ns as f64 * 1e9);
-        vec![
-            Cell::Text(group.name.clone()),
-            int(group.rank),
-            int(group.window),
-            int(group.step),
-            Cell::Int(sums.calls),
-            of_device(sums.device_self_ns),
-            share(sums.device_self_ns, device_ns),
-            of_device(sums.device_total_ns),
-            Cell::Int(sums.host_self_ns),
-            share(sums.host_self_ns, host_ns),
-            Cell::Int(sums.host_total_ns),
-            int(sums.host_memory_bytes.or(has_memory.then_some(0))),
-            int(sums.device_memory_bytes.or(has_memory.then_some(0))),
-            int(sums.flops),
-            flops_per_s.map_or(Cell::Null, Cell::Float),
-            int(sums.outermost_flops),
-            Cell::Int(sums.spans),
-            of_device(sums.device_events),
-            text(&group.input_shape),
-            text(&group.stack),
-        ]
-    };
-    let mut table = ReportTable::rows(columns(asking, has_device, has_memory), rows.iter().map(row).collect());
+    let of_device = |ns: i64| has_device.then_some(ns);
+    let whole = Whole { host_ns, device_ns, has_device, has_memory };
+    let mut table = table(asking, &rows, whole);
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => asking.counted_rows(rows.len(), "operator"),
         "calls" => Cell::Int(sum(|sums| sums.calls)),
-        "device_self_ns" => of_device(device_ns - rest_ns),
-        "device_self_ratio" => share(device_ns - rest_ns, device_ns),
+        "device_self_ns" => of_device(device_ns - rest_ns).into(),
+        "device_self_ratio" => share(device_ns - rest_ns, device_ns).into(),
         "host_self_ns" => Cell::Int(host_ns),
-        "host_self_ratio" => share(host_ns, host_ns),
+        "host_self_ratio" => share(host_ns, host_ns).into(),
         _ => Cell::Text(String::new()),
     };
     table.total = Some(table.columns.iter().map(total_of).collect());
@@ -276,45 +255,70 @@ fn report(asking: &Asking<'_>, operators: Operators, has_memory: bool, has_flops
     Report { missing, ..Report::new("ops", vec![Part::Table(table)]) }
 }
 
-fn columns(asking: &Asking<'_>, has_device: bool, has_memory: bool) -> Vec<ReportColumn> {
+/// What the rows are parts of.
+#[derive(Clone, Copy)]
+struct Whole {
+    host_ns: i64,
+    device_ns: i64,
+    has_device: bool,
+    has_memory: bool,
+}
+
+fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
+    (whole_ns > 0).then(|| part_ns as f64 / whole_ns as f64)
+}
+
+fn table(asking: &Asking<'_>, rows: &[(Group, Sums)], whole: Whole) -> ReportTable {
+    let Whole { host_ns, device_ns, has_device, has_memory } = whole;
     let named = ReportColumn::named;
+    let key = |name: &str| asking.key_column(name, name, Look::Value);
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
     let host_look = if has_device { Look::Value } else { Look::Bar(Some(Class::CpuExec)) };
+    let memory = |name: &str, is_shown: bool| {
+        named(name).label("memory").look(only_if(has_memory && is_shown, Look::Value)).null(NOT_BY_STACK)
+    };
     let flops = |name: &str| named(name).unit(Unit::Flops).holds(Holds::Integers).look(Look::Hidden);
-    vec![
-        named("name").label("operator").look(Look::Operator),
-        asking.key_column("rank", "rank", Look::Value),
-        asking.key_column("window", "window", Look::Value),
-        asking.key_column("step", "step", Look::Value),
-        named("calls"),
-        named("device_self_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))),
-        named("device_self_ratio").label("share").look(only_if(has_device, Look::Value)),
-        named("device_total_ns").look(only_if(has_device, Look::Value)).from_width(100),
-        named("host_self_ns").look(host_look),
-        named("host_self_ratio").label("share").look(only_if(!has_device, Look::Value)),
-        named("host_total_ns").from_width(if has_device { 100 } else { 0 }),
-        named("host_memory_bytes")
-            .label("memory")
-            .look(only_if(has_memory && !has_device, Look::Value))
-            .null(NOT_BY_STACK)
-            .from_width(100),
-        named("device_memory_bytes")
-            .label("memory")
-            .look(only_if(has_memory && has_device, Look::Value))
-            .null(NOT_BY_STACK)
-            .from_width(140),
-        flops("flops").null(NO_FORMULA),
-        named("achieved_flops_per_s").label("achieved").look(Look::Hidden).null(NO_FLOPS_OR_DEVICE_TIME),
-        flops("outermost_flops").null(NOT_OUTERMOST),
-        named("spans").look(Look::Hidden),
-        named("device_events").holds(Holds::Integers).look(Look::Hidden),
-        asking.keyed(
-            "input_shape",
-            named("input_shape").holds(Holds::Texts).look(Look::Detail).null(SHAPES_NOT_RECORDED),
-        ),
-        asking
-            .keyed("stack", named("stack").holds(Holds::Texts).look(Look::Detail).null(argument_not_recorded("stack"))),
-    ]
+    let achieved = named("achieved_flops_per_s").label("achieved").look(Look::Hidden).null(NO_FLOPS_OR_DEVICE_TIME);
+    let detail = |name: &str, reason: &str| named(name).holds(Holds::Texts).look(Look::Detail).null(reason);
+    let stack = detail("stack", &argument_not_recorded("stack"));
+    let of_device = |ns: i64| has_device.then_some(ns);
+    let of_memory = |bytes: Option<i64>| bytes.or(has_memory.then_some(0));
+    ReportTable::of("rows", rows)
+        .column(named("name").label("operator").look(Look::Operator), |(group, _)| group.name.clone())
+        .column(key("rank"), |(group, _)| group.rank)
+        .column(key("window"), |(group, _)| group.window)
+        .column(key("step"), |(group, _)| group.step)
+        .column(named("calls"), |(_, sums)| sums.calls)
+        .column(named("device_self_ns").look(only_if(has_device, Look::Bar(Some(Class::Kernel)))), |(_, sums)| {
+            of_device(sums.device_self_ns)
+        })
+        .column(named("device_self_ratio").label("share").look(only_if(has_device, Look::Value)), |(_, sums)| {
+            share(sums.device_self_ns, device_ns)
+        })
+        .column(named("device_total_ns").look(only_if(has_device, Look::Value)).from_width(100), |(_, sums)| {
+            of_device(sums.device_total_ns)
+        })
+        .column(named("host_self_ns").look(host_look), |(_, sums)| sums.host_self_ns)
+        .column(named("host_self_ratio").label("share").look(only_if(!has_device, Look::Value)), |(_, sums)| {
+            share(sums.host_self_ns, host_ns)
+        })
+        .column(named("host_total_ns").from_width(if has_device { 100 } else { 0 }), |(_, sums)| sums.host_total_ns)
+        .column(memory("host_memory_bytes", !has_device).from_width(100), |(_, sums)| of_memory(sums.host_memory_bytes))
+        .column(memory("device_memory_bytes", has_device).from_width(140), |(_, sums)| {
+            of_memory(sums.device_memory_bytes)
+        })
+        .column(flops("flops").null(NO_FORMULA), |(_, sums)| sums.flops)
+        .column(achieved, |(_, sums)| sums.achieved_flops_per_s())
+        .column(flops("outermost_flops").null(NOT_OUTERMOST), |(_, sums)| sums.outermost_flops)
+        .column(named("spans").look(Look::Hidden), |(_, sums)| sums.spans)
+        .column(named("device_events").holds(Holds::Integers).look(Look::Hidden), |(_, sums)| {
+            of_device(sums.device_events)
+        })
+        .column(asking.keyed("input_shape", detail("input_shape", SHAPES_NOT_RECORDED)), |(group, _)| {
+            group.input_shape.clone()
+        })
+        .column(asking.keyed("stack", stack), |(group, _)| group.stack.clone())
+        .table()
 }
 
 fn notes(asking: &Asking<'_>, rest_ns: Option<i64>) -> Vec<Sentence> {

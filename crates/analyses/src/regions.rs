@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NO_ROLLUPS, ZERO_DURATION};
-use stepscope_model::{Cell, Class, Look, Part, Report, ReportColumn, ReportTable, Text};
+use stepscope_model::{Class, Look, Part, Report, ReportColumn, ReportTable, Text};
 use stepscope_runs::RunError;
 
-use super::asking::{all_missing_in, cell};
+use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::metrics::distribution::named_columns;
 
@@ -70,7 +70,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let reason = if asking.has_device_events()? { NO_ROLLUPS } else { NO_DEVICE_EVENTS };
     let has_device = reason == NO_ROLLUPS && !asking.are_sums_left_out();
     let sums = walk(asking)?;
-    let mut table = ReportTable::rows(columns(asking, has_device), rows(asking, &sums, has_device)?);
+    let mut table = table(asking, &sums, has_device)?;
     table.sorted_by = Some("-host_total_ns".to_owned());
     table.notes = vec![asking.scope()];
     let mut missing = all_missing_in(&table, &["share_ratio"], ZERO_DURATION);
@@ -212,7 +212,7 @@ fn add_launch(sums: &mut HashMap<Group, Sums>, open: &[&Region], launch: &Launch
     }
 }
 
-fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> Result<Vec<Vec<Cell>>, RunError> {
+fn table(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> Result<ReportTable, RunError> {
     let keys = [("rank", "rank"), ("window", "\"window\""), ("step", "step")];
     let keys = keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ");
     let regions = asking.query(&format!(
@@ -227,8 +227,8 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
     for (rank, window, step, length_ns) in asking.step_lengths()? {
         *step_ns.entry(keys_of(asking, rank, window, Some(step))).or_default() += length_ns;
     }
-    let names = regions.text("name")?.into_iter().enumerate();
-    let mut groups: Vec<(usize, Group, Sums)> = names
+    let regions_by_row = regions.text("name")?.into_iter().enumerate();
+    let mut groups: Vec<(usize, Group, Sums)> = regions_by_row
         .map(|(row, name)| {
             let group = (name.unwrap_or_default(), [ranks[row], windows[row], steps[row]]);
             let sums = sums.get(&group).copied().unwrap_or_default();
@@ -237,32 +237,37 @@ fn rows(asking: &Asking<'_>, sums: &HashMap<Group, Sums>, has_device: bool) -> R
         .collect();
     groups.sort_by(|(_, a, a_sums), (_, b, b_sums)| (b_sums.host_total_ns, a).cmp(&(a_sums.host_total_ns, b)));
     let in_steps = time_in_steps(asking)?;
-    let of_device = |value: i64| if has_device { Cell::Int(value) } else { Cell::Null };
-    let cells = |(row, group, sums): (usize, Group, Sums)| {
-        let whole = step_ns.get(&group.1).copied().filter(|whole| *whole > 0);
-        let in_steps_ns = in_steps.get(&group).copied().unwrap_or(0);
-        let [rank, window, step] = group.1.map(|key| cell(key, Cell::Int));
-        vec![
-            Cell::Text(group.0),
-            rank,
-            window,
-            step,
-            Cell::Int(counts[row]),
-            Cell::Int(sums.host_total_ns),
-            cell(whole, |whole| Cell::Float(in_steps_ns as f64 / whole as f64)),
-            Cell::Int(own[row]),
-            Cell::Float(totals[row] as f64 / counts[row] as f64),
-            Cell::Int(p50[row]),
-            Cell::Int(p99[row]),
-            Cell::Int(max[row]),
-            of_device(sums.device_events),
-            of_device(sums.device_total_ns),
-            of_device(sums.device_self_ns),
-            of_device(sums.all_threads_device_events),
-            of_device(sums.all_threads_device_ns),
-        ]
+    let share = |group: &Group| {
+        let whole = step_ns.get(&group.1).copied().filter(|whole| *whole > 0)?;
+        Some(in_steps.get(group).copied().unwrap_or(0) as f64 / whole as f64)
     };
-    Ok(groups.into_iter().map(cells).collect())
+    let named = ReportColumn::named;
+    let key = |name: &str| asking.key_column(name, name, Look::Value);
+    let of_device = |value: i64| has_device.then_some(value);
+    let look = if has_device { Look::Value } else { Look::Hidden };
+    let hidden = |name: &str| named(name).look(Look::Hidden);
+    let own_device = named("device_total_ns").label("device (own)").look(look).from_width(100);
+    let all_device = named("all_threads_device_ns").label("device (all)").look(look);
+    let table = ReportTable::of("rows", groups)
+        .column(named("name").label("region").look(Look::Operator), |(_, group, _)| group.0.clone())
+        .column(key("rank"), |(_, group, _)| group.1[0])
+        .column(key("window"), |(_, group, _)| group.1[1])
+        .column(key("step"), |(_, group, _)| group.1[2])
+        .column(named("count"), |(row, ..)| counts[*row])
+        .column(named("host_total_ns").look(Look::Bar(Some(Class::CpuExec))), |(_, _, sums)| sums.host_total_ns)
+        .column(named("share_ratio").label("of steps"), |(_, group, _)| share(group))
+        .column(named("host_self_ns").from_width(140), |(row, ..)| own[*row])
+        .column(named("mean_ns"), |(row, ..)| totals[*row] as f64 / counts[*row] as f64)
+        .column(named("p50_ns").from_width(120), |(row, ..)| p50[*row])
+        .column(hidden("p99_ns"), |(row, ..)| p99[*row])
+        .column(named("max_ns").from_width(120), |(row, ..)| max[*row])
+        .column(named("device_events").look(look).from_width(140), |(_, _, sums)| of_device(sums.device_events))
+        .column(own_device, |(_, _, sums)| of_device(sums.device_total_ns))
+        .column(hidden("device_self_ns"), |(_, _, sums)| of_device(sums.device_self_ns))
+        .column(hidden("all_threads_device_events"), |(_, _, sums)| of_device(sums.all_threads_device_events))
+        .column(all_device, |(_, _, sums)| of_device(sums.all_threads_device_ns))
+        .table();
+    Ok(table)
 }
 
 /// Time of the steps in which a region is open on some thread, of those that start in the step.
@@ -295,29 +300,5 @@ fn keys_of(asking: &Asking<'_>, rank: i64, window: i64, step: Option<i64>) -> [O
         asking.groups_by("rank").then_some(rank),
         asking.groups_by("window").then_some(window),
         step.filter(|_| asking.groups_by("step")),
-    ]
-}
-
-fn columns(asking: &Asking<'_>, has_device: bool) -> Vec<ReportColumn> {
-    let named = ReportColumn::named;
-    let of_device = if has_device { Look::Value } else { Look::Hidden };
-    vec![
-        named("name").label("region").look(Look::Operator),
-        asking.key_column("rank", "rank", Look::Value),
-        asking.key_column("window", "window", Look::Value),
-        asking.key_column("step", "step", Look::Value),
-        named("count"),
-        named("host_total_ns").look(Look::Bar(Some(Class::CpuExec))),
-        named("share_ratio").label("of steps"),
-        named("host_self_ns").from_width(140),
-        named("mean_ns"),
-        named("p50_ns").from_width(120),
-        named("p99_ns").look(Look::Hidden),
-        named("max_ns").from_width(120),
-        named("device_events").look(of_device).from_width(140),
-        named("device_total_ns").label("device (own)").look(of_device).from_width(100),
-        named("device_self_ns").look(Look::Hidden),
-        named("all_threads_device_events").look(Look::Hidden),
-        named("all_threads_device_ns").label("device (all)").look(of_device),
     ]
 }

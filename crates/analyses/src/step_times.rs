@@ -1,7 +1,7 @@
 //! Steps and what their time goes to, as several analyses need them (metrics, sections 5 and 6).
 
 use serde_json::{Value as Json, json};
-use stepscope_model::{Cell, Class, Figure, KernelCategory, Look, ReportColumn, ReportTable, Sentence, say};
+use stepscope_model::{Class, Figure, KernelCategory, Look, ReportColumn, ReportTable, Sentence, say};
 use stepscope_rules::{Bound, Waits};
 use stepscope_runs::RunError;
 
@@ -115,24 +115,21 @@ pub(super) fn sum(steps: &[&StepTime]) -> Option<Shares> {
 /// The times of complete steps in one row, with a picture of each where they are of one recording.
 pub(super) fn table(name: &str, asking: &Asking<'_>, times: &Distribution, complete: &[&StepTime]) -> ReportTable {
     let is_one = asking.sources.len() == 1;
-    let figures = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "mean_ns", "min_ns", "max_ns"];
-    let mut columns = vec![
-        ReportColumn::named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden }),
-        ReportColumn::named("steps").look(Look::Hidden),
-    ];
-    columns.extend(figures.map(|name| ReportColumn::named(name).look(Look::Figure)));
-    let row = vec![
-        Cell::Numbers(complete.iter().map(|step| step.dur_ns as f64).collect()),
-        Cell::Int(times.count() as i64),
-        Cell::Int(times.percentile(50)),
-        Cell::Int(times.percentile(90)),
-        Cell::Int(times.percentile(95)),
-        Cell::Int(times.percentile(99)),
-        Cell::Float(times.mean()),
-        Cell::Int(times.min()),
-        Cell::Int(times.max()),
-    ];
-    ReportTable { title: Some("STEP TIME".to_owned()), ..ReportTable::named(name, columns, vec![row]) }
+    let named = ReportColumn::named;
+    let figure = |name: &str| named(name).look(Look::Figure);
+    let each: Vec<f64> = complete.iter().map(|step| step.dur_ns as f64).collect();
+    let table = ReportTable::of(name, [()])
+        .column(named("each").label("").look(if is_one { Look::Spark } else { Look::Hidden }), |()| each.clone())
+        .column(named("steps").look(Look::Hidden), |()| times.count() as i64)
+        .column(figure("p50_ns"), |()| times.percentile(50))
+        .column(figure("p90_ns"), |()| times.percentile(90))
+        .column(figure("p95_ns"), |()| times.percentile(95))
+        .column(figure("p99_ns"), |()| times.percentile(99))
+        .column(figure("mean_ns"), |()| times.mean())
+        .column(figure("min_ns"), |()| times.min())
+        .column(figure("max_ns"), |()| times.max())
+        .table();
+    ReportTable { title: Some("STEP TIME".to_owned()), ..table }
 }
 
 /// How many samples a second steps work on, and what must be said of that figure.

@@ -128,8 +128,8 @@ fn rows(asking: &Asking<'_>, steps: &[StepTime]) -> ReportTable {
         has_devices: steps.iter().any(|step| step.device_events > 0),
         has_samples: steps.iter().any(|step| step.samples.is_some()),
     };
-    let rows = groups.iter().map(|(key, members)| row(*key, members, &scope)).collect();
-    let mut table = ReportTable::rows(columns(asking, &scope), rows);
+    let rows = groups.into_iter().map(|(key, members)| Row::of(key, members));
+    let mut table = table(asking, rows, &scope);
     let incomplete = steps.iter().filter(|step| !step.is_complete).count();
     if incomplete > 0 {
         table.notes.push(say!("{} left out of percentiles", say::counted(incomplete, "incomplete step")));
@@ -157,92 +157,122 @@ struct Scope {
     has_samples: bool,
 }
 
-fn columns(asking: &Asking<'_>, scope: &Scope) -> Vec<ReportColumn> {
+/// One step, or several that are told together.
+struct Row<'a> {
+    key: Key,
+    members: Vec<&'a StepTime>,
+    dur_ns: i64,
+    shares: Option<Shares>,
+}
+
+impl<'a> Row<'a> {
+    fn of(key: Key, members: Vec<&'a StepTime>) -> Self {
+        let dur_ns = members.iter().map(|step| step.dur_ns).sum();
+        Self { key, dur_ns, shares: step_times::sum(&members), members }
+    }
+
+    /// Of one step it is whole, over several a mean.
+    fn mean(&self, total: i64) -> Cell {
+        match self.members.len() {
+            1 => Cell::Int(total),
+            count => Cell::Float(total as f64 / count as f64),
+        }
+    }
+
+    fn mean_of(&self, figure: fn(&StepTime) -> i64) -> Cell {
+        self.mean(self.members.iter().map(|step| figure(step)).sum())
+    }
+
+    fn mean_share(&self, figure: impl Fn(&Shares) -> i64) -> Cell {
+        self.shares.as_ref().map_or(Cell::Null, |shares| self.mean(figure(shares)))
+    }
+
+    /// The step, if it is one.
+    fn only(&self) -> Option<&'a StepTime> {
+        if let [step] = self.members[..] { Some(step) } else { None }
+    }
+
+    fn place(&self) -> Option<i64> {
+        let (.., number) = self.key;
+        self.members.first().filter(|_| number.is_some()).map(|step| step.step)
+    }
+
+    fn slowest_rank(&self) -> Option<i64> {
+        self.members.iter().max_by_key(|step| (step.dur_ns, -step.rank)).map(|step| step.rank)
+    }
+
+    fn utilization(&self) -> Option<f64> {
+        let shares = self.shares.as_ref().filter(|_| self.dur_ns > 0)?;
+        Some(shares.kernel_busy_ns as f64 / self.dur_ns as f64)
+    }
+
+    fn shares_of_one(&self) -> Option<Vec<f64>> {
+        let count = self.members.len() as f64;
+        self.shares.as_ref().map(|shares| shares.by_class.iter().map(|ns| *ns as f64 / count).collect())
+    }
+
+    fn samples(&self) -> Cell {
+        let samples: Option<i64> = self.members.iter().map(|step| step.samples).sum();
+        samples.map_or(Cell::Null, |samples| self.mean(samples))
+    }
+}
+
+fn table<'a>(asking: &Asking<'_>, rows: impl Iterator<Item = Row<'a>>, scope: &Scope) -> ReportTable {
     let Scope { by_rank, by_window, by_step, is_each, has_devices, has_samples } = *scope;
     let is_one = asking.sources.len() == 1;
     let named = ReportColumn::named;
+    let hidden = |name: &str| named(name).look(Look::Hidden);
     let only_if = |is_shown: bool, look: Look| if is_shown { look } else { Look::Hidden };
-    // Of one step it is whole, over several a mean.
     let mean = |name: &str| named(name).holds(Holds::Numbers);
-    let mut columns = vec![
-        named("rank").look(only_if(by_rank, Look::Value)).null(not_grouped_by("rank")),
-        named("window").look(only_if(by_window && !is_one, Look::Value)).null(not_grouped_by("window")),
-        named("step").label("place").look(Look::Hidden).null(not_grouped_by("step")),
-        named("step_number")
-            .label("step")
-            .unit(Unit::Id)
-            .holds(Holds::Integers)
-            .look(only_if(by_step, Look::Value))
-            .null(not_grouped_by("step")),
-        named("name").holds(Holds::Texts).look(only_if(is_each, Look::Value)).from_width(100),
-        named("steps").holds(Holds::Integers).look(only_if(!is_each, Look::Value)),
-        named("start_ns").look(Look::Hidden).null(SEVERAL_STEPS),
-        mean("dur_ns").label(if is_each { "time" } else { "mean time" }).look(Look::Bar(None)),
-        named("min_ns").look(only_if(!is_each, Look::Value)),
-        named("max_ns").look(only_if(!is_each, Look::Value)),
-        named("slowest_rank")
-            .unit(Unit::Id)
-            .holds(Holds::Integers)
-            .look(only_if(asking.ranks().len() > 1 && !by_rank, Look::Value)),
-        mean("host_dur_ns").label("host").look(Look::Hidden),
-        named("is_complete").label("complete").look(only_if(is_each, Look::Value)).from_width(100),
-        mean("device_events").look(Look::Hidden),
-        named("utilization_ratio").label("GPU").look(only_if(has_devices, Look::Value)),
-    ];
+    let ids = |name: &str| named(name).unit(Unit::Id).holds(Holds::Integers);
+    let number = ids("step_number").label("step").look(only_if(by_step, Look::Value)).null(not_grouped_by("step"));
+    let slowest = ids("slowest_rank").look(only_if(asking.ranks().len() > 1 && !by_rank, Look::Value));
+    let complete = named("is_complete").label("complete").look(only_if(is_each, Look::Value)).from_width(100);
+    let mut table = ReportTable::of("rows", rows)
+        .column(named("rank").look(only_if(by_rank, Look::Value)).null(not_grouped_by("rank")), |row| row.key.0)
+        .column(
+            named("window").look(only_if(by_window && !is_one, Look::Value)).null(not_grouped_by("window")),
+            |row| row.key.1,
+        )
+        .column(hidden("step").label("place").null(not_grouped_by("step")), Row::place)
+        .column(number, |row| row.key.2)
+        .column(named("name").holds(Holds::Texts).look(only_if(is_each, Look::Value)).from_width(100), |row| {
+            row.members.first().map(|step| step.name.clone())
+        })
+        .column(named("steps").holds(Holds::Integers).look(only_if(!is_each, Look::Value)), |row| {
+            row.members.len() as i64
+        })
+        .column(hidden("start_ns").null(SEVERAL_STEPS), |row| row.only().map(|step| step.start_ns))
+        .column(mean("dur_ns").label(if is_each { "time" } else { "mean time" }).look(Look::Bar(None)), |row| {
+            row.mean(row.dur_ns)
+        })
+        .column(named("min_ns").look(only_if(!is_each, Look::Value)), |row| {
+            row.members.iter().map(|step| step.dur_ns).min()
+        })
+        .column(named("max_ns").look(only_if(!is_each, Look::Value)), |row| {
+            row.members.iter().map(|step| step.dur_ns).max()
+        })
+        .column(slowest, Row::slowest_rank)
+        .column(mean("host_dur_ns").label("host").look(Look::Hidden), |row| row.mean_of(|step| step.host_dur_ns))
+        .column(complete, |row| row.members.iter().all(|step| step.is_complete))
+        .column(mean("device_events").look(Look::Hidden), |row| row.mean_of(|step| step.device_events))
+        .column(named("utilization_ratio").label("GPU").look(only_if(has_devices, Look::Value)), Row::utilization);
     for class in Class::ALL {
         let is_shown = has_devices || !matches!(class, Class::Kernel | Class::Memcpy | Class::Memset);
         let is_main = matches!(class, Class::Kernel | Class::Communication | Class::Dataloader | Class::CpuExec);
-        let name = format!("{}_ns", class.as_text());
-        columns.push(mean(&name).look(only_if(is_shown, Look::Value)).from_width(if is_main { 80 } else { 140 }));
+        let column = mean(&format!("{}_ns", class.as_text())).look(only_if(is_shown, Look::Value));
+        let column = column.from_width(if is_main { 80 } else { 140 });
+        table = table.column(column, |row| row.mean_share(|shares| shares.of(class)));
     }
-    columns.push(mean("all_communication_ns").look(Look::Hidden));
-    columns.push(mean("overlap_ns").look(Look::Hidden));
-    columns.push(named("shares").holds(Holds::Lists).label("where it goes").look(Look::Stack).from_width(120));
-    if has_samples {
-        columns.push(mean("samples").from_width(100).null(SAMPLES_NOT_RECORDED));
+    let shares = named("shares").holds(Holds::Lists).label("where it goes").look(Look::Stack).from_width(120);
+    let table = table
+        .column(mean("all_communication_ns").look(Look::Hidden), |row| {
+            row.mean_share(|shares| shares.all_communication_ns)
+        })
+        .column(mean("overlap_ns").look(Look::Hidden), |row| row.mean_share(|shares| shares.overlap_ns))
+        .column(shares, Row::shares_of_one);
+    if !has_samples {
+        return table.table();
     }
-    columns
-}
-
-fn row((rank, window, number): Key, members: &[&StepTime], scope: &Scope) -> Vec<Cell> {
-    let int = |value: Option<i64>| value.map_or(Cell::Null, Cell::Int);
-    let count = members.len() as i64;
-    let mean = |total: i64| if count == 1 { Cell::Int(total) } else { Cell::Float(total as f64 / count as f64) };
-    let total = |figure: fn(&StepTime) -> i64| members.iter().map(|step| figure(step)).sum::<i64>();
-    let dur_ns = total(|step| step.dur_ns);
-    let slowest = members.iter().max_by_key(|step| (step.dur_ns, -step.rank));
-    let first = members.first();
-    let shares = step_times::sum(members);
-    let mut row = vec![
-        int(rank),
-        int(window),
-        int(first.filter(|_| number.is_some()).map(|step| step.step)),
-        int(number),
-        first.map_or(Cell::Null, |step| Cell::Text(step.name.clone())),
-        Cell::Int(count),
-        int(first.filter(|_| count == 1).map(|step| step.start_ns)),
-        mean(dur_ns),
-        int(members.iter().map(|step| step.dur_ns).min()),
-        int(members.iter().map(|step| step.dur_ns).max()),
-        int(slowest.map(|step| step.rank)),
-        mean(total(|step| step.host_dur_ns)),
-        Cell::Bool(members.iter().all(|step| step.is_complete)),
-        mean(total(|step| step.device_events)),
-        match &shares {
-            Some(shares) if dur_ns > 0 => Cell::Float(shares.kernel_busy_ns as f64 / dur_ns as f64),
-            _ => Cell::Null,
-        },
-    ];
-    let of_shares = |figure: &dyn Fn(&Shares) -> i64| shares.as_ref().map_or(Cell::Null, |shares| mean(figure(shares)));
-    row.extend(Class::ALL.map(|class| of_shares(&|shares| shares.of(class))));
-    row.push(of_shares(&|shares| shares.all_communication_ns));
-    row.push(of_shares(&|shares| shares.overlap_ns));
-    row.push(shares.as_ref().map_or(Cell::Null, |shares| {
-        Cell::Numbers(shares.by_class.iter().map(|ns| *ns as f64 / count as f64).collect())
-    }));
-    if scope.has_samples {
-        let samples: Option<i64> = members.iter().map(|step| step.samples).sum();
-        row.push(samples.map_or(Cell::Null, mean));
-    }
-    row
+    table.column(mean("samples").from_width(100).null(SAMPLES_NOT_RECORDED), Row::samples).table()
 }

@@ -11,8 +11,8 @@ use stepscope_model::null_reason::{
 };
 use stepscope_model::warning::damage;
 use stepscope_model::{
-    Cell, Class, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceRecord, Status,
-    StepSource, Target, Text, Unit, say,
+    Cell, Class, Grade, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceId, SourceRecord,
+    Status, StepSource, Target, Text, Unit, say,
 };
 use stepscope_runs::RunError;
 
@@ -229,20 +229,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
     let named = ReportColumn::named;
     let several = asking.sources.len() > 1;
     let has_windows = asking.sources.iter().any(|source| source.id.window != asking.sources[0].id.window);
-    let columns = vec![
-        named("rank").look(if several { Look::Value } else { Look::Hidden }),
-        named("window").look(if has_windows { Look::Value } else { Look::Hidden }),
-        named("device").label("GPU").unit(Unit::Id),
-        named("gpu_utilization_ratio").label("utilization"),
-        named("gpu_busy_ratio").label("with copies").from_width(100),
-        named("est_sm_efficiency_ratio").label("est. SM eff."),
-        named("est_achieved_occupancy_ratio").label("est. occup."),
-        named("tensor_core_lower_bound_ratio").label("tensor cores ≥").null(NOT_ON_THIS_VENDOR),
-        named("memory_growth_bytes").label("memory growth").from_width(if several { 100 } else { 0 }),
-        named("memory_peak_bytes").label("memory peak").from_width(100),
-        named("blocks_per_sm_coverage_ratio").look(Look::Hidden),
-        named("occupancy_coverage_ratio").look(Look::Hidden),
-    ];
+    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
     let mut rows = Vec::new();
     let mut has_device_memory = false;
     for source in &asking.sources {
@@ -253,26 +240,7 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         has_device_memory |= memory.is_some_and(|devices| devices.keys().any(|name| name != "cpu"));
         for (device, figures) in devices {
             let memory = memory.and_then(|memory| memory.get(&format!("gpu{device}")));
-            let number = |value: Option<&Json>| match value {
-                Some(value) if value.is_i64() => value.as_i64().map_or(Cell::Null, Cell::Int),
-                Some(value) => value.as_f64().map_or(Cell::Null, Cell::Float),
-                None => Cell::Null,
-            };
-            let figure = |name: &str| number(figures.get(name));
-            rows.push(vec![
-                Cell::Int(source.id.rank.into()),
-                Cell::Int(source.id.window.into()),
-                Cell::Text(device.clone()),
-                figure("gpu_utilization_ratio"),
-                figure("gpu_busy_ratio"),
-                figure("est_sm_efficiency_ratio"),
-                figure("est_achieved_occupancy_ratio"),
-                figure("tensor_core_lower_bound_ratio"),
-                number(memory.and_then(|memory| memory.get("peak_delta_bytes"))),
-                number(memory.and_then(|memory| memory.get("peak_allocated_bytes"))),
-                figure("blocks_per_sm_coverage_ratio"),
-                figure("occupancy_coverage_ratio"),
-            ]);
+            rows.push(DeviceFigures { id: source.id, device, figures, memory: memory.cloned() });
         }
         let labels = [("est_sm_efficiency_ratio", "est. SM eff."), ("est_achieved_occupancy_ratio", "est. occup.")];
         for (path, reason) in nulls {
@@ -284,7 +252,30 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
             }
         }
     }
-    let table = ReportTable { title: Some("DEVICES".to_owned()), ..ReportTable::named("devices", columns, rows) };
+    let with_copies = named("gpu_busy_ratio").label("with copies").from_width(100);
+    let tensor_cores = named("tensor_core_lower_bound_ratio").label("tensor cores ≥").null(NOT_ON_THIS_VENDOR);
+    let growth = named("memory_growth_bytes").label("memory growth").from_width(if several { 100 } else { 0 });
+    let table = ReportTable::of("devices", rows)
+        .column(named("rank").look(only_if(several)), |row| i64::from(row.id.rank))
+        .column(named("window").look(only_if(has_windows)), |row| i64::from(row.id.window))
+        .column(named("device").label("GPU").unit(Unit::Id), |row| row.device.clone())
+        .column(named("gpu_utilization_ratio").label("utilization"), |row| row.figure("gpu_utilization_ratio"))
+        .column(with_copies, |row| row.figure("gpu_busy_ratio"))
+        .column(named("est_sm_efficiency_ratio").label("est. SM eff."), |row| row.figure("est_sm_efficiency_ratio"))
+        .column(named("est_achieved_occupancy_ratio").label("est. occup."), |row| {
+            row.figure("est_achieved_occupancy_ratio")
+        })
+        .column(tensor_cores, |row| row.figure("tensor_core_lower_bound_ratio"))
+        .column(growth, |row| row.of_memory("peak_delta_bytes"))
+        .column(named("memory_peak_bytes").label("memory peak").from_width(100), |row| {
+            row.of_memory("peak_allocated_bytes")
+        })
+        .column(named("blocks_per_sm_coverage_ratio").look(Look::Hidden), |row| {
+            row.figure("blocks_per_sm_coverage_ratio")
+        })
+        .column(named("occupancy_coverage_ratio").look(Look::Hidden), |row| row.figure("occupancy_coverage_ratio"))
+        .table();
+    let table = ReportTable { title: Some("DEVICES".to_owned()), ..table };
     let no_growth = if has_device_memory { DEVICE_IDS_DISAGREE } else { NO_MEMORY_EVENTS };
     let growth = missing_in(&table, "memory_growth_bytes", no_growth);
     let no_peak = if growth.is_some() { no_growth } else { MEMORY_TOTALS_NOT_RECORDED };
@@ -292,25 +283,43 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
     Ok((!table.rows.is_empty()).then_some(table))
 }
 
+/// The figures of a device, as `metrics` has them.
+struct DeviceFigures {
+    id: SourceId,
+    device: String,
+    figures: Json,
+    memory: Option<Json>,
+}
+
+impl DeviceFigures {
+    fn figure(&self, name: &str) -> Cell {
+        number(self.figures.get(name))
+    }
+
+    fn of_memory(&self, name: &str) -> Cell {
+        number(self.memory.as_ref().and_then(|memory| memory.get(name)))
+    }
+}
+
+fn number(value: Option<&Json>) -> Cell {
+    match value {
+        Some(value) if value.is_i64() => value.as_i64().into(),
+        value => value.and_then(Json::as_f64).into(),
+    }
+}
+
 fn where_it_goes(shares: &Shares, times: &Distribution) -> ReportTable {
-    let columns = vec![
-        ReportColumn::named("class").look(Look::Class),
-        ReportColumn::named("length").label("").unit(Unit::Nanoseconds).look(Look::Length),
-        ReportColumn::named("mean_ns").label("ms per step"),
-        ReportColumn::named("share_ratio").label("share"),
-    ];
+    let named = ReportColumn::named;
     let total = times.total().max(1) as f64;
-    let row = |class: Class| {
-        let ns = shares.of(class);
-        vec![
-            Cell::Text(class.as_text().to_owned()),
-            Cell::Int(ns),
-            Cell::Float(ns as f64 / times.count() as f64),
-            Cell::Float(ns as f64 / total),
-        ]
-    };
+    let of_class = |class: &Class| shares.of(*class);
+    let table = ReportTable::of("breakdown", Class::ALL)
+        .column(named("class").look(Look::Class), |class| class.as_text())
+        .column(named("length").label("").unit(Unit::Nanoseconds).look(Look::Length), of_class)
+        .column(named("mean_ns").label("ms per step"), |class| of_class(class) as f64 / times.count() as f64)
+        .column(named("share_ratio").label("share"), |class| of_class(class) as f64 / total)
+        .table();
     let title = Some("WHERE A STEP GOES".to_owned());
-    ReportTable { title, ..ReportTable::named("breakdown", columns, Class::ALL.map(row).to_vec()) }
+    ReportTable { title, ..table }
 }
 
 /// What devices are busy with, in the columns that a screen has room for.
@@ -333,23 +342,19 @@ fn each_step(asking: &Asking<'_>, complete: &[&StepTime]) -> Option<ReportTable>
         drawn.sort_by_key(|step| (-step.dur_ns, step.step));
         drawn.truncate(DRAWN_STEPS);
     }
-    let columns = vec![
-        ReportColumn::named("name").label("step").from_width(120),
-        ReportColumn::named("shares").label("").look(Look::Stack).from_width(120),
-        ReportColumn::named("dur_ns").label("ms").from_width(120),
-    ];
-    let row = |step: &&StepTime| {
-        let name = step.name.rsplit_once('#').map_or_else(|| step.name.clone(), |(_, number)| format!("#{number}"));
-        let shares = step.shares.as_ref().map(|shares| shares.by_class.iter().map(|ns| *ns as f64).collect());
-        vec![Cell::Text(name), shares.map_or(Cell::Null, Cell::Numbers), Cell::Int(step.dur_ns)]
-    };
+    let wide = |name: &str| ReportColumn::named(name).from_width(120);
+    let table = ReportTable::of("slowest_steps", drawn)
+        .column(wide("name").label("step"), |step| {
+            step.name.rsplit_once('#').map_or_else(|| step.name.clone(), |(_, number)| format!("#{number}"))
+        })
+        .column(wide("shares").label("").look(Look::Stack), |step| {
+            let numbers = |shares: &Shares| shares.by_class.iter().map(|ns| *ns as f64).collect::<Vec<f64>>();
+            step.shares.as_ref().map(numbers)
+        })
+        .column(wide("dur_ns").label("ms"), |step| step.dur_ns)
+        .table();
     let title = if is_cut { "SLOWEST STEPS" } else { "EACH STEP" };
-    let rows = drawn.iter().map(row).collect();
-    Some(ReportTable {
-        title: Some(title.to_owned()),
-        is_beside: true,
-        ..ReportTable::named("slowest_steps", columns, rows)
-    })
+    Some(ReportTable { title: Some(title.to_owned()), is_beside: true, ..table })
 }
 
 fn top_operators(asking: &Asking<'_>, has_devices: bool) -> Result<ReportTable, RunError> {

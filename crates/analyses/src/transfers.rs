@@ -9,7 +9,7 @@ use stepscope_model::{Cell, Class, Holds, Look, Part, Report, ReportColumn, Repo
 use stepscope_runs::{Frame, RunError};
 
 use self::cover::{Cover, Covers};
-use super::asking::{cell, missing_in, sum_of};
+use super::asking::{missing_in, sum_of};
 use super::{Analysis, Asking, Content, EmptyPage, Page};
 use crate::metrics::copies::{Moved, SUMS};
 use crate::metrics::distribution::named_columns;
@@ -56,7 +56,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     ))?;
     let moved = Moved::of_rows(&copies)?;
     let covers = Covers::read(asking, &keys(asking))?;
-    let mut table = ReportTable::rows(columns(asking, &moved), rows(&copies, &moved, &covers.by_group)?);
+    let mut table = rows(asking, &copies, &moved, &covers.by_group)?;
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => asking.counted_rows(table.rows.len(), "kind"),
         "count" | "total_ns" | "bytes" => Cell::Int(sum_of(&table, &column.name)),
@@ -91,41 +91,64 @@ pub(super) fn groups(frame: &Frame) -> Result<Vec<Group>, RunError> {
     Ok(names.map(|(row, name)| (name, [ranks[row], windows[row], steps[row], devices[row], streams[row]])).collect())
 }
 
-fn rows(copies: &Frame, moved: &[Moved], covers: &HashMap<Group, Cover>) -> Result<Vec<Vec<Cell>>, RunError> {
+/// The copies of a name.
+struct Copies<'a> {
+    row: usize,
+    group: Group,
+    moved: &'a Moved,
+    cover: Cover,
+}
+
+fn rows(
+    asking: &Asking<'_>,
+    copies: &Frame,
+    moved: &[Moved],
+    covers: &HashMap<Group, Cover>,
+) -> Result<ReportTable, RunError> {
     let column = |name: &str| copies.required_i64(name);
     let (counts, totals) = (column("count")?, column("total_ns")?);
     let (p50, p99, max) = (column("p50_ns")?, column("p99_ns")?, column("max_ns")?);
-    let row = |(row, (group, moved)): (usize, (Group, &Moved))| {
+    let row = |(row, (group, moved)): (usize, (Group, _))| {
         let cover = covers.get(&group).copied().unwrap_or_default();
-        let text = |text: &Option<String>| cell(text.clone(), Cell::Text);
-        let [rank, window, step, device, stream] = group.1.map(|key| cell(key, Cell::Int));
-        vec![
-            text(&group.0),
-            rank,
-            window,
-            step,
-            device,
-            stream,
-            text(&moved.name.kind),
-            text(&moved.name.source),
-            text(&moved.name.target),
-            Cell::Bool(moved.name.is_pageable()),
-            Cell::Int(counts[row]),
-            cell(moved.bytes, Cell::Int),
-            Cell::Int(moved.bytes_missing),
-            Cell::Int(totals[row]),
-            Cell::Float(totals[row] as f64 / counts[row] as f64),
-            Cell::Int(p50[row]),
-            Cell::Int(p99[row]),
-            Cell::Int(max[row]),
-            cell(moved.gb_per_s, Cell::Float),
-            cell(moved.recorded_gb_per_s, Cell::Float),
-            cell(cover.hidden_ratio(), Cell::Float),
-            Cell::Int(cover.copy_ns),
-            Cell::Int(cover.hidden_ns),
-        ]
+        Copies { row, group, moved, cover }
     };
-    Ok(groups(copies)?.into_iter().zip(moved).enumerate().map(row).collect())
+    let rows = groups(copies)?.into_iter().zip(moved).enumerate().map(row);
+    // On a clock of microseconds a short copy has no exact length; there the bandwidth that was recorded is better.
+    let is_coarse = asking.sources.iter().all(|source| source.clock_resolution_ns >= 1000);
+    let shows_recorded = is_coarse && moved.iter().any(|moved| moved.recorded_gb_per_s.is_some());
+    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
+    let named = ReportColumn::named;
+    let hidden = |name: &str| named(name).look(Look::Hidden);
+    let in_name = |name: &str| hidden(name).holds(Holds::Texts).null(NOT_IN_NAME);
+    let key = |grouping: &str, name: &str| asking.key_column(grouping, name, Look::Value);
+    let bandwidth = named("bandwidth_gb_per_s").label("bandwidth").look(only_if(!shows_recorded));
+    let recorded = named("bandwidth_recorded_gb_per_s").label("recorded bandwidth").look(only_if(shows_recorded));
+    let table = ReportTable::of("rows", rows)
+        .column(named("name").holds(Holds::Texts).label("copy").look(Look::Operator), |copies| copies.group.0.clone())
+        .column(key("rank", "rank"), |copies| copies.group.1[0])
+        .column(key("window", "window"), |copies| copies.group.1[1])
+        .column(key("step", "step"), |copies| copies.group.1[2])
+        .column(key("device", "device_id").label("device"), |copies| copies.group.1[3])
+        .column(key("stream", "stream_id").label("stream"), |copies| copies.group.1[4])
+        .column(in_name("kind"), |copies| copies.moved.name.kind.clone())
+        .column(in_name("source"), |copies| copies.moved.name.source.clone())
+        .column(in_name("target"), |copies| copies.moved.name.target.clone())
+        .column(hidden("is_pageable"), |copies| copies.moved.name.is_pageable())
+        .column(named("count"), |copies| counts[copies.row])
+        .column(named("bytes").unit(Unit::MovedBytes).label("moved"), |copies| copies.moved.bytes)
+        .column(hidden("bytes_missing"), |copies| copies.moved.bytes_missing)
+        .column(named("total_ns").look(Look::Bar(Some(Class::Memcpy))), |copies| totals[copies.row])
+        .column(named("mean_ns"), |copies| totals[copies.row] as f64 / counts[copies.row] as f64)
+        .column(named("p50_ns").from_width(140), |copies| p50[copies.row])
+        .column(named("p99_ns").from_width(120), |copies| p99[copies.row])
+        .column(hidden("max_ns"), |copies| max[copies.row])
+        .column(bandwidth, |copies| copies.moved.gb_per_s)
+        .column(recorded, |copies| copies.moved.recorded_gb_per_s)
+        .column(named("hidden_ratio").label("hidden"), |copies| copies.cover.hidden_ratio())
+        .column(hidden("union_ns"), |copies| copies.cover.copy_ns)
+        .column(hidden("hidden_ns"), |copies| copies.cover.hidden_ns)
+        .table();
+    Ok(table)
 }
 
 /// Copies from pageable memory are what can be helped most easily, so they are named first.
@@ -165,37 +188,4 @@ fn bandwidth_reason(moved: &[Moved]) -> String {
     let without = |moved: &&Moved| moved.gb_per_s.is_none();
     let is_recorded = moved.iter().filter(without).any(|moved| moved.bytes.is_some());
     if is_recorded { ZERO_DURATION.to_owned() } else { argument_not_recorded("bytes") }
-}
-
-fn columns(asking: &Asking<'_>, moved: &[Moved]) -> Vec<ReportColumn> {
-    let named = ReportColumn::named;
-    // On a clock of microseconds a short copy has no exact length; there the bandwidth that was recorded is better.
-    let is_coarse = asking.sources.iter().all(|source| source.clock_resolution_ns >= 1000);
-    let shows_recorded = is_coarse && moved.iter().any(|moved| moved.recorded_gb_per_s.is_some());
-    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
-    vec![
-        named("name").holds(Holds::Texts).label("copy").look(Look::Operator),
-        asking.key_column("rank", "rank", Look::Value),
-        asking.key_column("window", "window", Look::Value),
-        asking.key_column("step", "step", Look::Value),
-        asking.key_column("device", "device_id", Look::Value).label("device"),
-        asking.key_column("stream", "stream_id", Look::Value).label("stream"),
-        named("kind").holds(Holds::Texts).look(Look::Hidden).null(NOT_IN_NAME),
-        named("source").holds(Holds::Texts).look(Look::Hidden).null(NOT_IN_NAME),
-        named("target").holds(Holds::Texts).look(Look::Hidden).null(NOT_IN_NAME),
-        named("is_pageable").look(Look::Hidden),
-        named("count"),
-        named("bytes").unit(Unit::MovedBytes).label("moved"),
-        named("bytes_missing").look(Look::Hidden),
-        named("total_ns").look(Look::Bar(Some(Class::Memcpy))),
-        named("mean_ns"),
-        named("p50_ns").from_width(140),
-        named("p99_ns").from_width(120),
-        named("max_ns").look(Look::Hidden),
-        named("bandwidth_gb_per_s").label("bandwidth").look(only_if(!shows_recorded)),
-        named("bandwidth_recorded_gb_per_s").label("recorded bandwidth").look(only_if(shows_recorded)),
-        named("hidden_ratio").label("hidden"),
-        named("union_ns").look(Look::Hidden),
-        named("hidden_ns").look(Look::Hidden),
-    ]
 }

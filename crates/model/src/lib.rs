@@ -27,6 +27,7 @@ pub mod skipped;
 pub mod source;
 pub mod step_number;
 pub mod step_source;
+pub mod table_of;
 pub mod tables;
 pub mod timeline;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub use skipped::{SkippedFile, skipped_sentences};
 pub use source::{Device, RankFrom, SourceId, SourceRecord};
 pub use step_number::step_numbers;
 pub use step_source::StepSource;
+pub use table_of::TableOf;
 pub use timeline::{
     FoundName, LaneMarks, NameGroup, NameSearch, SameName, Search, SearchMarks, SearchMatch, SearchStep, SpanDetails,
     SpanRow, Timeline, TimelineCurve, TimelineCurves, TimelineStep, TimelineTrack, WorstInstance,

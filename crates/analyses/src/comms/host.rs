@@ -9,7 +9,7 @@ use stepscope_runs::RunError;
 
 use super::matching::{Group, Outcome};
 use crate::Asking;
-use crate::asking::{cell, sum_of};
+use crate::asking::sum_of;
 
 /// The calls by name, with transfer and waiting where ranks match; no rows where the host does not communicate.
 pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable, RunError> {
@@ -22,37 +22,47 @@ pub(super) fn table(asking: &Asking<'_>, groups: &[Group]) -> Result<ReportTable
     let moved = moved_bytes(asking)?;
     let (counts, ranks, totals) =
         (rows.required_i64("count")?, rows.required_i64("ranks")?, rows.required_i64("total_ns")?);
-    let mut cells = Vec::with_capacity(rows.rows());
+    let mut calls = Vec::with_capacity(rows.rows());
     for (row, name) in rows.text("name")?.into_iter().map(Option::unwrap_or_default).enumerate() {
         let per_rank = |value: i64| value as f64 / ranks[row] as f64;
-        let transfer_ns = transfer_of(groups, &name, counts[row]);
-        cells.push(vec![
-            Cell::Text(name.clone()),
-            Cell::Int(counts[row]),
-            Cell::Int(totals[row]),
-            Cell::Float(totals[row] as f64 / counts[row] as f64),
-            cell(moved.get(&name).copied().flatten(), |bytes| Cell::Float(per_rank(bytes))),
-            cell(transfer_ns, Cell::Int),
-            cell(transfer_ns, |transfer_ns| Cell::Float(per_rank(totals[row]) - transfer_ns as f64)),
-        ]);
+        calls.push(Calls {
+            count: counts[row],
+            total_ns: totals[row],
+            per_rank_ns: per_rank(totals[row]),
+            bytes: moved.get(&name).copied().flatten().map(per_rank),
+            transfer_ns: transfer_of(groups, &name, counts[row]),
+            name,
+        });
     }
-    let has = |place: usize| cells.iter().any(|row| row[place] != Cell::Null);
+    let has_bytes = calls.iter().any(|calls| calls.bytes.is_some());
+    let has_transfer = calls.iter().any(|calls| calls.transfer_ns.is_some());
     let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
-    let columns = vec![
-        ReportColumn::named("name").label("on the host").look(Look::Operator),
-        ReportColumn::named("count"),
-        ReportColumn::named("total_ns").look(Look::Bar(Some(Class::Communication))),
-        ReportColumn::named("mean_ns"),
-        ReportColumn::named("bytes")
-            .label("bytes per rank")
-            .unit(Unit::MovedBytes)
-            .look(only_if(has(4)))
-            .null(COLLECTIVE_METADATA_NOT_RECORDED),
-        ReportColumn::named("transfer_ns").look(only_if(has(5))).null(super::not_matched(groups)),
-        ReportColumn::named("mean_wait_ns").label("wait, mean").look(only_if(has(6))).null(super::not_matched(groups)),
-    ];
-    let table = ReportTable::named("host_collectives", columns, cells);
+    let named = ReportColumn::named;
+    let bytes = named("bytes").label("bytes per rank").unit(Unit::MovedBytes).look(only_if(has_bytes));
+    let matched = |name: &str| named(name).look(only_if(has_transfer)).null(super::not_matched(groups));
+    let table = ReportTable::of("host_collectives", calls)
+        .column(named("name").label("on the host").look(Look::Operator), |calls| calls.name.clone())
+        .column(named("count"), |calls| calls.count)
+        .column(named("total_ns").look(Look::Bar(Some(Class::Communication))), |calls| calls.total_ns)
+        .column(named("mean_ns"), |calls| calls.total_ns as f64 / calls.count as f64)
+        .column(bytes.null(COLLECTIVE_METADATA_NOT_RECORDED), |calls| calls.bytes)
+        .column(matched("transfer_ns"), |calls| calls.transfer_ns)
+        .column(matched("mean_wait_ns").label("wait, mean"), |calls| {
+            calls.transfer_ns.map(|transfer_ns| calls.per_rank_ns - transfer_ns as f64)
+        })
+        .table();
     Ok(ReportTable { title: Some("ON THE HOST".to_owned()), ..table })
+}
+
+/// The calls of a name, on all ranks.
+struct Calls {
+    name: String,
+    count: i64,
+    total_ns: i64,
+    per_rank_ns: f64,
+    /// Bytes per rank.
+    bytes: Option<f64>,
+    transfer_ns: Option<i64>,
 }
 
 /// What to say where no kernel communicates and ranks cannot be compared.

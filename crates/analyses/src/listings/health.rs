@@ -51,23 +51,21 @@ fn about(engine: &Engine, sources: &[&SourceRecord]) -> Result<Report, RunError>
             count_unanalyzed(source, figures);
         }
     }
-    let named = ReportColumn::named;
-    let columns = vec![
-        named("rank"),
-        named("window"),
-        named("figure").holds(Holds::Texts),
-        // Counts, shares and words.
-        named("value").holds(Holds::Texts).null("given in the column `reason`"),
-        named("reason").holds(Holds::Texts).null(NOT_APPLICABLE),
-        named("meaning").holds(Holds::Texts).null(NOT_APPLICABLE),
-    ];
     for source in sources.iter().filter(|source| source.is_profile()) {
         if let Some(figures) = by_source.get_mut(&source.id) {
             figures.retain(|name, _| is_of_profile(name));
         }
     }
-    let rows = by_source.iter().flat_map(|(id, figures)| rows(*id, figures)).collect();
-    let table = ReportTable::rows(columns, rows);
+    let texts = |name: &str| ReportColumn::named(name).holds(Holds::Texts);
+    let table = ReportTable::of("rows", by_source.iter().flat_map(|(id, figures)| rows(*id, figures)))
+        .column(ReportColumn::named("rank"), |row| i64::from(row.id.rank))
+        .column(ReportColumn::named("window"), |row| i64::from(row.id.window))
+        .column(texts("figure"), |row| row.name)
+        // Counts, shares and words.
+        .column(texts("value").null("given in the column `reason`"), |row| row.value.clone())
+        .column(texts("reason").null(NOT_APPLICABLE), |row| row.reason)
+        .column(texts("meaning").null(NOT_APPLICABLE), |row| meaning(row.name).as_deref().map(Cell::from))
+        .table();
     let mut parts = vec![Part::Text(Text { lines: summary(&by_source, sources), ..Text::default() })];
     parts.extend(begun_busy(engine, sources)?.map(|text| Part::Text(text.into())));
     parts.push(Part::Table(table));
@@ -173,23 +171,21 @@ fn read(engine: &Engine) -> Result<BTreeMap<SourceId, Figures>, RunError> {
     Ok(by_source)
 }
 
+/// A figure of a recording.
+struct Row<'a> {
+    id: SourceId,
+    name: &'a str,
+    value: &'a Cell,
+    reason: Option<&'a str>,
+}
+
 /// The rows of one recording: what matters most first, groups behind.
-fn rows(id: SourceId, figures: &Figures) -> Vec<Vec<Cell>> {
+fn rows(id: SourceId, figures: &Figures) -> Vec<Row<'_>> {
     let place = |name: &str| HEALTH_FIGURES.iter().position(|(known, _)| *known == name).unwrap_or(usize::MAX);
-    let mut sorted: Vec<(&String, &(Cell, Option<String>))> = figures.iter().collect();
-    sorted.sort_by_key(|(name, _)| (place(name), name.as_str()));
-    let text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()));
-    let row = |(name, (value, reason)): (&String, &(Cell, Option<String>))| {
-        vec![
-            Cell::Int(id.rank.into()),
-            Cell::Int(id.window.into()),
-            Cell::Text(name.clone()),
-            value.clone(),
-            text(reason.as_deref()),
-            text(meaning(name).as_deref()),
-        ]
-    };
-    sorted.into_iter().map(row).collect()
+    let rows = figures.iter().map(|(name, (value, reason))| Row { id, name, value, reason: reason.as_deref() });
+    let mut rows: Vec<Row<'_>> = rows.collect();
+    rows.sort_by_key(|row| (place(row.name), row.name));
+    rows
 }
 
 fn summary(by_source: &BTreeMap<SourceId, Figures>, sources: &[&SourceRecord]) -> Vec<Sentence> {

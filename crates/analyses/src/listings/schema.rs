@@ -2,7 +2,7 @@
 
 use stepscope_engine::{Engine, EngineOptions};
 use stepscope_model::tables::TABLES;
-use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Part, Report, ReportColumn, ReportTable};
 use stepscope_runs::RunError;
 
 /// One row per column of a table or a view.
@@ -11,7 +11,7 @@ pub fn report() -> Result<Report, RunError> {
     for table in TABLES {
         for column in table.columns() {
             let nullable = if column.nullable { "yes" } else { "no" };
-            rows.push(row([table.name, column.name, column.column_type.as_text(), nullable, column.doc]));
+            rows.push([table.name, column.name, column.column_type.as_text(), nullable, column.doc].map(str::to_owned));
         }
     }
     // The types of a view's columns follow from its query, so an engine has to plan it.
@@ -19,14 +19,15 @@ pub fn report() -> Result<Report, RunError> {
     for view in Engine::views() {
         let types = engine.columns_of(view.name)?;
         for ((name, column_type), (_, doc)) in types.iter().zip(&view.columns) {
-            rows.push(row([view.name, name, column_type, "yes", doc]));
+            rows.push([view.name, name, column_type, "yes", doc].map(str::to_owned));
         }
     }
-    let columns = ["table", "column", "type", "nullable", "meaning"].map(ReportColumn::named).to_vec();
-    let table = ReportTable::rows(columns, rows);
+    let table = ReportTable::of("rows", rows)
+        .column(ReportColumn::named("table"), |row| row[0].clone())
+        .column(ReportColumn::named("column"), |row| row[1].clone())
+        .column(ReportColumn::named("type"), |row| row[2].clone())
+        .column(ReportColumn::named("nullable"), |row| row[3].clone())
+        .column(ReportColumn::named("meaning"), |row| row[4].clone())
+        .table();
     Ok(Report::new("schema", vec![Part::Table(table)]))
-}
-
-fn row(texts: [&str; 5]) -> Vec<Cell> {
-    texts.into_iter().map(|text| Cell::Text(text.to_owned())).collect()
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::null_reason::NOT_APPLICABLE;
-use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable, Sentence, say};
+use stepscope_model::{LeftOut, Look, ReportColumn, ReportTable, Sentence, say};
 use stepscope_runs::RunError;
 
 use super::Device;
 use super::operators::NO_OPERATOR;
 use crate::Asking;
-use crate::asking::cell;
 
 /// Operators that are listed, those that hold most first.
 const LISTED: usize = 20;
@@ -71,16 +70,20 @@ pub(super) fn table(asking: &Asking<'_>, moments: &str, highest: &Device) -> Res
     let mut groups: Vec<(Group, Held)> = grouped(asking, highest, by_operator)?.into_iter().collect();
     groups.sort_by(|(a_group, a), (b_group, b)| (b.bytes, a_group).cmp(&(a.bytes, b_group)));
     let left_out = groups.len().saturating_sub(LISTED) as u64;
-    let row = |((operator, outermost), held): &(Group, Held)| {
-        let outermost = cell(outermost.clone(), Cell::Text);
-        vec![Cell::Text(operator.clone()), outermost, Cell::Int(held.blocks), Cell::Int(held.bytes)]
-    };
+    let named = ReportColumn::named;
+    let outermost = named("outermost_operator").label("under").look(Look::Operator).from_width(100);
+    let table = ReportTable::of("at_peak", groups.iter().take(LISTED))
+        .column(named("operator").look(Look::Operator), |((operator, _), _)| operator.clone())
+        .column(outermost.null(NOT_APPLICABLE), |((_, outermost), _)| outermost.clone())
+        .column(named("allocations"), |(_, held)| held.blocks)
+        .column(named("size_bytes").label("size").look(Look::Bar(None)), |(_, held)| held.bytes)
+        .table();
     Ok(Some(ReportTable {
         title: Some("ALIVE AT THE PEAK".to_owned()),
         sorted_by: Some("-size_bytes".to_owned()),
         left_out: if left_out == 0 { LeftOut::Nothing } else { LeftOut::Rows(left_out) },
         notes: vec![note(all, level_bytes, is_absolute)],
-        ..ReportTable::named("at_peak", columns(), groups.iter().take(LISTED).map(row).collect())
+        ..table
     }))
 }
 
@@ -130,14 +133,4 @@ fn grouped(
         groups.entry((NO_OPERATOR.to_owned(), None)).or_default().add(held);
     }
     Ok(groups)
-}
-
-fn columns() -> Vec<ReportColumn> {
-    let named = ReportColumn::named;
-    vec![
-        named("operator").look(Look::Operator),
-        named("outermost_operator").label("under").look(Look::Operator).from_width(100).null(NOT_APPLICABLE),
-        named("allocations"),
-        named("size_bytes").label("size").look(Look::Bar(None)),
-    ]
 }

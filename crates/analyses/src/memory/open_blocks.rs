@@ -1,11 +1,10 @@
 //! Blocks that are allocated in the recording and not freed in it.
 
 use stepscope_model::null_reason::{NOT_APPLICABLE, argument_not_recorded};
-use stepscope_model::{Cell, LeftOut, Look, ReportColumn, ReportTable};
+use stepscope_model::{LeftOut, Look, ReportColumn, ReportTable};
 use stepscope_runs::RunError;
 
 use crate::Asking;
-use crate::asking::cell;
 use crate::stacks::Stacks;
 
 /// Blocks that are listed, the largest first.
@@ -41,48 +40,35 @@ impl OpenBlocks {
         ))?;
         let (ranks, windows) = (frame.required_i64("rank")?, frame.required_i64("window")?);
         let (sizes, times) = (frame.required_i64("size_bytes")?, frame.required_i64("ts_ns")?);
-        let (devices, names) = (frame.text("device")?, frame.text("name")?);
+        let (devices, operators) = (frame.text("device")?, frame.text("name")?);
         let (recorded, frames) = (frame.text("call_stack")?, frame.i64("python_parent_id")?);
         let has_frames = frames.iter().any(Option::is_some);
         let stacks = if has_frames { Some(Stacks::read(asking)?) } else { None };
-        let row = |row: usize| {
+        let stack = |row: usize| {
             let frames = || stacks.as_ref()?.of((ranks[row], windows[row]), frames[row]?);
-            let stack = recorded[row].clone().or_else(frames);
-            let text = |text: &Option<String>| cell(text.clone(), Cell::Text);
-            vec![
-                Cell::Int(sizes[row]),
-                text(&devices[row]),
-                Cell::Int(ranks[row]),
-                Cell::Int(windows[row]),
-                Cell::Int(asking.since_start(ranks[row], windows[row], times[row])),
-                Cell::Int(times[row]),
-                text(&names[row]),
-                cell(stack, Cell::Text),
-            ]
+            recorded[row].clone().or_else(frames)
         };
+        let at = |row: usize| asking.since_start(ranks[row], windows[row], times[row]);
+        let named = ReportColumn::named;
+        let several = if asking.sources.len() == 1 { Look::Hidden } else { Look::Value };
+        let stack_column = named("stack").look(Look::Detail).null(argument_not_recorded("Call stack"));
+        let table = ReportTable::of("open_allocations", 0..frame.rows())
+            .column(named("size_bytes").label("size"), |row| sizes[*row])
+            .column(named("device").unit(stepscope_model::Unit::Plain), |row| devices[*row].clone())
+            .column(named("rank").look(several), |row| ranks[*row])
+            .column(named("window").look(several), |row| windows[*row])
+            .column(named("from_start_ns").label("at"), |row| at(*row))
+            .column(named("ts_ns").look(Look::Hidden), |row| times[*row])
+            .column(named("operator").look(Look::Operator).null(NOT_APPLICABLE), |row| operators[*row].clone())
+            .column(stack_column, |row| stack(*row))
+            .table();
         let left_out = u64::try_from(count).unwrap_or(0).saturating_sub(frame.rows() as u64);
         let table = ReportTable {
             title: Some("NEVER FREED".to_owned()),
             sorted_by: Some("-size_bytes".to_owned()),
             left_out: if left_out == 0 { LeftOut::Nothing } else { LeftOut::Rows(left_out) },
-            ..ReportTable::named("open_allocations", columns(asking), (0..frame.rows()).map(row).collect())
+            ..table
         };
         Ok(Self { table, count, bytes })
     }
-}
-
-fn columns(asking: &Asking<'_>) -> Vec<ReportColumn> {
-    let named = ReportColumn::named;
-    let is_one = asking.sources.len() == 1;
-    let only_if_several = if is_one { Look::Hidden } else { Look::Value };
-    vec![
-        named("size_bytes").label("size"),
-        named("device").unit(stepscope_model::Unit::Plain),
-        named("rank").look(only_if_several),
-        named("window").look(only_if_several),
-        named("from_start_ns").label("at"),
-        named("ts_ns").look(Look::Hidden),
-        named("operator").look(Look::Operator).null(NOT_APPLICABLE),
-        named("stack").look(Look::Detail).null(argument_not_recorded("Call stack")),
-    ]
 }

@@ -7,7 +7,6 @@ use stepscope_model::{Cell, Holds, Look, ReportColumn, ReportTable, Unit};
 use stepscope_runs::RunError;
 
 use crate::Asking;
-use crate::asking::cell;
 
 /// The row of what happens outside operators.
 pub(super) const NO_OPERATOR: &str = "(no operator)";
@@ -42,35 +41,43 @@ struct Open {
 
 /// Own changes, and those of the spans that lie in no other of the name with all that is below.
 type Rows = BTreeMap<Group, [Changes; 2]>;
+type Row = (Group, [Changes; 2]);
 
 pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, RunError> {
     let mut walk = Walk::default();
     if asking.has_rows(MEMORY_EVENTS.name) {
         walk.follow(asking, moments)?;
     }
-    let mut rows: Vec<(Group, [Changes; 2])> = walk.rows.into_iter().collect();
+    let mut rows: Vec<Row> = walk.rows.into_iter().collect();
     rows.sort_by(|(a_group, [a, _]), (b_group, [b, _])| {
         let order = |changes: &Changes| (changes.increase_bytes, changes.allocated_bytes);
         (order(b), a_group).cmp(&(order(a), b_group))
     });
     let devices: BTreeSet<&String> = rows.iter().map(|((_, device, _), _)| device).collect();
-    let columns = columns(asking, devices.len() > 1);
     let count = rows.iter().filter(|((name, ..), _)| name != NO_OPERATOR).count();
-    let cells = |((name, device, [rank, window]), [own, all]): &(Group, [Changes; 2])| {
-        vec![
-            Cell::Text(name.clone()),
-            Cell::Text(device.clone()),
-            cell(*rank, Cell::Int),
-            cell(*window, Cell::Int),
-            Cell::Int(own.increase_bytes),
-            Cell::Int(all.increase_bytes),
-            Cell::Int(own.allocations),
-            Cell::Int(own.allocated_bytes),
-            Cell::Int(all.allocations),
-            Cell::Int(all.allocated_bytes),
-        ]
-    };
-    let mut table = ReportTable::rows(columns, rows.iter().map(cells).collect());
+    let named = ReportColumn::named;
+    let key = |name: &str| asking.key_column(name, name, Look::Value);
+    let device_look = if devices.len() > 1 { Look::Value } else { Look::Hidden };
+    let mut table = ReportTable::of("rows", &rows)
+        .column(named("name").label("operator").look(Look::Operator), |((name, ..), _)| name.clone())
+        .column(named("device").unit(Unit::Plain).holds(Holds::Texts).look(device_look), |((_, device, _), _)| {
+            device.clone()
+        })
+        .column(key("rank"), |((.., [rank, _]), _)| *rank)
+        .column(key("window"), |((.., [_, window]), _)| *window)
+        .column(named("self_increase_bytes").label("growth, self").look(Look::Bar(None)), |(_, [own, _])| {
+            own.increase_bytes
+        })
+        .column(named("total_increase_bytes").label("growth, total"), |(_, [_, all])| all.increase_bytes)
+        .column(named("self_allocations").label("allocations"), |(_, [own, _])| own.allocations)
+        .column(named("self_allocated_bytes").label("allocated, self").from_width(100), |(_, [own, _])| {
+            own.allocated_bytes
+        })
+        .column(named("total_allocations").look(Look::Hidden), |(_, [_, all])| all.allocations)
+        .column(named("total_allocated_bytes").label("allocated, total").from_width(120), |(_, [_, all])| {
+            all.allocated_bytes
+        })
+        .table();
     let sum = |figure: fn(&Changes) -> i64| Cell::Int(rows.iter().map(|(_, [own, _])| figure(own)).sum());
     let total_of = |column: &ReportColumn| match column.name.as_str() {
         "name" => asking.counted_rows(count, "operator"),
@@ -170,24 +177,4 @@ impl Walk {
 
 fn group_of(asking: &Asking<'_>, rank: i64, window: i64) -> [Option<i64>; 2] {
     [asking.groups_by("rank").then_some(rank), asking.groups_by("window").then_some(window)]
-}
-
-fn columns(asking: &Asking<'_>, has_several_devices: bool) -> Vec<ReportColumn> {
-    let named = ReportColumn::named;
-    vec![
-        named("name").label("operator").look(Look::Operator),
-        named("device").unit(Unit::Plain).holds(Holds::Texts).look(if has_several_devices {
-            Look::Value
-        } else {
-            Look::Hidden
-        }),
-        asking.key_column("rank", "rank", Look::Value),
-        asking.key_column("window", "window", Look::Value),
-        named("self_increase_bytes").label("growth, self").look(Look::Bar(None)),
-        named("total_increase_bytes").label("growth, total"),
-        named("self_allocations").label("allocations"),
-        named("self_allocated_bytes").label("allocated, self").from_width(100),
-        named("total_allocations").look(Look::Hidden),
-        named("total_allocated_bytes").label("allocated, total").from_width(120),
-    ]
 }

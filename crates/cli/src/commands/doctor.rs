@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use clap::{ArgMatches, Args};
-use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Exit, Part, Report, ReportColumn, ReportTable};
 use stepscope_workspace::Cache;
 
 use super::{Command, parsed};
@@ -36,11 +36,12 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let Options { output } = parsed(matches)?;
     let target = Target::of(output.output.as_deref(), &[])?;
-    let columns = ["check", "state", "finding"].map(ReportColumn::named).to_vec();
-    let rows = checks()
-        .into_iter()
-        .map(|check| [check.name, check.state, &check.finding].map(|text| Cell::Text(text.to_owned())).to_vec());
-    let report = Report::new("doctor", vec![Part::Table(ReportTable::rows(columns, rows.collect()))]);
+    let table = ReportTable::of("rows", checks())
+        .column(ReportColumn::named("check"), |check| check.name)
+        .column(ReportColumn::named("state"), |check| check.state)
+        .column(ReportColumn::named("finding"), |check| check.finding.clone())
+        .table();
+    let report = Report::new("doctor", vec![Part::Table(table)]);
     output::write(Answer::new(report), &target, &output, context)?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable};
+use stepscope_model::{Cell, Part, Report, ReportColumn, ReportTable, TableOf};
 use stepscope_store::{Store, StoreError};
 
 use super::entry::{Entry, is_key};
@@ -31,18 +31,14 @@ impl Cache {
         let paths = self.paths();
         let mut keys = self.keys();
         keys.sort_by_key(|key| std::cmp::Reverse(self.last_used(key)));
-        let rows = keys.iter().map(|key| {
-            let entry = Entry::read(&self.store_dir(key));
-            let count = |value: Option<u64>| value.map_or(Cell::Null, |value| Cell::Int(value as i64));
-            vec![
-                Cell::Text(key.clone()),
-                count(entry.as_ref().map(|entry| entry.events_in)),
-                count(entry.as_ref().map(|entry| entry.size_bytes)),
-                Cell::Text(moment::text(self.last_used(key))),
-                Cell::Json(json!(paths.get(key).cloned().unwrap_or_default())),
-            ]
-        });
-        Ok(report(&["key", "events_in", "size_bytes", "last_used", "paths"], rows.collect()))
+        let rows = keys.into_iter().map(|key| (Entry::read(&self.store_dir(&key)), key));
+        let table = ReportTable::of("rows", rows)
+            .column(named("key"), |(_, key)| key.clone())
+            .column(named("events_in"), |(entry, _)| entry.as_ref().map(|entry| entry.events_in as i64))
+            .column(named("size_bytes"), |(entry, _)| entry.as_ref().map(|entry| entry.size_bytes as i64))
+            .column(named("last_used"), |(_, key)| moment::text(self.last_used(key)))
+            .column(named("paths"), |(_, key)| listed(paths.get(key)));
+        Ok(report(table))
     }
 
     /// One row per store, and whether all of them are whole. Stores of another version of Stepscope are not judged.
@@ -59,9 +55,13 @@ impl Cache {
             };
             is_whole &= state != "broken";
             let problems = problems.unwrap_or_default();
-            rows.push(vec![Cell::Text(key), Cell::Text(state.to_owned()), Cell::Json(json!(problems))]);
+            rows.push((key, state, problems));
         }
-        Ok((report(&["key", "state", "problems"], rows), is_whole))
+        let table = ReportTable::of("rows", rows)
+            .column(named("key"), |(key, ..)| key.clone())
+            .column(named("state"), |(_, state, _)| *state)
+            .column(named("problems"), |(.., problems)| Cell::Json(json!(problems)));
+        Ok((report(table), is_whole))
     }
 
     /// Removes stores; one row each. A store that a process has open stays.
@@ -73,12 +73,11 @@ impl Cache {
         };
         let paths = self.paths();
         let removed = self.remove(&keys).map_err(self.fail())?;
-        let rows = keys.into_iter().map(|key| {
-            let state = if removed.contains(&key) { "removed" } else { "in use, kept" };
-            let paths = json!(paths.get(&key).cloned().unwrap_or_default());
-            vec![Cell::Text(key), Cell::Text(state.to_owned()), Cell::Json(paths)]
-        });
-        Ok(report(&["key", "state", "paths"], rows.collect()))
+        let table = ReportTable::of("rows", keys)
+            .column(named("key"), String::clone)
+            .column(named("state"), |key| if removed.contains(key) { "removed" } else { "in use, kept" })
+            .column(named("paths"), |key| listed(paths.get(key)));
+        Ok(report(table))
     }
 
     /// The member `cache` of JSON documents.
@@ -138,8 +137,14 @@ impl Cache {
     }
 }
 
-fn report(columns: &[&str], rows: Vec<Vec<Cell>>) -> Report {
-    let columns = columns.iter().map(|name| ReportColumn::named(name)).collect();
-    let table = ReportTable::rows(columns, rows);
-    Report::new("cache", vec![Part::Table(table)])
+fn named(name: &str) -> ReportColumn {
+    ReportColumn::named(name)
+}
+
+fn listed(paths: Option<&BTreeSet<String>>) -> Cell {
+    Cell::Json(paths.map_or_else(|| json!([]), |paths| json!(paths)))
+}
+
+fn report<R>(table: TableOf<R>) -> Report {
+    Report::new("cache", vec![Part::Table(table.table())])
 }
