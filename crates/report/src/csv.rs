@@ -1,6 +1,7 @@
 //! CSV for spreadsheets and scripts: quoted as RFC 4180 says, raw values, a header row.
 //!
-//! Lines end in LF, as the tools of a pipe expect. A missing value is an empty field, an empty text is `""`.
+//! Lines end in LF, as the tools of a pipe expect. A missing value is an empty field, an empty text is `""`: the crate
+//! `csv` writes both alike, so fields are quoted here.
 
 use stepscope_model::{Cell, LeftOut, Report, ReportTable};
 
