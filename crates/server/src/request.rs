@@ -16,6 +16,8 @@ const LONGEST_TARGET: usize = 8 << 10;
 pub struct Request {
     /// What to do.
     pub method: Method,
+    /// The path as it came, with a slash in front.
+    pub address: String,
     /// The parts of the path, decoded.
     pub path: Vec<String>,
     /// Names and values behind the question mark, decoded.
@@ -48,7 +50,8 @@ impl Request {
         });
         let query = pairs.collect::<Result<_, Failure>>()?;
         let (headers, body, cancel) = (HeaderMap::new(), Vec::new(), CancelFlag::default());
-        Ok(Self { method, path: parts, query, headers, body, cancel })
+        let address = format!("/{path}");
+        Ok(Self { method, address, path: parts, query, headers, body, cancel })
     }
 
     /// A header that is there once and is text.
@@ -66,7 +69,7 @@ impl Request {
 }
 
 /// Text with `%41` written as `A`.
-fn decoded(text: &str) -> Result<String, Failure> {
+pub(crate) fn decoded(text: &str) -> Result<String, Failure> {
     let malformed =
         || Failure::malformed("the address is malformed").with_hint("bytes are written as %41, text as UTF-8");
     // The library leaves a lone % as it is.

@@ -12,7 +12,7 @@ mod sql;
 mod timeline;
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::http::{Method, StatusCode};
 use stepscope_workspace::Workspace;
@@ -20,7 +20,7 @@ use stepscope_workspace::Workspace;
 use crate::app::App;
 use crate::assets;
 use crate::failure::Failure;
-use crate::request::Request;
+use crate::request::{Request, decoded};
 use crate::response::Response;
 
 /// One endpoint.
@@ -48,12 +48,22 @@ static ROUTES: [&Route; 13] = [
     &search::NAMES_ROUTE,
 ];
 
+/// The endpoints by their path, found as axum finds them. Its own router needs a socket, and TensorBoard has none to give.
+static ROUTER: LazyLock<matchit::Router<&Route>> = LazyLock::new(|| {
+    let mut router = matchit::Router::new();
+    for route in ROUTES {
+        // A path that is there twice or malformed is found by the test below.
+        let _ = router.insert(format!("/{}", route.path), route);
+    }
+    router
+});
+
 /// A request that found its endpoint.
 pub(crate) struct Asked<'a> {
     app: &'a App,
     request: &'a Request,
     /// What stands for the parts in braces, in their order.
-    parts: Vec<&'a str>,
+    parts: Vec<String>,
     /// The revision of the run that answers, once it was looked for.
     revision: Cell<Option<u64>>,
 }
@@ -62,9 +72,14 @@ pub(crate) struct Asked<'a> {
 const REVISION_HEADER: &str = "stepscope-revision";
 
 impl Asked<'_> {
+    /// What stands for a part in braces.
+    fn part(&self, place: usize) -> &str {
+        self.parts.get(place).map_or("", String::as_str)
+    }
+
     /// The run that the path names first.
     fn workspace(&self) -> Result<Arc<Workspace>, Failure> {
-        let (workspace, revision) = self.app.workspace(self.parts.first().copied().unwrap_or_default())?;
+        let (workspace, revision) = self.app.workspace(self.part(0))?;
         self.revision.set(Some(revision));
         Ok(workspace)
     }
@@ -72,22 +87,20 @@ impl Asked<'_> {
 
 /// Answers a request that may be asked: an endpoint, else a file of the page.
 pub(crate) fn answer(app: &App, request: &Request) -> Result<Response, Failure> {
-    let mut allowed = None;
-    for route in ROUTES {
-        let Some(parts) = matched(route.path, &request.path) else { continue };
-        if route.method == request.method {
-            let asked = Asked { app, request, parts, revision: Cell::new(None) };
-            let answer = (route.answer)(&asked)?;
-            return Ok(match asked.revision.get() {
-                Some(revision) => answer.with_header(REVISION_HEADER, revision.to_string()),
-                None => answer,
-            });
+    if let Ok(found) = ROUTER.at(&request.address) {
+        let route = found.value;
+        if route.method != request.method {
+            let failure =
+                Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{} is not answered here", request.method));
+            return Err(failure.with_hint(format!("ask with {}", route.method)));
         }
-        allowed = Some(&route.method);
-    }
-    if let Some(allowed) = allowed {
-        let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{} is not answered here", request.method));
-        return Err(failure.with_hint(format!("ask with {allowed}")));
+        let parts = found.params.iter().map(|(_, part)| decoded(part)).collect::<Result<_, _>>()?;
+        let asked = Asked { app, request, parts, revision: Cell::new(None) };
+        let answer = (route.answer)(&asked)?;
+        return Ok(match asked.revision.get() {
+            Some(revision) => answer.with_header(REVISION_HEADER, revision.to_string()),
+            None => answer,
+        });
     }
     if request.path.first().is_some_and(|first| first == "api") {
         return Err(Failure::new(StatusCode::NOT_FOUND, format!("nothing answers at {}", request.path.join("/"))));
@@ -98,19 +111,16 @@ pub(crate) fn answer(app: &App, request: &Request) -> Result<Response, Failure> 
     assets::file(&request.path.join("/"))
 }
 
-/// What stands for the parts in braces, if the path is of that form.
-fn matched<'a>(form: &str, path: &'a [String]) -> Option<Vec<&'a str>> {
-    let forms: Vec<&str> = form.split('/').collect();
-    if forms.len() != path.len() {
-        return None;
-    }
-    let mut parts = Vec::new();
-    for (form, part) in forms.into_iter().zip(path) {
-        if form.starts_with('{') {
-            parts.push(part.as_str());
-        } else if form != part {
-            return None;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_endpoint_is_found_by_its_path() {
+        for route in ROUTES {
+            let address = format!("/{}", route.path.replace(['{', '}'], ""));
+            let found = ROUTER.at(&address).unwrap();
+            assert_eq!((found.value.path, &found.value.method), (route.path, &route.method));
         }
     }
-    Some(parts)
 }

@@ -16,7 +16,7 @@ const OTHERS: [&str; 3] = ["tracks", "health", "schema"];
 fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     let workspace = asked.workspace()?;
     let question = asked.request.question()?;
-    let name = asked.parts.get(1).copied().unwrap_or_default();
+    let name = asked.part(1);
     let rank = if let [rank] = question.ranks[..] { Some(rank) } else { None };
     let mut report = match ANALYSES.iter().find(|analysis| analysis.name == name) {
         Some(analysis) => workspace.analyse(analysis, &question)?,

@@ -11,7 +11,7 @@ pub(super) static ROUTE: Route = Route { method: Method::GET, path: "api/runs/{r
 
 fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     let request = asked.request;
-    let rule = asked.parts.get(1).copied().unwrap_or_default();
+    let rule = asked.part(1);
     let scope = FindingScope {
         rank: request.number("rank")?,
         window: request.number("window")?,

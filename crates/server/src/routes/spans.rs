@@ -10,7 +10,7 @@ use crate::response::Response;
 pub(super) static ROUTE: Route = Route { method: Method::GET, path: "api/runs/{run}/spans/{span}", answer };
 
 fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
-    let name = asked.parts.get(1).copied().unwrap_or_default();
+    let name = asked.part(1);
     let (id, span_id) = named(name).ok_or_else(|| {
         Failure::malformed(format!("no name of a span: {name}")).with_hint("name it RANK.WINDOW.SPAN_ID")
     })?;

@@ -32,7 +32,7 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
 
 fn answer_track(asked: &Asked<'_>) -> Result<Response, Failure> {
     let request = asked.request;
-    let track = asked.parts.get(1).copied().unwrap_or_default();
+    let track = asked.part(1);
     let track = track.parse().map_err(|_| Failure::malformed(format!("a track is a number, not {track}")))?;
     let (from_ns, to_ns, width) = stretch(request)?;
     let (rank, window) = (request.number("rank")?, request.number("window")?);
