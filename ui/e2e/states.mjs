@@ -199,7 +199,7 @@ const STATES = {
     complaints: /status of 500/,
     act: async (page) => {
       await page.route(/analyses\/kernels/, (route) =>
-        route.fulfill({ status: 500, json: { error: { message: "out of luck", hint: null } } }),
+        route.fulfill({ status: 500, json: { error: { message: "out of luck", location: null, hint: null } } }),
       );
       await page.locator("[aria-label='Group by'] button >> nth=1").click();
     },

@@ -18,6 +18,7 @@ pub mod note;
 pub mod null_reason;
 pub mod page;
 pub mod picture;
+pub mod problem;
 pub mod report;
 pub mod say;
 pub mod schema;
@@ -48,6 +49,7 @@ pub use kind::{Kind, Phase};
 pub use note::Note;
 pub use page::{EmptyPage, Frames, Page, PageEntry, RowCount};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
+pub use problem::Problem;
 pub use report::{
     Cell, Column as ReportColumn, Holds, LeftOut, Look, Metric, Missing, Part, Report, Role, Series, Status,
     Table as ReportTable, Text, Tone,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::health::Grade;
 use crate::page::PageEntry;
+use crate::problem::Problem;
 use crate::skipped::SkippedFile;
 
 /// Everything that is open.
@@ -33,7 +34,7 @@ pub struct RunStatus {
     /// How far its traces are read; also while a run that changed is read again.
     pub progress: Option<RunReading>,
     /// Why it cannot be read.
-    pub error: Option<String>,
+    pub error: Option<Problem>,
     /// Which state of its traces is asked; another one after each change, and 0 before the first.
     pub revision: u64,
     /// Its recordings, once it is ready.

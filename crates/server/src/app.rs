@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use axum::http::StatusCode;
-use stepscope_model::{RunState, RunStatus, Session, SkippedFile, SourceSummary};
+use stepscope_model::{Problem, RunState, RunStatus, Session, SkippedFile, SourceSummary};
 use stepscope_workspace::Workspace;
 
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ struct Now {
     /// What can be asked, also while a newer state of the traces is read.
     ready: Option<Ready>,
     is_reading: bool,
-    error: Option<String>,
+    error: Option<Problem>,
 }
 
 struct Ready {
@@ -102,7 +102,9 @@ impl App {
         let now = run.now.read().unwrap_or_else(PoisonError::into_inner);
         match (&now.ready, &now.error) {
             (Some(ready), _) => Ok((Arc::clone(&ready.workspace), ready.revision)),
-            (None, Some(error)) => Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.clone())),
+            (None, Some(problem)) => {
+                Err(Failure { status: StatusCode::UNPROCESSABLE_ENTITY, problem: problem.clone() })
+            }
             (None, None) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, format!("{name} is still being read"))
                 .with_hint("api/session tells how far it is")),
         }
@@ -130,7 +132,7 @@ impl OpenRun {
         drop(before);
     }
 
-    pub(crate) fn fail(&self, error: String) {
+    pub(crate) fn fail(&self, error: Problem) {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         now.is_reading = false;
         now.error = Some(error);

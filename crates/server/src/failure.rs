@@ -1,7 +1,7 @@
 //! Why there is no answer, in the words of the terminal.
 
 use axum::http::StatusCode;
-use stepscope_model::{Exit, Hint};
+use stepscope_model::{Exit, Hint, Problem};
 use stepscope_report::ShapeError;
 use stepscope_workspace::RunError;
 
@@ -10,15 +10,13 @@ use stepscope_workspace::RunError;
 pub struct Failure {
     /// What it is in HTTP.
     pub status: StatusCode,
-    /// What happened.
-    pub message: String,
-    /// What to do next.
-    pub hint: Option<String>,
+    /// What is in the way.
+    pub problem: Problem,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), hint: None }
+        Self { status, problem: Problem { message: message.into(), ..Problem::default() } }
     }
 
     /// A question that cannot be understood.
@@ -26,8 +24,9 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.problem.hint = Some(hint.into());
+        self
     }
 }
 
@@ -40,8 +39,7 @@ impl From<RunError> for Failure {
             (_, Exit::Interrupted) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let message = words(&error);
-        Self { status, message, hint: error.hint().map(std::borrow::Cow::into_owned) }
+        Self { status, problem: problem_of(&error) }
     }
 }
 
@@ -55,10 +53,8 @@ impl From<ShapeError> for Failure {
     }
 }
 
-/// What happened, and where.
-pub(crate) fn words(error: &RunError) -> String {
-    match error.location() {
-        Some(location) => format!("{error}: {location}"),
-        None => error.to_string(),
-    }
+/// What happened, where, and what to do next.
+pub(crate) fn problem_of(error: &RunError) -> Problem {
+    let hint = error.hint().map(std::borrow::Cow::into_owned);
+    Problem { message: error.to_string(), location: error.location(), hint }
 }

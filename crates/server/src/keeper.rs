@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stepscope_workspace::{CancelFlag, Progress, RunError, RunInput, Settings, Workspace};
 
 use crate::app::{App, OpenRun};
-use crate::failure::words;
+use crate::failure::problem_of;
 use crate::meter::Meter;
 
 /// How often folders are looked at.
@@ -93,9 +93,9 @@ impl Keeper {
                 self.app.remove(&input.name);
             }
             Err(error) => {
-                let words = words(&error);
-                (self.tell)(&words);
-                run.fail(words);
+                let problem = problem_of(&error);
+                (self.tell)(&problem.to_string());
+                run.fail(problem);
             }
         }
         vec![input.name.clone()]

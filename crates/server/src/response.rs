@@ -78,7 +78,7 @@ impl Response {
 /// The answer that says why there is none.
 impl From<Failure> for Response {
     fn from(failure: Failure) -> Self {
-        let body = json!({ "error": { "message": failure.message, "hint": failure.hint } });
+        let body = json!({ "error": failure.problem });
         Self::new(failure.status, "application/json", body.to_string().into_bytes())
     }
 }

@@ -116,7 +116,7 @@ fn streamed(first: Vec<u8>, rest: Pieces, guard: Option<CancelOnDrop>) -> Body {
     tokio::task::spawn_blocking(move || {
         for piece in std::iter::once(Ok(first)).chain(rest) {
             // What has begun cannot become another answer: the client sees that it does not end.
-            let piece = piece.map_err(|failure| io::Error::other(failure.message));
+            let piece = piece.map_err(|failure| io::Error::other(failure.problem.to_string()));
             let is_failed = piece.is_err();
             if sender.blocking_send(piece).is_err() || is_failed {
                 break;

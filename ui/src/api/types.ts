@@ -152,6 +152,15 @@ export type Part = { "kind": "text" } & Text | { "kind": "metric" } & Metric | {
 
 export type Piece = { "words": string } | { "figure": Figure } | { "target": Target } | { "separator": null };
 
+export type Problem = {
+  /** What happened. */
+  message: string,
+  /** The file, and the place in it. */
+  location: string | null,
+  /** What to do next. */
+  hint: string | null,
+};
+
 export type Report = {
   /** Name of the command, for the `schema` member of JSON: `stepscope.<name>/1`. */
   name: string,
@@ -190,7 +199,7 @@ export type RunStatus = {
   /** How far its traces are read; also while a run that changed is read again. */
   progress: RunReading | null,
   /** Why it cannot be read. */
-  error: string | null,
+  error: Problem | null,
   /** Which state of its traces is asked; another one after each change, and 0 before the first. */
   revision: number,
   /** Its recordings, once it is ready. */

@@ -1,13 +1,18 @@
 // One question to the server, here or in a worker.
+import type { Problem } from "./types";
 
 /** What the server says when it cannot answer, in the words of the terminal. */
 export class ServerError extends Error {
   constructor(
-    message: string,
-    readonly hint: string | null,
+    readonly problem: Problem,
     readonly status: number,
   ) {
-    super(message);
+    super(problem.message);
+  }
+
+  /** One that the page noticed by itself. */
+  static of(message: string, hint: string | null = null, status = 0): ServerError {
+    return new ServerError({ message, location: null, hint }, status);
   }
 }
 
@@ -31,7 +36,7 @@ export async function answerTo(address: string, init: RequestInit, revision?: nu
     return response;
   } catch (error) {
     if (error instanceof ServerError || isAborted(error)) throw error;
-    throw new ServerError("the server does not answer", "is stepscope open still running?", 0);
+    throw ServerError.of("the server does not answer", "is stepscope open still running?");
   }
 }
 
@@ -43,8 +48,8 @@ export function isOutdated(told: string | null, wanted: number | undefined): boo
 async function refusal(response: Response): Promise<ServerError> {
   try {
     const { error } = await response.json();
-    return new ServerError(error.message, error.hint, response.status);
+    return new ServerError(error, response.status);
   } catch {
-    return new ServerError(`the server answered with status ${response.status}`, null, response.status);
+    return ServerError.of(`the server answered with status ${response.status}`, null, response.status);
   }
 }

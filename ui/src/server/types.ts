@@ -11,6 +11,7 @@ export type {
   PageEntry,
   Part,
   Piece,
+  Problem,
   Report,
   Role,
   Rounding,

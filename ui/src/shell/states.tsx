@@ -1,7 +1,7 @@
 // What a page says when it has no figures: why, and what to do about it.
 import { For, createEffect, createSignal, Index, Show, type JSX } from "solid-js";
 import { ServerError } from "../server/client";
-import type { Run } from "../server/types";
+import type { Problem, Run } from "../server/types";
 import { addressWith } from "../state/route";
 import type { Unknown } from "../state/unknown";
 import { Icon } from "./icons";
@@ -50,24 +50,21 @@ export function UnknownState(props: { unknown: Unknown[] }): JSX.Element {
 
 /** The terminal's words, copyable, with retry. */
 export function ErrorState(props: { error: unknown; retry?: () => void }): JSX.Element {
-  const message = () => (props.error instanceof Error ? props.error.message : String(props.error));
-  const hint = () => (props.error instanceof ServerError ? props.error.hint : null);
-  // Errors end with the path they are about.
-  const words = () => {
-    const match = /^(.*): (\/.*|\S+\.\w+(?:, .*)?)$/s.exec(message());
-    return { what: match?.[1] ?? message(), path: match?.[2] };
+  const problem = () => problemOf(props.error);
+  const whole = () => {
+    const { message, location, hint } = problem();
+    return `error: ${message}${location ? `: ${location}` : ""}${hint ? `\nhint: ${hint}` : ""}`;
   };
-  const whole = () => `error: ${message()}${hint() ? `\nhint: ${hint()}` : ""}`;
   return (
     <div class="state" role="alert">
       <span class="glyph">
         <Icon name="octagon" size={22} />
       </span>
-      <h2>{capital(words().what)}</h2>
-      <Show when={words().path}>
-        <p class="mono">{words().path}</p>
+      <h2>{capital(problem().message)}</h2>
+      <Show when={problem().location}>
+        <p class="mono">{problem().location}</p>
       </Show>
-      <Show when={hint()}>{(hint) => <p>{capital(hint())}</p>}</Show>
+      <Show when={problem().hint}>{(hint) => <p>{capital(hint())}</p>}</Show>
       <div class="buttons">
         <Show when={props.retry}>
           <button class="btn" onClick={() => props.retry?.()}>
@@ -122,6 +119,13 @@ export function ReadingState(props: { runs: Run[] }): JSX.Element {
       </Index>
     </div>
   );
+}
+
+/** What is in the way, whoever says so: the server, the state of a run, or the browser. */
+function problemOf(error: unknown): Problem {
+  if (error instanceof ServerError) return error.problem;
+  if (typeof error === "object" && error !== null && "location" in error) return error as Problem;
+  return { message: error instanceof Error ? error.message : String(error), location: null, hint: null };
 }
 
 function capital(text: string): string {

@@ -46,10 +46,10 @@ function startWorker(): Worker {
     waiting.delete(data.id);
     if (data.lanes) asker?.resolve(data.lanes);
     else if (data.error === "outdated") asker?.reject(new OutdatedError());
-    else asker?.reject(new ServerError(data.error.message, data.error.hint, data.error.status));
+    else asker?.reject(new ServerError(data.error.problem, data.error.status));
   });
   started.addEventListener("error", () => {
-    for (const { reject } of waiting.values()) reject(new ServerError("the timeline's worker did not start", null, 0));
+    for (const { reject } of waiting.values()) reject(ServerError.of("the timeline's worker did not start"));
     waiting.clear();
   });
   return started;

@@ -1,5 +1,6 @@
 // Fetches and decodes lanes in a thread of its own.
 import { answerTo, isAborted, OutdatedError, ServerError } from "../server/answer_to";
+import type { Problem } from "../server/types";
 import { decodeLanes } from "./decode_lanes";
 import type { Lanes } from "./lanes";
 
@@ -10,7 +11,7 @@ export type LaneQuestion =
 export type LaneAnswer =
   | { id: number; lanes: Lanes }
   | { id: number; lanes: undefined; error: "outdated" }
-  | { id: number; lanes: undefined; error: { message: string; hint: string | null; status: number } };
+  | { id: number; lanes: undefined; error: { problem: Problem; status: number } };
 
 const open = new Map<number, AbortController>();
 
@@ -32,9 +33,9 @@ async function answer({ id, address, revision, zero, from, to, width }: Extract<
   } catch (error) {
     if (error instanceof OutdatedError) send({ id, lanes: undefined, error: "outdated" }, []);
     if (isAborted(error)) return;
-    const { message, hint, status } =
-      error instanceof ServerError ? error : new ServerError(error instanceof Error ? error.message : String(error), null, 0);
-    send({ id, lanes: undefined, error: { message, hint, status } }, []);
+    const { problem, status } =
+      error instanceof ServerError ? error : ServerError.of(error instanceof Error ? error.message : String(error));
+    send({ id, lanes: undefined, error: { problem, status } }, []);
   } finally {
     open.delete(id);
   }

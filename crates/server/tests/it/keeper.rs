@@ -122,6 +122,6 @@ fn a_trace_that_cannot_be_read_is_said_so() {
     stop.cancel();
     keeping.join().unwrap();
     let error = session.runs[0].error.clone().unwrap();
-    assert!(error.contains("trace.json"), "{error}");
-    assert_eq!(*told.lock().unwrap(), [error]);
+    assert!(error.location.as_deref().unwrap().contains("trace.json"), "{error}");
+    assert_eq!(*told.lock().unwrap(), [error.to_string()]);
 }
