@@ -2,7 +2,7 @@
 
 use stepscope_model::{Class, Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule};
+use super::{Facts, Fix, Found, Framework, Instances, Need, Rule};
 
 const SHARE: f64 = 0.10;
 const HIGH_SHARE: f64 = 0.25;
@@ -50,6 +50,7 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if waiting for a slow rank is the cause: then that rank is to be fixed, see straggler",
     show: &[Target::of("comms")],
+    instances: Instances::communication(),
     find,
 };
 

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Class, Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule};
+use super::{Facts, Fix, Found, Framework, Instances, Meant, Need, Rule};
 
 /// A smaller share is not worth a word.
 const SHARE: f64 = 0.05;
@@ -60,6 +60,13 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the data already lies in memory, or loading is what you measure",
     show: &[Target::of("steps")],
+    instances: Instances {
+        sql: "SELECT name, first_value(span_id ORDER BY dur_ns DESC, span_id) AS span_id,
+                  first_value(start_ns ORDER BY dur_ns DESC, span_id) AS start_ns, max(dur_ns) AS dur_ns
+           FROM timeline_spans WHERE {events} AND kind = 'ann' GROUP BY name",
+        meant: Meant::Named(|name| name.starts_with("enumerate(Data") || is_loading_region(name)),
+        is_moment: false,
+    },
     find,
 };
 

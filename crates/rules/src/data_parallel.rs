@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Rule};
+use super::{Facts, Fix, Found, Instances, Rule};
 
 pub(super) static RULE: Rule = Rule {
     name: "data_parallel",
@@ -15,6 +15,9 @@ pub(super) static RULE: Rule = Rule {
     }],
     not_this: "if the second device is used for something else",
     show: &[Target::of("ops")],
+    instances: Instances::all(
+        "SELECT name, span_id, start_ns, dur_ns FROM timeline_spans WHERE {events} AND name LIKE 'DataParallel.%'",
+    ),
     find,
 };
 

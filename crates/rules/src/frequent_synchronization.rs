@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Rule};
+use super::{Facts, Fix, Found, Instances, Rule};
 
 /// Waits a step from which on it is no longer the end of the step alone.
 const PER_STEP: f64 = 5.0;
@@ -19,6 +19,9 @@ pub(super) static RULE: Rule = Rule {
     }],
     not_this: "if the host has nothing else to do and the device stays busy: waiting is then only where its time shows",
     show: &[Target::of("launches")],
+    instances: Instances::all(
+        "SELECT name, span_id, start_ns, dur_ns FROM runtime_calls WHERE {events} AND name LIKE '%Synchronize%'",
+    ),
     find,
 };
 

@@ -11,6 +11,7 @@ mod data_parallel;
 mod facts;
 mod frequent_synchronization;
 mod hardware;
+mod instances;
 mod low_utilization;
 mod many_small_kernels;
 mod memory_pressure;
@@ -30,6 +31,7 @@ pub use self::advice::{Fix, Framework, Need};
 pub use self::data_loading::is_loading_region;
 pub use self::facts::{Bound, Copies, Facts, Unfused, Waits};
 pub use self::hardware::{Hardware, NumberFormat, Vendor};
+pub use self::instances::{Instances, Meant};
 pub use self::tensor_cores_idle::is_found as is_work_without_tensor_cores;
 pub use self::unfused_elementwise::are_many as are_elementwise_kernels_many;
 
@@ -50,6 +52,8 @@ pub struct Rule {
     pub not_this: &'static str,
     /// What shows more.
     pub show: &'static [Target],
+    /// Where it is on the timeline.
+    pub instances: Instances,
     pub(crate) find: fn(&Facts) -> Option<Found>,
 }
 

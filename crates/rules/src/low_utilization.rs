@@ -2,7 +2,7 @@
 
 use stepscope_model::{Class, Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule};
+use super::{Facts, Fix, Found, Framework, Instances, Need, Rule};
 
 const UTILIZATION: f64 = 0.50;
 /// Below this, and with that much at stake in a step, it is the first thing to look at.
@@ -27,6 +27,17 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the device is shared, or latency of single requests is what you optimize",
     show: &[Target::of("steps")],
+    // From the latest end before an event to its start nothing runs on the device.
+    instances: Instances::all(
+        "SELECT NULL AS name, NULL AS span_id, idle_from AS start_ns, start_ns - idle_from AS dur_ns
+           FROM (
+             SELECT start_ns, max(end_ns) OVER (
+               PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+             ) AS idle_from
+             FROM device_events WHERE {events}
+           )
+           WHERE start_ns > idle_from",
+    ),
     find,
 };
 

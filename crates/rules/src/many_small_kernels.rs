@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule, Vendor};
+use super::{Facts, Fix, Found, Framework, Instances, Need, Rule, Vendor};
 
 /// From this share of launches on, launching is what takes the time.
 const SHARE: f64 = 0.40;
@@ -34,6 +34,13 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the device is the limit: launches then run ahead and cost nothing",
     show: &[Target::of("launches")],
+    instances: Instances::all(
+        "SELECT launch.name, launch.span_id, launch.start_ns, launch.dur_ns
+           FROM (SELECT * FROM runtime_calls WHERE {events}) AS launch
+           JOIN (SELECT launch_id, dur_ns FROM device_events WHERE {events}) AS device
+             ON device.launch_id = launch.span_id
+           WHERE launch.dur_ns > device.dur_ns",
+    ),
     find,
 };
 

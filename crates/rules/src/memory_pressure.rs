@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, NumberFormat, Rule, Vendor};
+use super::{Facts, Fix, Found, Framework, Instances, Meant, Need, NumberFormat, Rule, Vendor};
 
 const SHARE: f64 = 0.90;
 
@@ -23,6 +23,13 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the allocator was told to take all memory in advance",
     show: &[Target::of("memory")],
+    // The peak is a moment; the highest level takes the place of the longest time.
+    instances: Instances {
+        sql: "SELECT NULL AS name, NULL AS span_id, start_ns, level_bytes AS dur_ns
+           FROM (SELECT *, ts_ns AS start_ns FROM memory_curve) WHERE {events} AND device LIKE 'gpu%'",
+        meant: Meant::All,
+        is_moment: true,
+    },
     find,
 };
 

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule, Vendor};
+use super::{Facts, Fix, Found, Framework, Instances, Need, Rule, Vendor};
 
 pub(super) static RULE: Rule = Rule {
     name: "non_nccl",
@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the devices have no NCCL or RCCL, or only small control messages take this way",
     show: &[Target::of("regions")],
+    instances: Instances::communication(),
     find,
 };
 

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Rounding, Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule};
+use super::{Facts, Fix, Found, Framework, Instances, Need, Rule};
 
 pub(super) static RULE: Rule = Rule {
     name: "pageable_copies",
@@ -20,6 +20,10 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the copies are few and small, or happen outside the loop",
     show: &[Target::of("transfers")],
+    instances: Instances::all(
+        "SELECT name, span_id, start_ns, dur_ns FROM device_events
+           WHERE {events} AND kind = 'memcpy' AND name LIKE '%Pageable%'",
+    ),
     find,
 };
 

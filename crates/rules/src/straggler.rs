@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Need, Rule};
+use super::{Facts, Fix, Found, Instances, Need, Rule};
 
 /// Waiting below this share of the step time is noise, and so is exposed waiting below that.
 const SHARE: f64 = 0.02;
@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if ranks have different work by design, as in pipelines, or the order of ranks is not what you expect",
     show: &[Target::of("comms"), Target::of("steps").grouped_by("rank")],
+    instances: Instances::communication(),
     find,
 };
 

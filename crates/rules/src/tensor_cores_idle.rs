@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Need, NumberFormat, Rule};
+use super::{Facts, Fix, Found, Instances, Meant, Need, NumberFormat, Rule};
 
 /// Eligible work below this share of device time is not worth it.
 const ELIGIBLE_SHARE: f64 = 0.10;
@@ -27,6 +27,13 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if fp32 is required, or kernels are renamed: the share on tensor cores is a lower bound",
     show: &[Target::of("kernels")],
+    instances: Instances {
+        sql: "SELECT name, first_value(span_id ORDER BY dur_ns DESC, span_id) AS span_id,
+                  first_value(start_ns ORDER BY dur_ns DESC, span_id) AS start_ns, max(dur_ns) AS dur_ns
+           FROM device_events WHERE {events} AND category IN ('gemm', 'convolution', 'attention') GROUP BY name",
+        meant: Meant::WithoutTensorCores,
+        is_moment: false,
+    },
     find,
 };
 

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Need, Rule};
+use super::{Facts, Fix, Found, Framework, Instances, Need, Rule};
 
 /// From this share of device time on, fusing is worth a look.
 const SHARE: f64 = 0.20;
@@ -30,6 +30,9 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the device waits for the host or for other ranks: fusing shortens only what the device computes",
     show: &[Target::of("kernels").grouped_by("category")],
+    instances: Instances::all(
+        "SELECT name, span_id, start_ns, dur_ns FROM device_events WHERE {events} AND category = 'elementwise'",
+    ),
     find,
 };
 
