@@ -11,7 +11,7 @@ use crate::Context;
 use crate::command;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::options::{Format, InputOptions, OutputOptions, parse_nanoseconds, parsed};
+use crate::options::{InputOptions, OutputFormat, OutputOptions, parse_nanoseconds, parsed};
 use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 use crate::shell_words;
@@ -158,10 +158,10 @@ fn refuse_picking(analysis: &Analysis, output: &OutputOptions) -> Result<(), Fai
             .with_hint("stepscope steps, ops and kernels take --sort, --limit and --columns"));
     }
     let format = match output.format {
-        Format::Csv => "csv",
-        Format::Arrow => "arrow",
-        Format::Parquet => "parquet",
-        Format::Table | Format::Json | Format::Md => return Ok(()),
+        OutputFormat::Csv => "csv",
+        OutputFormat::Arrow => "arrow",
+        OutputFormat::Parquet => "parquet",
+        OutputFormat::Table | OutputFormat::Json | OutputFormat::Md => return Ok(()),
     };
     Err(Failure::usage(format!("{name} is several tables, and {format} holds one")).with_hint(format!(
         "-f json and -f md have all of it; stepscope steps, ops and kernels write their rows with -f {format}"

@@ -12,7 +12,7 @@ use crate::shell_words;
 
 /// How data is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Columns for people.
     #[default]
     Table,
@@ -34,7 +34,7 @@ pub(crate) enum Format {
 pub(crate) struct OutputOptions {
     /// How to write the data: table, json, csv, md, arrow or parquet
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_enum, hide_possible_values = true)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
     /// Write to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

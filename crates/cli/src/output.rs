@@ -13,7 +13,7 @@ use stepscope_workspace::{Output, OutputFile};
 
 use crate::color;
 use crate::failure::Failure;
-use crate::options::{Format, OutputOptions};
+use crate::options::{OutputFormat, OutputOptions};
 use crate::{Context, VERSION, standard_output};
 
 /// An answer on its way out.
@@ -44,7 +44,7 @@ pub(crate) fn limit(options: &OutputOptions, usual: Option<usize>) -> Option<usi
     match options.limit {
         Some(0) => None,
         Some(limit) => Some(limit),
-        None if options.format == Format::Table && options.output.is_none() => usual,
+        None if options.format == OutputFormat::Table && options.output.is_none() => usual,
         None => None,
     }
 }
@@ -121,7 +121,7 @@ pub(crate) fn write(answer: Answer, target: &Target, options: &OutputOptions, co
 
 /// Some formats are for programs alone.
 pub(crate) fn refuse_terminal(options: &OutputOptions) -> Result<(), Failure> {
-    let is_binary = matches!(options.format, Format::Arrow | Format::Parquet);
+    let is_binary = matches!(options.format, OutputFormat::Arrow | OutputFormat::Parquet);
     if is_binary && options.output.is_none() && std::io::stdout().is_terminal() {
         return Err(Failure::usage("a terminal cannot show this format").with_hint("-o FILE writes it to a file"));
     }
@@ -137,24 +137,26 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
         only: std::mem::take(&mut answer.only),
     };
     let mut report = match answer.for_people {
-        Some(report) if options.format == Format::Table => report,
+        Some(report) if options.format == OutputFormat::Table => report,
         _ => answer.report,
     };
     shape::apply(&mut report, &shape)?;
     let text = match options.format {
-        Format::Table => text::render(&report, text_options(options, context)),
-        Format::Json => json::render(&Document {
+        OutputFormat::Table => text::render(&report, text_options(options, context)),
+        OutputFormat::Json => json::render(&Document {
             report: Some(&report),
             version: VERSION,
             before: answer.before,
             after: answer.after,
             ..Document::default()
         }),
-        Format::Csv if is_on_terminal(options) => safe_text::lines(&csv::render(&report)).into_owned(),
-        Format::Csv => csv::render(&report),
-        Format::Md => markdown::render(&report),
-        Format::Arrow => return arrow::render(&report).map_err(|error| unwritable("arrow", &error.to_string())),
-        Format::Parquet => return parquet::render(&report).map_err(|error| unwritable("parquet", &error.to_string())),
+        OutputFormat::Csv if is_on_terminal(options) => safe_text::lines(&csv::render(&report)).into_owned(),
+        OutputFormat::Csv => csv::render(&report),
+        OutputFormat::Md => markdown::render(&report),
+        OutputFormat::Arrow => return arrow::render(&report).map_err(|error| unwritable("arrow", &error.to_string())),
+        OutputFormat::Parquet => {
+            return parquet::render(&report).map_err(|error| unwritable("parquet", &error.to_string()));
+        }
     };
     Ok(text.into_bytes())
 }

@@ -15,7 +15,7 @@ use stepscope_workspace::{Rows, Workspace};
 
 use crate::Context;
 use crate::failure::Failure;
-use crate::options::{Format, OutputOptions};
+use crate::options::{OutputFormat, OutputOptions};
 use crate::output::{self, Target};
 
 /// Rows that decide how all of them look: widths, units, sides.
@@ -34,7 +34,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, target.open()?);
     match options.format {
-        Format::Arrow => {
+        OutputFormat::Arrow => {
             let fail = |error: ArrowError| typed("arrow", &error, target);
             let mut stream = ArrowStream::new(&mut out, rows.schema()).map_err(fail)?;
             for batch in rows {
@@ -42,7 +42,7 @@ pub(crate) fn write(
             }
             stream.finish().map_err(fail)?;
         }
-        Format::Parquet => {
+        OutputFormat::Parquet => {
             let fail = |error: ParquetError| typed("parquet", &error, target);
             let mut stream = ParquetStream::new(&mut out, rows.schema()).map_err(fail)?;
             for batch in rows {
@@ -52,10 +52,10 @@ pub(crate) fn write(
         }
         format => {
             let mut stream: Box<dyn TableStream> = match format {
-                Format::Json => Box::new(JsonStream::new(document)),
-                Format::Md => Box::new(MarkdownStream::default()),
-                Format::Csv if output::is_on_terminal(options) => Box::new(Safe(CsvStream)),
-                Format::Csv => Box::new(CsvStream),
+                OutputFormat::Json => Box::new(JsonStream::new(document)),
+                OutputFormat::Md => Box::new(MarkdownStream::default()),
+                OutputFormat::Csv if output::is_on_terminal(options) => Box::new(Safe(CsvStream)),
+                OutputFormat::Csv => Box::new(CsvStream),
                 _ => {
                     let look = TextOptions { raw: true, ..output::text_options(options, context) };
                     Box::new(TextStream::new(look))

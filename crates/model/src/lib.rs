@@ -51,8 +51,8 @@ pub use page::{EmptyPage, Frames, Page, PageEntry, RowCount};
 pub use picture::{PictureSpan, PictureTrack, TimelinePicture};
 pub use problem::Problem;
 pub use report::{
-    Cell, Column as ReportColumn, Holds, LeftOut, Look, Metric, Missing, Part, Report, Role, Series, Status,
-    Table as ReportTable, Text, Tone,
+    Cell, Holds, LeftOut, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Role, Series, Status, Text,
+    Tone,
 };
 pub use say::{Figure, Piece, Rounding, Sentence, Target};
 pub use schema::{Column, ColumnType, Table};

@@ -83,7 +83,7 @@ pub enum Part {
     /// One figure.
     Metric(Metric),
     /// Rows and columns.
-    Table(Table),
+    Table(ReportTable),
     /// A curve.
     Series(Series),
 }
@@ -251,15 +251,15 @@ pub struct Metric {
 
 /// Rows and columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Table {
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Table"))]
+pub struct ReportTable {
     /// Name in JSON; the main table of a command is `rows`.
     pub name: String,
     /// Heading for people, in place of the first column's; the name in capitals when missing.
     pub title: Option<String>,
     /// Columns.
     #[cfg_attr(test, ts(as = "Vec<WrittenColumn<'static>>"))]
-    pub columns: Vec<Column>,
+    pub columns: Vec<ReportColumn>,
     /// Rows; each as long as `columns`.
     #[cfg_attr(test, ts(type = "Array<Array<Cell>>"))]
     pub rows: Vec<Vec<Cell>>,
@@ -286,16 +286,16 @@ pub struct Table {
     pub is_beside: bool,
 }
 
-impl Table {
+impl ReportTable {
     /// The main table of a command.
     #[must_use]
-    pub fn rows(columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> Self {
+    pub fn rows(columns: Vec<ReportColumn>, rows: Vec<Vec<Cell>>) -> Self {
         Self::named("rows", columns, rows)
     }
 
     /// A table with a name in JSON.
     #[must_use]
-    pub fn named(name: &str, columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> Self {
+    pub fn named(name: &str, columns: Vec<ReportColumn>, rows: Vec<Vec<Cell>>) -> Self {
         Self { name: name.to_owned(), columns, rows, ..Self::default() }
     }
 }
@@ -325,7 +325,7 @@ impl Serialize for LeftOut {
 
 /// One column of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct ReportColumn {
     /// Name in JSON and CSV, with its unit.
     pub name: String,
     /// Header for people; follows from the name when missing.
@@ -344,7 +344,7 @@ pub struct Column {
     pub null_reason: Option<String>,
 }
 
-impl Column {
+impl ReportColumn {
     /// A column whose unit and values follow from its name: `_ns`, `_bytes` (also `bytes_in` and the like), `_ratio`,
     /// an id (`_id`, `rank`, `window`, `step`, `pid`, `tid`…); otherwise plain.
     #[must_use]
@@ -467,7 +467,7 @@ struct WrittenColumn<'a> {
     from_width: u16,
 }
 
-impl Serialize for Column {
+impl Serialize for ReportColumn {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { name, label, unit, look, from_width, .. } = self;
         let class = if let Look::Bar(class) = look { *class } else { None };

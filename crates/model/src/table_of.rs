@@ -1,15 +1,15 @@
 //! A table's columns together with what their cells say: each declared once, in one line.
 
-use crate::report::{Cell, Column, Table};
+use crate::report::{Cell, ReportColumn, ReportTable};
 use crate::say::Sentence;
 
 /// A table in the making: what it tells of, and the columns so far.
 pub struct TableOf<R> {
     told: Vec<R>,
-    table: Table,
+    table: ReportTable,
 }
 
-impl Table {
+impl ReportTable {
     /// A table with a name in JSON, with a row for each of these.
     pub fn of<R>(name: &str, told: impl IntoIterator<Item = R>) -> TableOf<R> {
         let told: Vec<R> = told.into_iter().collect();
@@ -21,7 +21,7 @@ impl Table {
 impl<R> TableOf<R> {
     /// With one more column, and what it says of each row.
     #[must_use]
-    pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(&R) -> C) -> Self {
+    pub fn column<C: Into<Cell>>(mut self, column: ReportColumn, cell: impl Fn(&R) -> C) -> Self {
         self.table.columns.push(column);
         for (row, told) in self.table.rows.iter_mut().zip(&self.told) {
             row.push(cell(told).into());
@@ -31,7 +31,7 @@ impl<R> TableOf<R> {
 
     /// What was made.
     #[must_use]
-    pub fn table(self) -> Table {
+    pub fn table(self) -> ReportTable {
         self.table
     }
 }
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn a_column_and_its_cells_are_declared_together() {
-        let table = Table::of("steps", [(1_i64, Some("first")), (2, None)])
-            .column(Column::named("step"), |row| row.0)
-            .column(Column::named("name"), |row| row.1)
+        let table = ReportTable::of("steps", [(1_i64, Some("first")), (2, None)])
+            .column(ReportColumn::named("step"), |row| row.0)
+            .column(ReportColumn::named("name"), |row| row.1)
             .table();
         let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["step", "name"]);

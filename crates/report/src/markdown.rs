@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use stepscope_model::{Cell, LeftOut, Look, Metric, Part, Report, ReportTable, Sentence, Series, Text, Tone};
 
-use crate::number::{Format, NULL, grouped};
+use crate::number::{NULL, NumberStyle, grouped};
 use crate::stream::TableStream;
 use crate::text::{self, TextOptions};
 use crate::{kernel_label, safe_text, sentence};
@@ -74,7 +74,7 @@ fn curve(series: &Series) -> String {
 fn figures(metrics: &[&Metric]) -> String {
     let mut text = String::from("| figure | value |\n|---|---:|\n");
     for metric in metrics {
-        let value = Format::of_figures(metric.unit, &[&metric.value]).show(&metric.value);
+        let value = NumberStyle::of_figures(metric.unit, &[&metric.value]).show(&metric.value);
         let reason = metric
             .reason
             .as_ref()
@@ -172,7 +172,7 @@ fn notes(rows: u64, left_out: LeftOut, notes: &[Sentence]) -> Vec<String> {
 struct Column {
     place: usize,
     header: String,
-    format: Format,
+    format: NumberStyle,
     /// What kernels are called, by their full names.
     kernels: HashMap<String, String>,
     is_right: bool,

@@ -13,7 +13,7 @@ const POINT_IN_TIME_NS: f64 = 10.0 * 86_400e9;
 
 /// How all values of one column are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Format {
+pub(crate) enum NumberStyle {
     /// As it is: no grouping, no unit.
     Raw,
     /// An integer with grouped thousands.
@@ -30,7 +30,7 @@ pub(crate) enum Format {
     Percent,
 }
 
-impl Format {
+impl NumberStyle {
     /// The format of a column: chosen by its largest value.
     pub(crate) fn of(unit: Unit, cells: &[&Cell]) -> Self {
         let values = || cells.iter().filter_map(|cell| number(cell));
@@ -179,12 +179,12 @@ fn figure_decimals(value: f64, decimals: usize) -> usize {
     if value.abs() < 0.1 && decimals > 0 { decimals + 1 } else { decimals.min(3 - places) }
 }
 
-fn nanoseconds(largest: f64, cells: &[&Cell]) -> Format {
-    let scaled = |unit, symbol, decimals| Format::Scaled { unit, symbol, decimals };
+fn nanoseconds(largest: f64, cells: &[&Cell]) -> NumberStyle {
+    let scaled = |unit, symbol, decimals| NumberStyle::Scaled { unit, symbol, decimals };
     if largest >= POINT_IN_TIME_NS {
         scaled(1, "ns", 0)
     } else if largest >= 600e9 {
-        Format::Minutes
+        NumberStyle::Minutes
     } else if largest >= 10e9 {
         scaled(1_000_000_000, "s", 3)
     } else if largest >= 1e6 {
@@ -200,26 +200,26 @@ fn nanoseconds(largest: f64, cells: &[&Cell]) -> Format {
     }
 }
 
-fn bytes(largest: f64) -> Format {
+fn bytes(largest: f64) -> NumberStyle {
     let steps: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let found = steps.into_iter().find(|(bits, _)| largest >= (1u64 << bits) as f64);
     let (bits, symbol, decimals) = found.map_or((0, "B", 0), |(bits, symbol)| (bits, symbol, 2));
-    Format::Scaled { unit: 1 << bits, symbol, decimals }
+    NumberStyle::Scaled { unit: 1 << bits, symbol, decimals }
 }
 
-fn moved_bytes(largest: f64) -> Format {
+fn moved_bytes(largest: f64) -> NumberStyle {
     let steps: [(i128, &str); 4] = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     let found = steps.into_iter().find(|(unit, _)| largest >= *unit as f64);
     let (unit, symbol, decimals) = found.map_or((1, "B", 0), |(unit, symbol)| (unit, symbol, 2));
-    Format::Scaled { unit, symbol, decimals }
+    NumberStyle::Scaled { unit, symbol, decimals }
 }
 
-fn flops(largest: f64, symbols: [&'static str; 5]) -> Format {
+fn flops(largest: f64, symbols: [&'static str; 5]) -> NumberStyle {
     let step = [1e15, 1e12, 1e9, 1e6].iter().position(|unit| largest >= *unit).map_or(0, |place| 4 - place);
     if step == 0 {
-        return Format::Scaled { unit: 1, symbol: symbols[0], decimals: 0 };
+        return NumberStyle::Scaled { unit: 1, symbol: symbols[0], decimals: 0 };
     }
-    Format::Scaled { unit: power_of_ten(3 * (step + 1)), symbol: symbols[step], decimals: 2 }
+    NumberStyle::Scaled { unit: power_of_ten(3 * (step + 1)), symbol: symbols[step], decimals: 2 }
 }
 
 fn percent(ratio: f64) -> String {
@@ -236,11 +236,11 @@ fn below_a_minute(ns: f64) -> bool {
 }
 
 /// The format of such a time.
-fn seconds(ns: f64) -> Format {
+fn seconds(ns: f64) -> NumberStyle {
     if ns.abs() < 1e9 {
         return nanoseconds(ns.abs(), &[&Cell::Float(ns)]);
     }
-    Format::Scaled { unit: 1_000_000_000, symbol: "s", decimals: 3 }
+    NumberStyle::Scaled { unit: 1_000_000_000, symbol: "s", decimals: 3 }
 }
 
 fn minutes(ns: i128) -> String {
@@ -271,7 +271,7 @@ mod tests {
     #[track_caller]
     fn check(unit: Unit, values: &[i64], want: &[&str]) {
         let cells: Vec<Cell> = values.iter().map(|value| Cell::Int(*value)).collect();
-        let format = Format::of(unit, &cells.iter().collect::<Vec<_>>());
+        let format = NumberStyle::of(unit, &cells.iter().collect::<Vec<_>>());
         assert_eq!(cells.iter().map(|cell| format.show(cell)).collect::<Vec<_>>(), want);
     }
 
@@ -301,7 +301,7 @@ mod tests {
         check(Unit::Nanoseconds, &[-31_400_000, -4_217], &["−31.40 ms", "−4.2 µs"]);
         check(Unit::MovedBytes, &[5_000_000_000, 4_000, 0], &["5.00 GB", "4.00 kB", "0 GB"]);
         let rates = [Cell::Float(21.26), Cell::Float(0.012)];
-        let format = Format::of(Unit::GigabytesPerSecond, &rates.iter().collect::<Vec<_>>());
+        let format = NumberStyle::of(Unit::GigabytesPerSecond, &rates.iter().collect::<Vec<_>>());
         assert_eq!(rates.map(|rate| format.show(&rate)), ["21.3 GB/s", "0.0120 GB/s"]);
     }
 
@@ -310,7 +310,7 @@ mod tests {
         #[track_caller]
         fn check(ns: i64, want: &str) {
             let cell = Cell::Int(ns);
-            assert_eq!(Format::of_figures(Unit::Nanoseconds, &[&cell]).show(&cell), want);
+            assert_eq!(NumberStyle::of_figures(Unit::Nanoseconds, &[&cell]).show(&cell), want);
         }
         check(177_592_000, "177.6 ms");
         check(98_590_000, "98.59 ms");
@@ -323,15 +323,15 @@ mod tests {
 
     #[test]
     fn a_header_may_carry_the_unit() {
-        let format = Format::of_header(Unit::Nanoseconds, "ms per step", true).unwrap();
+        let format = NumberStyle::of_header(Unit::Nanoseconds, "ms per step", true).unwrap();
         let values = [98_591_167, 1_915_000, 89_000, 0, 187_912_000];
         assert_eq!(values.map(|ns| format.show(&Cell::Int(ns))), ["98.59", "1.92", "0.089", "0", "187.9"]);
-        assert_eq!(Format::of_header(Unit::Nanoseconds, "makes others wait", true), None);
+        assert_eq!(NumberStyle::of_header(Unit::Nanoseconds, "makes others wait", true), None);
     }
 
     #[test]
     fn shares_tell_zero_from_little() {
-        let format = Format::Percent;
+        let format = NumberStyle::Percent;
         assert_eq!(
             [0.0, 0.0004, 0.123, 1.0, -0.05].map(|ratio| format.show(&Cell::Float(ratio))),
             ["0 %", "< 0.1 %", "12.3 %", "100.0 %", "−5.0 %"]

@@ -6,7 +6,7 @@ use std::fmt;
 
 use stepscope_model::{Cell, Class, Hint, LeftOut, Look, Part, Report, ReportColumn, ReportTable, Unit};
 
-use crate::number::{Format, grouped};
+use crate::number::{NumberStyle, grouped};
 
 /// What `--columns`, `--sort` and `--limit` ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -159,7 +159,7 @@ fn leave_out_middle(table: &mut ReportTable, limit: usize, noun: &str) {
     let sorted = table.columns.iter().position(|column| column.name == sorted_by);
     let range = sorted.map(|sorted| {
         let values: Vec<&Cell> = table.rows.iter().map(|row| &row[sorted]).collect();
-        let format = Format::of(table.columns[sorted].unit, &values);
+        let format = NumberStyle::of(table.columns[sorted].unit, &values);
         let mut ends = [values[first], values[last - 1]];
         ends.sort_by(|a, b| compare(a, b, false));
         match ends.map(|end| format.show(end)) {

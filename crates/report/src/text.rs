@@ -20,7 +20,7 @@ pub use self::line::ColorMode;
 use self::line::Line;
 pub use self::table::TextStream;
 pub(crate) use self::words::with_reasons;
-use crate::number::Format;
+use crate::number::NumberStyle;
 
 /// How text should look. The default is for pipes and files: no colours, no pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,13 +109,13 @@ pub fn shortened(name: &str, width: usize) -> String {
 /// One value with a unit of its own, for where values of different kinds stand below each other.
 #[must_use]
 pub fn value(cell: &Cell, unit: Unit) -> String {
-    Format::of(unit, &[cell]).show(cell)
+    NumberStyle::of(unit, &[cell]).show(cell)
 }
 
 /// One figure in a sentence: at most four digits that count.
 #[must_use]
 pub fn figure(cell: &Cell, unit: Unit) -> String {
-    Format::of_figures(unit, &[cell]).show(cell)
+    NumberStyle::of_figures(unit, &[cell]).show(cell)
 }
 
 /// The next lines without a gap, and how many parts they take.

@@ -58,7 +58,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let for_people = Some(figures::for_people(&report(LONGEST_LIST)));
     let figures = report(usize::MAX);
     // JSON has the figures as the member `metrics`; CSV and text have them one a row.
-    let is_json = options.output.format == crate::options::Format::Json;
+    let is_json = options.output.format == crate::options::OutputFormat::Json;
     let figures = if is_json { Report { parts: Vec::new(), ..figures } } else { figures };
     let answer = Answer {
         for_people,

@@ -56,7 +56,7 @@ struct Options {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    format: Format,
+    format: PageFormat,
     #[command(flatten)]
     part: PartOptions,
     #[command(flatten)]
@@ -64,7 +64,7 @@ struct Options {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum PageFormat {
     Html,
     Md,
 }
@@ -82,8 +82,8 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let question = part.question();
     let answers = Answers::of(&workspace, &question)?;
     let written = match format {
-        Format::Html => answers.html(&pictures(&workspace, &question)?),
-        Format::Md => answers.markdown(),
+        PageFormat::Html => answers.html(&pictures(&workspace, &question)?),
+        PageFormat::Md => answers.markdown(),
     };
     target.write(written.as_bytes())?;
     if let Some(path) = output {

@@ -8,7 +8,7 @@ use stepscope_model::{Cell, Class, Look, ReportTable, Series};
 
 use super::escape::{escaped, shortened};
 use super::words::{class_label, duration, step_label};
-use crate::number::{Format, number};
+use crate::number::{NumberStyle, number};
 use crate::text::{self, TextOptions};
 
 /// More steps than this stand upright, and more than that are shown by their means.
@@ -187,7 +187,7 @@ pub fn curve(series: &Series) -> String {
     let name = shortened(&text::header(&series.name, series.unit, TextOptions::default()), 120);
     let is_flat = ends[0] >= ends[1];
     let ends = ends.map(Cell::Float);
-    let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
+    let format = NumberStyle::of(series.unit, &ends.iter().collect::<Vec<_>>());
     let [low, high] = ends.map(|end| escaped(&format.show(&end)));
     if is_flat {
         return format!("<p class=\"note\">{name}: always {low}</p>\n");

@@ -12,7 +12,7 @@ use super::escape::{escaped, shortened};
 use super::section::{paragraph, reasons};
 use super::table::{Rows, null, swatch, table};
 use super::words::{figure, figure_text, sentence_case, unbroken};
-use crate::number::{Format, number};
+use crate::number::{NumberStyle, number};
 use crate::sentence;
 
 const LONGEST_TEXT: usize = 2_000;
@@ -230,7 +230,7 @@ pub(super) fn where_steps_go(summary: &Report, steps: &Report) -> Option<String>
         return None;
     }
     let unit = breakdown.columns.iter().find(|column| column.name == "mean_ns").map(ReportColumn::header);
-    let format = unit.as_deref().and_then(|unit| Format::of_header(Unit::Nanoseconds, unit, false));
+    let format = unit.as_deref().and_then(|unit| NumberStyle::of_header(Unit::Nanoseconds, unit, false));
     let mut markup = stacked(&bars);
     let unit = unit.unwrap_or_default();
     let _ = writeln!(markup, "<div class=\"legend\" aria-label=\"{}\">", escaped(&unit));

@@ -8,7 +8,7 @@ use stepscope_model::{Cell, LeftOut, Look, Missing, ReportColumn, ReportTable, U
 use super::chart::{meter, percent, sparks, stack};
 use super::escape::{escaped, shortened};
 use super::words::{class_label, class_of, sentence_case, split_unit};
-use crate::number::{Format, NULL, grouped, number};
+use crate::number::{NULL, NumberStyle, grouped, number};
 use crate::text::{self, TextOptions};
 use crate::{kernel_label, sentence};
 
@@ -101,7 +101,7 @@ struct Column<'a> {
     of: &'a ReportColumn,
     place: usize,
     header: String,
-    format: Format,
+    format: NumberStyle,
     kind: Kind,
     is_right: bool,
     is_mono: bool,

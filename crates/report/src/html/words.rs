@@ -2,7 +2,7 @@
 
 use stepscope_model::{Cell, Class, Piece, ReportTable, Sentence, Unit};
 
-use crate::number::Format;
+use crate::number::NumberStyle;
 use crate::{figure, sentence};
 
 /// What people call a class of time, or what else a span can be.
@@ -80,7 +80,7 @@ fn held_together(figure: &str) -> String {
 
 /// A figure for itself, and its unit: `177.6` and `ms`.
 pub(super) fn figure(cell: &Cell, unit: Unit) -> (String, String) {
-    let text = Format::of_figures(unit, &[cell]).show(cell);
+    let text = NumberStyle::of_figures(unit, &[cell]).show(cell);
     match split_unit(&text) {
         Some((digits, unit)) => (digits.to_owned(), unit.to_owned()),
         None => (text, String::new()),
@@ -89,7 +89,7 @@ pub(super) fn figure(cell: &Cell, unit: Unit) -> (String, String) {
 
 /// The figure in one piece.
 pub(super) fn figure_text(cell: &Cell, unit: Unit) -> String {
-    Format::of_figures(unit, &[cell]).show(cell)
+    NumberStyle::of_figures(unit, &[cell]).show(cell)
 }
 
 /// A duration in one piece.

@@ -10,7 +10,7 @@ use super::TextOptions;
 use super::line::{Line, Style};
 use super::name::{Cut, shorten};
 use super::picture::{self, Picture};
-use crate::number::{Format, NULL, number};
+use crate::number::{NULL, NumberStyle, number};
 use crate::{kernel_label, safe_text};
 
 /// Columns of sentences: broken into lines instead of shortened.
@@ -234,15 +234,15 @@ pub(crate) fn format_of(
     values: &[&Cell],
     total: Option<&Cell>,
     raw: bool,
-) -> Format {
+) -> NumberStyle {
     let is_figure = column.look == Look::Figure;
     let sum = total.and_then(|total| sum_for_unit(values, total));
     let values = &values.iter().copied().chain(&sum).collect::<Vec<_>>()[..];
-    match Format::of_header(column.unit, header, is_figure) {
-        _ if raw => Format::Raw,
+    match NumberStyle::of_header(column.unit, header, is_figure) {
+        _ if raw => NumberStyle::Raw,
         Some(format) => format,
-        None if is_figure => Format::of_figures(column.unit, values),
-        None => Format::of(column.unit, values),
+        None if is_figure => NumberStyle::of_figures(column.unit, values),
+        None => NumberStyle::of(column.unit, values),
     }
 }
 

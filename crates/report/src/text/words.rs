@@ -8,7 +8,7 @@ use super::column::header;
 use super::line::{Line, Style};
 use super::name::wrap;
 use super::picture::spark;
-use crate::number::{Format, NULL, grouped};
+use crate::number::{NULL, NumberStyle, grouped};
 use crate::{safe_text, sentence};
 
 /// A sentence, or several lines; what belongs to the right end stands there if it fits.
@@ -77,7 +77,8 @@ pub(super) fn metrics(metrics: &[&Metric], options: TextOptions) -> Vec<Line> {
     let names = || metrics.iter().map(|metric| options.spell(&header(&metric.name, metric.unit, options)));
     let width = names().map(|name| name.width()).max().unwrap_or(0);
     let lines = metrics.iter().zip(names()).map(|(metric, name)| {
-        let format = if options.raw { Format::Raw } else { Format::of_figures(metric.unit, &[&metric.value]) };
+        let format =
+            if options.raw { NumberStyle::Raw } else { NumberStyle::of_figures(metric.unit, &[&metric.value]) };
         let mut line = Line::plain(name);
         line.pad_to(width + 2);
         line.push(&options.spell(&format.show(&metric.value)), Style::Plain);
@@ -102,7 +103,7 @@ pub(super) fn series(series: &Series, options: TextOptions) -> Vec<Line> {
 fn range(series: &Series, options: TextOptions) -> String {
     let values = || series.points.iter().map(|(_, value)| *value);
     let ends = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)].map(Cell::Float);
-    let format = Format::of(series.unit, &ends.iter().collect::<Vec<_>>());
+    let format = NumberStyle::of(series.unit, &ends.iter().collect::<Vec<_>>());
     let count = grouped(series.points.len() as i128, 0);
     let name = header(&series.name, series.unit, TextOptions::default());
     options.spell(&format!("{name}: {count} points, {} to {}", format.show(&ends[0]), format.show(&ends[1])))

@@ -30,13 +30,13 @@ const MOST_ROWS: usize = 100_000;
 struct Body {
     statement: String,
     limit: Option<usize>,
-    format: Option<Format>,
+    format: Option<DownloadFormat>,
 }
 
 /// What a download can be.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+enum DownloadFormat {
     Json,
     Csv,
     Arrow,
@@ -61,8 +61,10 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     let rows = Rows::of(Arc::clone(&workspace), &body.statement, Pick::default(), max_rows, &asked.request.cancel)?;
     match body.format {
         None => Response::of_pieces("application/json", Pieces::new(rows, Box::new(ReportStream::default()))?),
-        Some(Format::Csv) => Response::of_pieces("text/csv; charset=utf-8", Pieces::new(rows, Box::new(CsvStream))?),
-        Some(Format::Json) => {
+        Some(DownloadFormat::Csv) => {
+            Response::of_pieces("text/csv; charset=utf-8", Pieces::new(rows, Box::new(CsvStream))?)
+        }
+        Some(DownloadFormat::Json) => {
             let document = Document {
                 name: "sql",
                 version: env!("CARGO_PKG_VERSION"),
@@ -71,7 +73,9 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
             };
             Response::of_pieces("application/json", Pieces::new(rows, Box::new(JsonStream::new(&document)))?)
         }
-        Some(Format::Arrow) => Response::of_pieces("application/vnd.apache.arrow.file", ArrowPieces::new(rows)?),
+        Some(DownloadFormat::Arrow) => {
+            Response::of_pieces("application/vnd.apache.arrow.file", ArrowPieces::new(rows)?)
+        }
     }
 }
 
