@@ -182,6 +182,7 @@ fn a_step_is_that_of_the_launch_and_a_stretch_of_time_that_of_the_kernel() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_the_kernels_of_their_metrics() {
     let traces = ["kineto/resnet50_num_workers_0", "hta/ns_resolution_trace", "tracelens/b200/eager_trace.json.gz"];
     each_real(&traces, |trace, workspace, metrics| {

@@ -163,6 +163,7 @@ fn without_launches_there_is_a_reason() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_the_launches_of_their_metrics() {
     let traces = [
         "kineto/resnet50_num_workers_0",

@@ -75,6 +75,7 @@ fn what_is_alive_at_the_peak_is_told_by_operator() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn the_peak_of_a_real_trace_is_explained() {
     each_real(&["hta/df_index_resolver"], |_, workspace, _| {
         let report = ask(workspace, "memory", &Question::default());
@@ -151,6 +152,7 @@ fn what_was_not_recorded_is_missing() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_the_memory_of_their_metrics() {
     let traces = [
         "kineto/resnet50_num_workers_0",

@@ -124,6 +124,7 @@ fn without_modules_there_is_a_reason() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_no_more_in_modules_than_in_all() {
     let traces = [
         "tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",

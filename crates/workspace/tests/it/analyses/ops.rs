@@ -157,6 +157,7 @@ fn a_call_that_autocast_repeats_counts_its_flops_once() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_the_operators_of_their_metrics() {
     let traces = [
         "kineto/resnet50_num_workers_0",

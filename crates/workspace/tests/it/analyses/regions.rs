@@ -181,6 +181,7 @@ fn without_regions_or_devices_there_is_a_reason() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_no_more_device_time_in_regions_than_in_all() {
     let traces =
         ["kineto/resnet50_num_workers_0", "hta/ns_resolution_trace", "tracelens/mi300/resnet_act_checkpoint.json.gz"];
@@ -208,6 +209,7 @@ fn real_traces_have_no_more_device_time_in_regions_than_in_all() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn a_real_backward_region_has_the_work_of_the_autograd_thread() {
     // Of control's 244.6 ms in `## backward ##`, its own thread launches a few microseconds.
     for trace in ["hta/trace_diff/control/control.json.gz", "hta/ns_resolution_trace"] {

@@ -87,6 +87,7 @@ fn what_is_not_known_is_missing() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn real_traces_have_the_copies_of_their_metrics() {
     let traces = ["kineto/resnet50_num_workers_0", "hta/ns_resolution_trace", "tracelens/b200/eager_trace.json.gz"];
     each_real(&traces, |trace, workspace, metrics| {
