@@ -1,7 +1,7 @@
 // Whether a server gives memory back: node e2e/clients.mjs --stepscope BIN [--seconds 60] PATH…
-// Ten clients ask at random, some of them hanging up half-way. What the server holds afterwards may be at most a tenth
+// Ten clients ask at random, some of them hanging up half-way. What the server holds afterward may be at most a tenth
 // more than before: the most it held at rest after every question once, which fills what it keeps for good, and after
-// each of three short rounds of random ones. How far free memory lies scattered is chance, and moves by a tenth and more
+// two rounds of random ones that are as long. How far free memory lies scattered is chance, and moves by a tenth and more
 // from round to round without growing. So a server that holds more is asked again: what was lost never comes back, and
 // what was chance does.
 import { parseArgs } from "node:util";
@@ -10,9 +10,8 @@ import { randomNumbers } from "./random.mjs";
 import { startServer } from "./server.mjs";
 
 const CLIENTS = 10;
-const WARM_UP_ROUNDS = 3;
-const WARM_UP_SECONDS = 15;
-const MOST_ROUNDS = 3;
+const WARM_UP_ROUNDS = 2;
+const MOST_ROUNDS = 5;
 /** As long as the allocator of the command keeps what is free, and a little more. */
 const PAUSE_MS = 15_000;
 const MOST_GROWTH = 1.1;
@@ -39,19 +38,20 @@ if (!values.stepscope || positionals.length === 0) {
   process.exit(2);
 }
 
+const roundSeconds = Number(values.seconds);
 const server = await startServer(values.stepscope, positionals);
 const sources = await recordings();
 await askEverything();
 const answers = { answered: 0, left: 0, failed: new Set() };
 const atRest = [];
 for (let round = 1; round <= WARM_UP_ROUNDS; round++) {
-  await load(WARM_UP_SECONDS, round, answers);
+  await load(roundSeconds, round, answers);
   atRest.push(await restingBytes());
 }
 const before = Math.max(...atRest);
 const afterwards = [];
 do {
-  await load(Number(values.seconds), WARM_UP_ROUNDS + afterwards.length + 1, answers);
+  await load(roundSeconds, WARM_UP_ROUNDS + afterwards.length + 1, answers);
   afterwards.push(await restingBytes());
 } while (afterwards.at(-1) > MOST_GROWTH * before && afterwards.length < MOST_ROUNDS);
 await server.stop();
@@ -59,7 +59,7 @@ await server.stop();
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 const listed = (sizes) => sizes.map(megabytes).join(", ");
 const growth = afterwards.at(-1) / before;
-const seconds = WARM_UP_ROUNDS * WARM_UP_SECONDS + afterwards.length * Number(values.seconds);
+const seconds = (atRest.length + afterwards.length) * roundSeconds;
 console.log(`${CLIENTS} clients for ${seconds} s: ${answers.answered} answers, ${answers.left} left half-way`);
 console.log(`memory before ${listed(atRest)}; after ${listed(afterwards)}, ${growth.toFixed(3)} of the most before`);
 if (answers.failed.size > 0) console.error(`failed: ${[...answers.failed].join("\nfailed: ")}`);
