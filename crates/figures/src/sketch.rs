@@ -145,15 +145,16 @@ mod tests {
         assert!(buckets.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] - pair[0] <= 1));
     }
 
+    fn sketch(values: &[i64]) -> Sketch {
+        let mut sketch = Sketch::default();
+        for value in values {
+            sketch.add(*value);
+        }
+        sketch
+    }
+
     #[test]
     fn merged_sketches_are_those_of_all_values() {
-        let sketch = |values: &[i64]| {
-            let mut sketch = Sketch::default();
-            for value in values {
-                sketch.add(*value);
-            }
-            sketch
-        };
         let mut merged = sketch(&[5, 100]);
         merged.merge(&sketch(&[100, 1_000_000, -3]));
         assert_eq!(merged, sketch(&[-3, 5, 100, 100, 1_000_000]));
@@ -167,6 +168,84 @@ mod tests {
             assert_eq!(Sketch::parse(broken), None, "{broken}");
         }
         assert_eq!(bucket_of(u64::MAX), LAST_BUCKET);
+        // 57 shifts of 64 buckets, and 128 for what is not shifted.
+        assert!(Sketch::parse("3775:1").is_some());
+        assert_eq!(Sketch::parse("3776:1"), None);
+    }
+
+    #[test]
+    fn percentiles_are_of_the_nearest_rank() {
+        #[track_caller]
+        fn check(values: &[i64], percent: f64, want: i64) {
+            assert_eq!(sketch(values).percentile(percent), Some(want), "{percent} % of {values:?}");
+        }
+        let ten = [3, 1, 2, 10, 9, 8, 7, 6, 5, 4];
+        check(&ten, 0.0, 1);
+        check(&ten, 10.0, 1);
+        check(&ten, 11.0, 2);
+        check(&ten, 50.0, 5);
+        check(&ten, 90.0, 9);
+        check(&ten, 90.1, 10);
+        check(&ten, 100.0, 10);
+        check(&[7], 50.0, 7);
+        check(&[1, 1, 1, 2], 75.0, 1);
+        check(&[1, 1, 1, 2], 76.0, 2);
+    }
+
+    #[test]
+    fn a_bucket_is_told_by_its_middle() {
+        #[track_caller]
+        fn check(values: &[i64], want: i64) {
+            assert_eq!(sketch(values).percentile(50), Some(want), "{values:?}");
+        }
+        // 64 buckets from 512 to 1023 are 8 wide: one from 1000 to 1007.
+        check(&[1000, 1007], 1003);
+        check(&[1000, 1001, 1007, 1007], 1003);
+        // From 128 to 255 they are 2 wide, from 2^20 to 2^21 - 1 they are 2^14 wide.
+        check(&[128, 129], 128);
+        check(&[1 << 20, (1 << 20) + (1 << 14) - 1], (1 << 20) + 8191);
+        // The middle is beyond what was measured.
+        check(&[1000, 1002], 1002);
+        check(&[1005, 1007], 1005);
+    }
+
+    #[test]
+    fn any_values_are_told_within_the_error_and_in_any_order() {
+        assert_eq!((ERROR_RATIO * 128.0).to_bits(), 1.0_f64.to_bits());
+        let mut state = 1_u64;
+        let mut any_value = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Of any magnitude.
+            (state >> 1 >> (state >> 58)) as i64
+        };
+        for count in 1..100 {
+            let mut values: Vec<i64> = (0..count).map(|_| any_value()).collect();
+            let whole = sketch(&values);
+            assert_eq!(whole.count(), count as u64);
+            let (some, others) = values.split_at(count / 3);
+            let mut merged = sketch(others);
+            merged.merge(&Sketch::default());
+            merged.merge(&sketch(some));
+            assert_eq!(merged, whole);
+            assert_eq!(Sketch::parse(&whole.to_string()).as_ref(), Some(&whole));
+            values.sort_unstable();
+            for percent in [0, 1, 25, 50, 75, 90, 99, 100] {
+                let measured = values[(percent * count).div_ceil(100).max(1) - 1];
+                let told = whole.percentile(percent as u32).unwrap();
+                let error = told.abs_diff(measured) as f64;
+                assert!(error <= measured as f64 * ERROR_RATIO, "{percent} % of {values:?}: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_grows_with_buckets_and_not_with_values() {
+        let bytes = |values: std::ops::Range<i64>| sketch(&values.collect::<Vec<_>>()).heap_bytes();
+        assert_eq!(bytes(0..0), 0);
+        // A bucket has a number of 4 bytes and a count of 8.
+        assert!((1200..=4800).contains(&bytes(0..100)), "{}", bytes(0..100));
+        assert_eq!(bytes(0..100), 100 * bytes(0..1));
+        assert_eq!(sketch(&[7; 1000]).heap_bytes(), sketch(&[7]).heap_bytes());
     }
 
     #[test]
@@ -183,5 +262,7 @@ mod tests {
         }
         // Without a range, as it was once written.
         assert_eq!(Sketch::parse("5:1 100:2").unwrap().to_string(), "5..100 5:1 100:2");
+        // Bucket 317 = 3 · 64 + 125 begins at 125 · 2^3 and is 2^3 wide.
+        assert_eq!(Sketch::parse("317:1").unwrap().to_string(), "1000..1007 317:1");
     }
 }

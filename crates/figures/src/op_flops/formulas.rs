@@ -231,6 +231,18 @@ mod tests {
             &values("[1]", "[0]", "[1]", "False"),
             Some(2 * 2 * 6 * 7 * 12),
         );
+        // Dilation 3 reaches over 7, padding makes 12 of 8: (12 − 7) / 3 + 1 = 2 along each side.
+        convolution(&values("[3, 3]", "[2, 2]", "[3, 3]", "False"), Some(2 * 4 * 4 * 18));
+        // Values that are not text, and those of `_convolution`, which has four more.
+        convolution("[null,null,null,[1,1],[1,1],[1,1],false,[0,0],1]", Some(2 * 64 * 4 * 18));
+        let more = r#"["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1","False","False","True","True"]"#;
+        check("aten::_convolution", dims, more, Some(2 * 64 * 4 * 18));
+        // Without its groups it was not recorded as a whole.
+        convolution(r#"["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]"]"#, None);
+        // A filter has as many dimensions as what it goes over.
+        let one_number = values("[1]", "[0]", "[1]", "False");
+        check("aten::convolution", "[[1,2,8],[4,2,3,3]]", &one_number, None);
+        check("aten::convolution", "[[1,2,8,8],[4,2,3]]", &one_number, None);
         convolution(&values("[0]", "[0]", "[1]", "False"), None);
         convolution(&values("", "[0]", "[1]", "False"), None);
         convolution(&values("[1]", "[0]", "[1]", ""), None);
