@@ -128,3 +128,53 @@ impl Framework {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_is_told_in_words() {
+        #[track_caller]
+        fn check(when: &'static [Need], want: Option<&str>) {
+            assert_eq!(Fix { code: "", when }.condition().as_deref(), want);
+        }
+        check(&[], None);
+        check(&[Need::Device, Need::Uses(Framework::LoaderInProcess)], Some("with a device, with `num_workers=0`"));
+        check(&[Need::HostOnly], Some("without a device"));
+        check(
+            &[Need::Of(Vendor::Nvidia), Need::Without(Framework::Graphs)],
+            Some("NVIDIA, without CUDA or HIP graphs"),
+        );
+        check(&[Need::Of(Vendor::Amd)], Some("AMD"));
+        check(&[Need::OfUnknown], Some("other vendor"));
+        let formats = "fp16 on the device, no bf16 on the device, TF32 on the device";
+        check(
+            &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16), Need::Computes(NumberFormat::Tf32)],
+            Some(formats),
+        );
+        check(&[Need::Collective(&["all_gather", "reduce_scatter"])], Some("mainly all_gather or reduce_scatter"));
+        check(
+            &[Need::OtherCollective(&["all_gather", "all_reduce"])],
+            Some("mainly neither all_gather nor all_reduce"),
+        );
+        check(&[Need::Waiting], Some("more waiting than transfer"));
+        check(&[Need::NoWaiting], Some("not known to be waiting"));
+    }
+
+    #[test]
+    fn a_framework_is_called_by_its_name() {
+        for (framework, name) in [
+            (Framework::Ddp, "DistributedDataParallel"),
+            (Framework::Fsdp, "FSDP"),
+            (Framework::LoaderInProcess, "`num_workers=0`"),
+            (Framework::LoaderWithWorkers, "DataLoader workers"),
+            (Framework::Optimizer, "an optimizer"),
+            (Framework::Compile, "`torch.compile`"),
+            (Framework::Graphs, "CUDA or HIP graphs"),
+            (Framework::Serving, "a serving engine"),
+        ] {
+            assert_eq!(Need::Uses(framework).in_words(), format!("with {name}"));
+        }
+    }
+}

@@ -115,7 +115,7 @@ fn find(facts: &Facts) -> Option<Found> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_loading_region;
+    use super::{Meant, RULE, is_loading_region};
 
     #[test]
     fn usual_spellings_are_known() {
@@ -138,12 +138,51 @@ mod tests {
             "[_TrainingEpochLoop].train_dataloader_next",
             "load_data#3",
             "next_batch_2",
+            "dataloader_next",
+            "data_fetch",
+            "data_fetching",
+            "data_wait",
+            "fetch_data",
+            "get_data",
+            "wait_for_data",
+            "get_next_batch",
+            "load_batch",
+            "batch_load",
+            "batch_loading",
+            "load_inputs",
+            "valid_next_batch",
+            "eval.load_data",
+            "test_get_data",
         ] {
             assert!(is_loading_region(name), "{name}");
         }
-        for name in ["forward", "data", "batch", "load_checkpoint", "data_parallel", "loading", "upload_data", "", "#"]
-        {
+        for name in [
+            "forward",
+            "data",
+            "batch",
+            "load_checkpoint",
+            "data_parallel",
+            "loading",
+            "upload_data",
+            "train",
+            "dev_load_data",
+            "",
+            "#",
+        ] {
             assert!(!is_loading_region(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn instances_are_calls_of_iterators_and_regions() {
+        let Meant::Named(is_meant) = &RULE.instances.meant else { panic!("not by name") };
+        for name in
+            ["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "enumerate(DataPipe)#X", "load_data"]
+        {
+            assert!(is_meant(name), "{name}");
+        }
+        for name in ["forward", "DataLoader.close", "enumerate(batches)"] {
+            assert!(!is_meant(name), "{name}");
         }
     }
 }

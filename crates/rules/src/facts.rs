@@ -199,3 +199,42 @@ impl Facts {
         if self.step_ns > 0 { total_ns as f64 / self.step_ns as f64 } else { 0.0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_device_is_the_limit_unless_communication_is() {
+        use KernelCategory::{Attention, Gemm, Other};
+        #[track_caller]
+        fn check(
+            device_busy_ns: i64,
+            communication_ns: i64,
+            by_category: &[(KernelCategory, i64)],
+            want: Option<(f64, KernelCategory, f64)>,
+        ) {
+            let by_category = by_category.iter().copied().collect();
+            let mut facts = Facts { steps: 2, step_ns: 1_000, device_busy_ns, by_category, ..Facts::default() };
+            facts.by_class[Class::Communication as usize] = communication_ns;
+            let bound = facts.bound().map(|bound| (bound.busy_ratio, bound.category, bound.category_ratio));
+            assert_eq!(bound, want, "{facts:?}");
+        }
+        let mixed = &[(Gemm, 100), (Attention, 600), (Other, 100)];
+        check(899, 0, mixed, None);
+        check(900, 0, mixed, Some((0.9, Attention, 0.75)));
+        check(1_000, 99, mixed, Some((1.0, Attention, 0.75)));
+        check(1_000, 100, mixed, None);
+        check(1_000, 500, mixed, None);
+        check(500, 500, mixed, None);
+        // Of equals the first.
+        check(900, 0, &[(Gemm, 300), (Attention, 300)], Some((0.9, Gemm, 0.5)));
+        check(900, 0, &[], None);
+    }
+
+    #[test]
+    fn without_steps_there_is_no_share() {
+        let facts = Facts { step_ns: 0, ..Facts::default() };
+        assert_eq!((facts.share(5), facts.per_step(5)), (0.0, 5.0));
+    }
+}

@@ -130,11 +130,33 @@ mod tests {
         check("NVIDIA A100-SXM4-80GB", Some(8), None, Some(Nvidia), &[Fp16, Bf16, Tf32]);
         // AMD's 9.4 is gfx94x, not what NVIDIA calls 9.0.
         check("AMD Instinct MI300X VF", Some(9), None, Some(Amd), &[Fp16, Bf16]);
+        check("AMD Instinct MI100", Some(9), None, Some(Amd), &[Fp16, Bf16]);
+        check("AMD Instinct MI250X", Some(9), None, Some(Amd), &[Fp16, Bf16]);
         check("AMD Instinct MI50", Some(9), None, Some(Amd), &[]);
+        check("Radeon Instinct MI25", Some(9), None, Some(Amd), &[]);
+        check("AMD Radeon Pro 580", Some(8), None, Some(Amd), &[]);
         check("AMD Radeon Graphics", Some(9), None, Some(Amd), &[]);
         // A name that is not there, or of another vendor.
         check("", Some(9), Some(Amd), Some(Amd), &[]);
         check("", Some(9), Some(Nvidia), Some(Nvidia), &[Fp16, Bf16, Tf32]);
         check("ARTEMIS", None, None, None, &[]);
+        check("ARTEMIS", Some(9), None, None, &[]);
+        // What a device calls itself says more than the runtime.
+        check("AMD Instinct MI300X", Some(9), Some(Nvidia), Some(Amd), &[Fp16, Bf16]);
+        check("NVIDIA A100", None, None, Some(Nvidia), &[]);
+    }
+
+    #[test]
+    fn the_first_device_that_says_something_stands_for_all() {
+        let device = |name: Option<&str>, compute_major| Device {
+            name: name.map(str::to_owned),
+            compute_major,
+            ..Device::default()
+        };
+        let devices = [device(None, None), device(Some(""), None), device(Some("NVIDIA H100"), Some(9))];
+        let hardware = Hardware::of(&devices.each_ref(), None);
+        assert_eq!((hardware.vendor, hardware.name.as_deref()), (Some(Vendor::Nvidia), Some("NVIDIA H100")));
+        assert!(hardware.computes(NumberFormat::Tf32));
+        assert_eq!(Hardware::of(&[], None), Hardware::default());
     }
 }

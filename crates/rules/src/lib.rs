@@ -8,6 +8,8 @@ mod advice;
 mod communication;
 mod data_loading;
 mod data_parallel;
+#[cfg(test)]
+mod evidence;
 mod facts;
 mod frequent_synchronization;
 mod hardware;
@@ -252,6 +254,43 @@ mod tests {
         check(&low_utilization::RULE, &of(a100, &[Framework::Compile]), &[batch]);
         let serve = "# more work at a time: serve more requests per batch";
         check(&low_utilization::RULE, &of(mi300, &[Framework::Serving]), &[serve]);
+    }
+
+    #[test]
+    fn the_worst_finding_comes_first() {
+        let facts = Facts {
+            memory: Some((950, 1_000)),
+            pageable: Copies { count: 1, size_bytes: 1, sum_ns: 500_000, time_ns: 500_000, hidden_ns: 0 },
+            synchronizations: 50,
+            synchronization_ns: 900_000,
+            devices_of_a_rank: 2,
+            data_parallel_ns: 3_000_000,
+            frameworks: [Framework::Ddp].into(),
+            host_backends: ["gloo".to_owned()].into(),
+            host_communication_ns: 1_000_000,
+            ..thresholds::with_class(Class::Dataloader, 2_000_000)
+        };
+        let findings = findings(&facts);
+        let order = findings.iter().map(|finding| (finding.rule, finding.severity.as_text(), finding.at_stake_ns));
+        assert_eq!(
+            order.collect::<Vec<_>>(),
+            [
+                ("data_loading", "high", Some(200_000.0)),
+                ("non_nccl", "high", Some(100_000.0)),
+                ("data_parallel", "medium", Some(300_000.0)),
+                ("frequent_synchronization", "medium", Some(90_000.0)),
+                ("memory_pressure", "medium", None),
+                ("pageable_copies", "low", Some(50_000.0)),
+            ]
+        );
+        // Each with what its rule says, and the advice that applies.
+        for finding in findings {
+            let rule = RULES.iter().find(|rule| rule.name == finding.rule).unwrap();
+            let said = (finding.what, finding.why, finding.not_this, finding.show);
+            assert_eq!(said, (rule.what, rule.why, rule.not_this, rule.show));
+            assert_eq!(finding.fix, rule.advice(&facts), "{}", rule.name);
+        }
+        assert!(super::findings(&thresholds::facts()).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use stepscope_model::{Class, Device, KernelCategory, Severity};
 use super::*;
 
 /// Ten steps of 1 ms on an A100.
-fn facts() -> Facts {
+pub(super) fn facts() -> Facts {
     let device = Device { name: Some("NVIDIA A100".to_owned()), compute_major: Some(8), ..Device::default() };
     Facts {
         steps: 10,
@@ -49,7 +49,7 @@ fn low(at_stake_ns: f64) -> Weight {
 }
 
 /// The facts with the time of one class.
-fn with_class(class: Class, ns: i64) -> Facts {
+pub(super) fn with_class(class: Class, ns: i64) -> Facts {
     let mut facts = facts();
     facts.by_class[class as usize] = ns;
     facts
@@ -74,6 +74,9 @@ fn data_loading_begins_above_a_twentieth() {
     // Regions count where there is no loader, and never more than the step.
     check(rule, &Facts { region_loading_ns: 600_000, ..facts() }, medium(60_000.0));
     check(rule, &Facts { region_loading_ns: 30_000_000, ..facts() }, high(1_000_000.0));
+    // The larger of both is at stake, not their sum.
+    check(rule, &Facts { region_loading_ns: 600_000, ..loading(700_000) }, medium(70_000.0));
+    check(rule, &Facts { region_loading_ns: 700_000, ..loading(600_000) }, medium(70_000.0));
 }
 
 #[test]
@@ -89,7 +92,10 @@ fn communication_begins_above_a_tenth_and_leaves_waiting_to_the_straggler() {
     check(rule, &exposed(2_500_001, None), high(250_000.1));
     // The false alarm: nearly all of it is waiting for a slow rank.
     check(rule, &exposed(4_000_000, Some(3_900_000)), low(10_000.0));
-    check(rule, &exposed(4_000_000, Some(2_000_000)), medium(200_000.0));
+    check(rule, &exposed(4_000_000, Some(3_000_000)), low(100_000.0));
+    check(rule, &exposed(4_000_000, Some(2_999_999)), medium(100_000.1));
+    check(rule, &exposed(4_000_000, Some(1_500_000)), medium(250_000.0));
+    check(rule, &exposed(4_000_000, Some(1_499_999)), high(250_000.1));
 }
 
 #[test]
@@ -111,6 +117,8 @@ fn a_straggler_is_waiting_that_shows_and_that_few_cause() {
     check(rule, &waits(200_001, 200_001, one), high(40_000.2));
     check(rule, &waits(1_000_000, 100_000, one), NOTHING);
     check(rule, &waits(1_000_000, 100_001, one), medium(20_000.2));
+    check(rule, &waits(1_000_000, 200_000, one), medium(40_000.0));
+    check(rule, &waits(1_000_000, 200_001, one), high(40_000.2));
     // What ranks wait is within a step.
     check(rule, &waits(9_000_000, 9_000_000, one), high(1_000_000.0));
     // Nobody in particular: more is needed before it is worth a word.
@@ -136,6 +144,11 @@ fn utilization_is_low_below_a_half() {
     let mut before = busy(4_000_000, 6_000_000);
     before.before_recording[Class::Other as usize] = 2_000_000;
     check(rule, &before, NOTHING);
+    before.kernel_busy_ns = 3_999_999;
+    check(rule, &before, medium(400_000.0));
+    let mut all_before = busy(0, 10_000_000);
+    all_before.before_recording[Class::Other as usize] = 10_000_000;
+    check(rule, &all_before, NOTHING);
     // Loading is at stake elsewhere.
     let loading = Facts { region_loading_ns: 4_000_000, ..busy(4_000_000, 6_000_000) };
     check(rule, &loading, medium(200_000.0));
@@ -191,6 +204,9 @@ fn unfused_work_is_much_of_the_device_and_of_the_step() {
     // The false alarm: something else runs beside it or waits longer.
     check(rule, &work(200, 1_000_000, 499_999), NOTHING);
     check(rule, &work(200, 1_000_000, 500_000), medium(50_000.0));
+    // Kernels that take no time, on a device that does nothing else.
+    let instants = Unfused { count: 200, ..Unfused::default() };
+    assert!(!are_elementwise_kernels_many(&Facts { unfused: instants, ..facts() }));
 }
 
 #[test]
