@@ -1,4 +1,4 @@
-//! What is in the way, as a person is told.
+//! What is in the way, in parts.
 
 use serde::Serialize;
 
