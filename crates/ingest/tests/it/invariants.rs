@@ -54,6 +54,14 @@ pub(crate) fn ingest_into(root: &Path, trace: &Path, memory_limit_bytes: u64) ->
     }
 }
 
+/// The rows of a table of a run; `None` if it has none.
+pub(crate) fn read_table(store: &Store, run: &str, table: &'static Table) -> Option<RecordBatch> {
+    let read = |file: &PathBuf| ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap().build();
+    let files = store.table_files(run, table).unwrap();
+    let batches: Vec<RecordBatch> = files.iter().flat_map(|file| read(file).unwrap()).map(Result::unwrap).collect();
+    batches.first().map(|first| concat_batches(&first.schema(), &batches).unwrap())
+}
+
 /// Every file below `root`, and its bytes.
 pub(crate) fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -135,15 +143,7 @@ impl Checked {
     }
 
     fn rows(&self, table: &'static Table) -> Rows {
-        let files = self.store.table_files(&self.record.run, table).unwrap();
-        let batches: Vec<RecordBatch> = files
-            .iter()
-            .flat_map(|file| {
-                ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap().build().unwrap()
-            })
-            .map(Result::unwrap)
-            .collect();
-        let batch = batches.first().map(|first| concat_batches(&first.schema(), &batches).unwrap());
+        let batch = read_table(&self.store, &self.record.run, table);
         let len = batch.as_ref().map_or(0, RecordBatch::num_rows);
         assert_eq!(Some(&(len as u64)), self.record.rows.get(table.name), "rows of {}", table.name);
         let rows = Rows { table, batch, len };
@@ -416,7 +416,8 @@ fn check_json(text: &str) {
     }
 }
 
-struct Silent;
+/// Says nothing and never stops.
+pub(crate) struct Silent;
 
 impl Progress for Silent {
     fn update(&self, _: &str, _: u64, _: Option<u64>) {}

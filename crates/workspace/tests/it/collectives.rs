@@ -1,4 +1,4 @@
-//! Collectives of one rank: names, bytes and apparent bandwidths (metrics, section 14).
+//! Collectives of one rank: apparent bandwidths, sums by kind and group, and what is not known (metrics, section 14).
 
 use serde_json::Value as Json;
 use stepscope_testkit::TraceBuilder;
@@ -33,96 +33,34 @@ fn check(row: &Json, want: &[(&str, Json)]) {
 }
 
 #[test]
-fn bytes_and_bandwidth_follow_the_kind_of_collective() {
+fn bandwidth_follows_the_kind_of_collective() {
     let trace = kernel(TraceBuilder::new(), "ncclDevKernel_A", "10", "2", 1);
     let trace = metadata(trace, "allreduce", "BFloat16", ["1000", "9"], "tp");
     // The message of an all-gather is its output.
     let trace =
         metadata(kernel(trace, "ncclDevKernel_B", "20", "4", 2), "_allgather_base", "Float", ["9", "1000"], "dp");
     let first = &metrics(&trace)["collectives"]["first"];
-    check(
-        &first[0],
-        &[
-            ("collective", "all_reduce".into()),
-            ("source", "kernel".into()),
-            ("pg", "tp".into()),
-            ("bytes", 2_000.into()),
-            ("bytes_from", "metadata".into()),
-            ("algbw_gb_per_s", 1.0.into()),
-            ("busbw_gb_per_s", 1.5.into()),
-        ],
-    );
+    check(&first[0], &[("bytes", 2_000.into()), ("algbw_gb_per_s", 1.0.into()), ("busbw_gb_per_s", 1.5.into())]);
     check(&first[1], &[("bytes", 4_000.into()), ("algbw_gb_per_s", 1.0.into()), ("busbw_gb_per_s", 0.75.into())]);
 }
 
 #[test]
-fn the_nearest_enclosing_span_that_knows_is_asked() {
-    // outer (metadata) > label > nccl call > launch: the call alone has no metadata, so that of the outer span counts.
-    let trace = TraceBuilder::new().op("record_param_comms", 1, "0", "50");
-    let trace = metadata(trace, "broadcast", "Int", ["10", "10"], "outer");
-    let trace = trace.annotation("label", 1, "5", "40").annotation("nccl:all_reduce", 1, "10", "20");
-    let trace = kernel(trace.runtime("cudaLaunchKernel", 1, "12", "1", 1), "ncclKernel_X", "60", "5", 1);
-    // A nearer one wins over it; a name that means nothing leaves the name to the call.
-    let trace = trace.op("record_param_comms", 1, "100", "50");
-    let trace = metadata(trace, "broadcast", "Int", ["10", "10"], "outer").op("c10d::wait", 1, "110", "30");
-    let trace = metadata(trace, "wait", "Int", ["20", "20"], "inner").annotation("nccl:coalesced", 1, "112", "20");
-    let trace = trace.annotation("nccl:reduce_scatter", 1, "111", "25");
-    let trace = kernel(trace.runtime("cudaLaunchKernel", 1, "115", "1", 2), "ncclKernel_Y", "160", "5", 2);
-    let first = &metrics(&trace)["collectives"]["first"];
-    check(&first[0], &[("collective", "broadcast".into()), ("source", "span".into()), ("bytes", 40.into())]);
-    check(
-        &first[1],
-        &[
-            ("collective", "reduce_scatter".into()),
-            ("source", "span".into()),
-            ("pg", "inner".into()),
-            ("bytes", 80.into()),
-        ],
-    );
+fn bandwidth_on_the_wire_needs_the_number_of_ranks() {
+    let trace = TraceBuilder::new()
+        .annotation("nccl:all_reduce", 1, "0", "10")
+        .arg("Input Dims", "[[5, 2]]")
+        .arg("Input type", "[\"float\"]")
+        .runtime("cudaLaunchKernel", 1, "2", "1", 1);
+    let metrics = metrics(&kernel(trace, "ncclKernel_AllReduce", "5", "4", 1));
+    let first = &metrics["collectives"]["first"][0];
+    check(first, &[("source", "span_name".into()), ("bytes_from", "input shapes".into())]);
+    check(first, &[("algbw_gb_per_s", 0.01.into()), ("busbw_gb_per_s", Json::Null)]);
+    // Nothing stands in for it.
+    assert_eq!(metrics["nulls"]["collectives.first[0]"], "collective metadata not recorded");
 }
 
 #[test]
-fn a_span_that_is_crossed_encloses_nothing_any_more() {
-    // The operator begins inside the call and ends behind it; the launch lies inside both, but below the operator.
-    let trace = TraceBuilder::new().annotation("nccl:broadcast", 1, "0", "10").op("crossing", 1, "5", "10");
-    let trace = trace.runtime("cudaLaunchKernel", 1, "6", "1", 1);
-    let metrics = metrics(&kernel(trace, "ncclKernel_AllReduce", "20", "4", 1));
-    check(
-        &metrics["collectives"]["first"][0],
-        &[("collective", "all_reduce".into()), ("source", "kernel_name".into())],
-    );
-}
-
-#[test]
-fn without_metadata_names_and_shapes_speak() {
-    let trace = TraceBuilder::new();
-    let call = |trace: TraceBuilder, name: &str, ts: i64, id: i64| {
-        let trace = trace.annotation(name, 1, &ts.to_string(), "10");
-        let trace = trace.arg("Input Dims", "[[5, 2]]").arg("Input type", "[\"float\"]");
-        let trace = trace.runtime("cudaLaunchKernel", 1, &(ts + 2).to_string(), "1", id);
-        kernel(trace, "ncclKernel_AllReduce", &(ts + 5).to_string(), "4", id)
-    };
-    let trace = call(call(trace, "nccl:all_reduce", 0, 1), "nccl:_all_gather_base", 20, 2);
-    // Launched outside any span: only the kernel's own name is left.
-    let trace = kernel(trace, "ncclDevKernel_SendRecv", "60", "4", 99);
-    let trace = kernel(trace, "multimem_one_shot_kernel", "70", "4", 98);
-    let metrics = metrics(&trace);
-    let first = &metrics["collectives"]["first"];
-    let shapes = "input shapes";
-    check(&first[0], &[("source", "span_name".into()), ("bytes", 40.into()), ("bytes_from", shapes.into())]);
-    assert_eq!(first[0]["algbw_gb_per_s"], 0.01);
-    // The shapes of a gather are those of its inputs, which is not the size of the message.
-    check(&first[1], &[("collective", "all_gather".into()), ("bytes", Json::Null), ("bytes_from", Json::Null)]);
-    check(&first[2], &[("collective", "send_recv".into()), ("source", "kernel_name".into())]);
-    check(&first[3], &[("collective", "unknown".into()), ("source", "kernel_name".into())]);
-    let nulls = &metrics["nulls"];
-    assert_eq!(nulls["collectives.first[1]"], "collective metadata not recorded");
-    // The number of ranks is not known, and nothing stands in for it.
-    assert_eq!(nulls["collectives.first[0]"], "collective metadata not recorded");
-}
-
-#[test]
-fn collectives_are_numbered_in_the_order_of_their_launches() {
+fn collectives_are_added_up_by_group_and_listed_by_launch() {
     let trace = TraceBuilder::new().runtime("cudaLaunchKernel", 1, "10", "1", 1);
     let trace = trace.runtime("cudaLaunchKernel", 1, "20", "1", 2).runtime("cudaLaunchKernel", 1, "30", "1", 3);
     let one = |trace: TraceBuilder, ts: &str, dur: &str, id: i64, group: &str| {

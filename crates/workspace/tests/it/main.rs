@@ -12,18 +12,14 @@ mod events;
 #[path = "../../../report/src/figure.rs"]
 mod figure;
 mod flops;
-mod forward;
 mod harness;
 mod idle_by_stream;
 mod kernels_and_copies;
 mod launch;
-mod links;
 mod memory;
 mod metrics;
-mod nesting;
 mod operators;
 mod runs;
-mod steps;
 mod tiles;
 mod torch_recording;
 mod windows;
