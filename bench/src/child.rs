@@ -31,7 +31,7 @@ pub(crate) fn run<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
 /// Nothing but the tables of events.
 const BARE: Extras = Extras { rollups: false, tiles: false };
 
-/// Ingests a trace, without what views read, into a store that is gone afterwards.
+/// Ingests a trace, without what views read, into a store that is gone afterward.
 pub(crate) fn ingest(
     scratch: &Scratch,
     trace: &Path,

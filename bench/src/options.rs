@@ -69,7 +69,7 @@ pub(crate) enum Task {
     Speed,
     /// Ingest under a memory limit.
     Memory,
-    /// Bytes an event.
+    /// Bytes per event.
     Size,
     /// The second question about a trace, by the command.
     Reopen,
@@ -158,7 +158,7 @@ pub(crate) struct Plan {
     pub(crate) distinct_bytes: u64,
     /// Memory limit of the limited runs.
     pub(crate) memory_limit_bytes: u64,
-    /// Bytes an event at most.
+    /// Bytes per event at most.
     pub(crate) bytes_an_event: f64,
     /// Runs of each contender.
     pub(crate) repetitions: u32,

@@ -77,7 +77,7 @@ impl Series {
 }
 
 /// Shortest time of one over the shortest of the other, and the median of the ratios of single repetitions. Only the
-/// repetitions that both ran count: more tries would favour one of them.
+/// repetitions that both ran count: more tries would favor one of them.
 pub(crate) fn ratios(above: &Series, below: &Series) -> Option<(f64, f64, usize)> {
     let pairs: Vec<(f64, f64)> = above.seconds.iter().copied().zip(below.seconds.iter().copied()).collect();
     let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();

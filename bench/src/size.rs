@@ -1,4 +1,4 @@
-//! How large: bytes of a run's folder an event, and bytes a column.
+//! How large: bytes of a run's folder per event, and bytes per column.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -23,12 +23,12 @@ const TRACES: [&str; 6] = [
     "tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
 ];
 
-/// Bytes an event of each trace.
+/// Bytes per event of each trace.
 pub(crate) fn size(plan: &Plan, scratch: &Scratch) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for trace in TRACES {
         let name = trace.rsplit_once('/').map_or(trace, |(folder, _)| folder);
-        let what = format!("{name}: bytes an event");
+        let what = format!("{name}: bytes per event");
         let report = child::ingest(scratch, &scratch.corpus_trace(trace)?, None, false);
         let row = match report {
             Ok(report) if report.fingerprint.events_in > 0 => {

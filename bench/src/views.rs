@@ -79,7 +79,7 @@ fn extras(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
         row.with_bar(plan.bar(Bar::AtMost(most)))
     };
     let size = Row::of_series(format!("control × {copies}: tiles in the store"), &[&with, &no_tiles], || {
-        Some((bytes - bytes_without, "B", "bytes an event".to_owned()))
+        Some((bytes - bytes_without, "B", "bytes per event".to_owned()))
     });
     let rows =
         vec![row("sums", &no_sums, 1.2), row("tiles", &no_tiles, 1.15), size.with_bar(plan.bar(Bar::AtMost(1.5)))];

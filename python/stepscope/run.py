@@ -118,8 +118,8 @@ class Run(Analyses):
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
-    def _analyse(self, name: str, part: Part) -> Report:
-        return Report(self._native.analyse(name, _native_part(part)))
+    def _analyze(self, name: str, part: Part) -> Report:
+        return Report(self._native.analyze(name, _native_part(part)))
 
     def _one_source(self, rank: int | None, window: int | None) -> dict[str, Any]:
         """The recording that is meant: the first that fits."""

@@ -64,7 +64,7 @@ def readings(
     return Readings(in_ns, round(start_s * SECOND), round(end_s * SECOND), groups, round(end_s * SECOND) + 1, now)
 
 
-def test_the_neighbouring_readings_count() -> None:
+def test_the_neighboring_readings_count() -> None:
     ram = readings({"process_rss_bytes": [(0, 9e6), (1, 1e6), (3, 5e6), (5, 2e6), (6, 8e6)]}, 2, 4)
     assert (ram.first("process_rss_bytes"), ram.last("process_rss_bytes")) == (1e6, 2e6)
     assert (ram.peak("process_rss_bytes"), ram.least("process_rss_bytes")) == (5e6, 1e6)

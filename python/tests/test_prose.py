@@ -34,8 +34,8 @@ class Reworded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)
 
-    def analyse(self, *arguments: Any) -> Reworded:
-        return Reworded(self._native.analyse(*arguments))
+    def analyze(self, *arguments: Any) -> Reworded:
+        return Reworded(self._native.analyze(*arguments))
 
     def shaped(self, *arguments: Any) -> Reworded:
         return Reworded(self._native.shaped(*arguments))

@@ -48,19 +48,19 @@ for (let round = 1; round <= WARM_UP_ROUNDS; round++) {
   atRest.push(await restingBytes());
 }
 const before = Math.max(...atRest);
-const afterwards = [];
+const afterward = [];
 do {
-  await load(roundSeconds, WARM_UP_ROUNDS + afterwards.length + 1, answers);
-  afterwards.push(await restingBytes());
-} while (afterwards.at(-1) > MOST_GROWTH * before && afterwards.length < MOST_ROUNDS);
+  await load(roundSeconds, WARM_UP_ROUNDS + afterward.length + 1, answers);
+  afterward.push(await restingBytes());
+} while (afterward.at(-1) > MOST_GROWTH * before && afterward.length < MOST_ROUNDS);
 await server.stop();
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 const listed = (sizes) => sizes.map(megabytes).join(", ");
-const growth = afterwards.at(-1) / before;
-const seconds = (atRest.length + afterwards.length) * roundSeconds;
+const growth = afterward.at(-1) / before;
+const seconds = (atRest.length + afterward.length) * roundSeconds;
 console.log(`${CLIENTS} clients for ${seconds} s: ${answers.answered} answers, ${answers.left} left half-way`);
-console.log(`memory before ${listed(atRest)}; after ${listed(afterwards)}, ${growth.toFixed(3)} of the most before`);
+console.log(`memory before ${listed(atRest)}; after ${listed(afterward)}, ${growth.toFixed(3)} of the most before`);
 if (answers.failed.size > 0) console.error(`failed: ${[...answers.failed].join("\nfailed: ")}`);
 if (growth > MOST_GROWTH) console.error(`failed: more than ${MOST_GROWTH} times the most memory before`);
 process.exit(growth > MOST_GROWTH || answers.failed.size > 0 ? 1 : 0);

@@ -96,7 +96,7 @@ export async function compareOverview(page, ask, found) {
       : ["Memory, peak", device.memory_peak_bytes],
   ];
   for (const [label, exact] of [["Step time, p50", times.p50_ns], ...(ofDevice ?? ofTimes)]) {
-    const text = shown.get(label) ?? shown.get(label.replace("utilization", "utilisation"));
+    const text = shown.get(label) ?? shown.get(label.replace("utilization", "utilization"));
     assert.ok(text, `there is no figure “${label}”`);
     found.same(text, exact, label);
   }

@@ -91,7 +91,7 @@ export const journeys = {
     classes.forEach((name, place) => assertShown(shown[place], metrics.breakdown_average[`${name}_ns`] / unit, name));
     const figures = await page.locator(".stat .v").allInnerTexts();
     const device = Object.values(metrics.gpu)[0];
-    if (device) assertShown(figures[1], 100 * device.gpu_utilization_ratio, "utilisation");
+    if (device) assertShown(figures[1], 100 * device.gpu_utilization_ratio, "utilization");
   },
 
   "a table sorts, filters and expands": async (page, show, chosen) => {

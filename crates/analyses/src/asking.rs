@@ -54,7 +54,7 @@ impl<'a> Asking<'a> {
         self.question
     }
 
-    /// What rows of tables must fulfil to be of the steps that are asked about, unless all are.
+    /// What rows of tables must fulfill to be of the steps that are asked about, unless all are.
     #[must_use]
     pub fn step_condition(&self) -> Option<&str> {
         self.steps.as_ref().map(|steps| steps.condition.as_str())

@@ -109,7 +109,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
         parts.extend(host::sentence(&on_host).map(|text| Part::Text(Text::headline(text))));
         parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
         parts.push(Part::Table(ranks_table(asking, &waiting, &groups)?));
-        parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled(Role::Ranks, vec![text]))));
+        parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labeled(Role::Ranks, vec![text]))));
         parts.extend(not_matched);
         let is_left_out = asking.are_sums_left_out();
         let reason = if is_left_out { NO_ROLLUPS } else { NO_COMMUNICATION };
@@ -129,7 +129,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     parts.extend(Some(kinds).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.extend(Some(on_host).filter(|table| !table.rows.is_empty()).map(Part::Table));
     parts.push(Part::Table(ranks_table(asking, &waiting, &groups)?));
-    parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labelled(Role::Ranks, vec![text]))));
+    parts.extend(unmatched(&groups).into_iter().map(|text| Part::Text(Text::labeled(Role::Ranks, vec![text]))));
     parts.extend(not_matched);
     let mut report = Report::new("comms", parts);
     report.data.push(("metrics", Cell::Json(metrics(asking, &groups))));

@@ -88,12 +88,12 @@ fn in_words(finding: &Finding) -> Vec<Text> {
     };
     vec![
         heading,
-        Text::labelled(Role::Rule, vec![finding.rule.into()]),
-        Text::labelled(Role::What, vec![finding.what.into()]),
-        Text::labelled(Role::Why, vec![finding.why.into()]),
-        Text::labelled(Role::Evidence, finding.evidence.clone()),
+        Text::labeled(Role::Rule, vec![finding.rule.into()]),
+        Text::labeled(Role::What, vec![finding.what.into()]),
+        Text::labeled(Role::Why, vec![finding.why.into()]),
+        Text::labeled(Role::Evidence, finding.evidence.clone()),
         Text::code(Role::Fix, finding.fix.lines().map(Sentence::from).collect()),
-        Text::labelled(Role::NotThis, vec![finding.not_this.into()]),
+        Text::labeled(Role::NotThis, vec![finding.not_this.into()]),
         Text::code(Role::Show, shown(finding).collect()),
     ]
 }

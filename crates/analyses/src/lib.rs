@@ -4,7 +4,7 @@
 //! An analysis asks SQL and makes a report of the answer. To add one, write its file and add a line to [`ANALYSES`]: the
 //! command line, the server, the pages, the HTML report and Python take their lists from there.
 
-mod analyse;
+mod analyze;
 mod asking;
 mod before_recording;
 mod categories;
@@ -36,7 +36,7 @@ mod transfers;
 use stepscope_model::{Content, EmptyPage, Frames, Page, PageEntry, Report, RowCount};
 use stepscope_runs::RunError;
 
-pub use self::analyse::analyse;
+pub use self::analyze::analyze;
 pub use self::asking::Asking;
 pub use self::metrics::measure;
 pub use self::question::Question;

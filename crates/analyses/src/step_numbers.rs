@@ -17,7 +17,7 @@ pub(crate) struct StepNumbers {
 /// The steps that are asked about and that there are.
 #[derive(Clone, Debug)]
 pub(crate) struct AskedSteps {
-    /// What rows of tables must fulfil.
+    /// What rows of tables must fulfill.
     pub condition: String,
     /// The first and the last of them.
     pub numbers: (i64, i64),

@@ -132,7 +132,7 @@ pub(super) fn table(name: &str, asking: &Asking<'_>, times: &Distribution, compl
     ReportTable { title: Some("STEP TIME".to_owned()), ..table }
 }
 
-/// How many samples a second steps work on, and what must be said of that figure.
+/// How many samples per second steps work on, and what must be said of that figure.
 pub(super) struct Throughput {
     pub samples_per_s: f64,
     pub notes: Vec<Sentence>,

@@ -409,7 +409,7 @@ fn health(asking: &Asking<'_>, grades: &Grades, line: Sentence) -> Part {
     let reason = health_reason(asking, grades);
     let explains = reason.as_ref().and_then(|(grade, _)| *grade);
     let lines = reason.map(|(_, reason)| reason).into_iter().chain([line]).collect();
-    Part::Text(Text { explains, ..Text::labelled(Role::Health, lines) })
+    Part::Text(Text { explains, ..Text::labeled(Role::Health, lines) })
 }
 
 /// Why the health is not good, and the grade that is the reason for.

@@ -132,7 +132,7 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &progress)?;
     let [part, input] = [options.part.in_words(), options.input.in_words()];
     let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
-    let mut report = workspace.analyse(analysis, &options.part.question())?;
+    let mut report = workspace.analyze(analysis, &options.part.question())?;
     report.spell(&|target| command::line(target, &rest));
     let notices = report.texts().filter(|text| text.role == Role::Steps).flat_map(|text| &text.lines);
     notices.for_each(|line| progress.notice(&sentence::written(line)));

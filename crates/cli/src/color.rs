@@ -1,4 +1,4 @@
-//! When to use colour: `--color`, then `NO_COLOR`, then whether a person is looking.
+//! When to use color: `--color`, then `NO_COLOR`, then whether a person is looking.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -63,7 +63,7 @@ impl ColorChoice {
     }
 }
 
-/// Which colours the terminal can show, as far as its environment tells.
+/// Which colors the terminal can show, as far as its environment tells.
 pub(crate) fn mode() -> ColorMode {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let has_256 = variable("TERM").contains("256color") || !variable("COLORTERM").is_empty();

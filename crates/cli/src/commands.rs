@@ -77,7 +77,7 @@ pub(crate) fn command_line() -> clap::Command {
         .default_value("auto")
         .hide_possible_values(true)
         .global(true)
-        .help("Use colour: auto, always or never");
+        .help("Use color: auto, always or never");
     let quiet = Arg::new("quiet")
         .short('q')
         .long("quiet")

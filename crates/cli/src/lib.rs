@@ -33,7 +33,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What every command gets beside its own options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
-    /// When to use colour.
+    /// When to use color.
     pub(crate) color: ColorChoice,
     /// Whether notes and progress are unwanted.
     pub(crate) quiet: bool,

@@ -84,7 +84,7 @@ impl EngineError {
             DataFusionError::Plan(message)
             | DataFusionError::NotImplemented(message)
             | DataFusionError::Configuration(message) => {
-                // There is one catalogue with one schema; their names would only puzzle.
+                // There is one catalog with one schema; their names would only puzzle.
                 Self::Plan { message: first_lower(&one_line(&message.replace("datafusion.public.", ""))) }
             }
             DataFusionError::ResourcesExhausted(message) => Self::OutOfMemory { limit_bytes, doing: doing(message) },

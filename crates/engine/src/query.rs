@@ -83,7 +83,7 @@ impl QueryResult {
 }
 
 impl Engine {
-    /// Answers a query as a whole. The answer counts towards the memory limit.
+    /// Answers a query as a whole. The answer counts toward the memory limit.
     pub fn query(&self, sql: &str, options: &QueryOptions) -> Result<QueryResult, EngineError> {
         let mut stream = self.stream(sql, options)?;
         let (mut batches, mut bytes) = (Vec::new(), 0);

@@ -83,7 +83,7 @@ impl Profile<'_> {
             None => {}
             Some(Stop::Asked) => return Err(FormatError::Stopped),
             Some(Stop::Io(error)) => return Err(error.into()),
-            Some(Stop::Broken(_)) if self.position == 0 => return Err(FormatError::Unrecognised(LooksLike::Marshal)),
+            Some(Stop::Broken(_)) if self.position == 0 => return Err(FormatError::Unrecognized(LooksLike::Marshal)),
             Some(Stop::Cut) => {
                 notes.push(Note::MarshalTruncated);
                 if self.marshal.offset_bytes() > self.offset_bytes {

@@ -14,7 +14,7 @@ pub enum FormatError {
     Empty,
     /// No format knows it.
     #[error("not a trace that Stepscope reads: it looks like {0}")]
-    Unrecognised(LooksLike),
+    Unrecognized(LooksLike),
     /// It may have been a trace, but there is no list of events in it.
     #[error("not a trace: it is JSON without a list `traceEvents`{}", looks_like.map(|it| format!("; it looks like {it}")).unwrap_or_default())]
     NoEvents {
@@ -33,7 +33,7 @@ impl Hint for FormatError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Empty => Some("the job was probably killed before the profiler wrote anything; record again".into()),
-            Self::Unrecognised(looks_like) | Self::NoEvents { looks_like: Some(looks_like) } => {
+            Self::Unrecognized(looks_like) | Self::NoEvents { looks_like: Some(looks_like) } => {
                 Some(looks_like.hint().into())
             }
             Self::NoEvents { looks_like: None } => Some(

@@ -1,6 +1,6 @@
 //! Readers of trace formats: bytes in, events or totals of functions out. And one writer: events in, a Chrome trace out.
 //!
-//! A format is one file with an `impl Format` and one line in `FORMATS`. Formats are recognised by content, never by
+//! A format is one file with an `impl Format` and one line in `FORMATS`. Formats are recognized by content, never by
 //! file name. Readers stream: they hold a bounded piece of the input, whatever its size.
 
 mod chrome;

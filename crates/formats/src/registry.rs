@@ -87,7 +87,7 @@ pub struct ReadSummary {
 /// Every format.
 pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Segments, &CProfile];
 
-/// Plain bytes that formats get to recognise a trace.
+/// Plain bytes that formats get to recognize a trace.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 /// Inflates `input` if it is compressed, finds its format by content and reads it.
@@ -99,7 +99,7 @@ pub fn read_trace(
     let mut inflate = Inflate::new(input, limits);
     let mut head = Vec::new();
     inflate.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-    let format = recognise(&head)?;
+    let format = recognize(&head)?;
     let mut read = |rest: &mut (dyn Read + Send)| format.read(&mut head.as_slice().chain(rest), limits, sink);
     let is_whole = head.len() < HEAD_BYTES;
     let outcome = if is_whole { read(&mut io::empty()) } else { read_ahead(&mut inflate, read) };
@@ -113,10 +113,10 @@ pub fn read_trace(
 }
 
 /// The format that is surest of `head`; the first one of several.
-fn recognise(head: &[u8]) -> Result<&'static dyn Format, FormatError> {
+fn recognize(head: &[u8]) -> Result<&'static dyn Format, FormatError> {
     // The files in an archive would be taken for one broken trace.
     if head.iter().take(257).any(|byte| *byte == 0) && LooksLike::of(head) == LooksLike::Tar {
-        return Err(FormatError::Unrecognised(LooksLike::Tar));
+        return Err(FormatError::Unrecognized(LooksLike::Tar));
     }
     let mut best: Option<(&'static dyn Format, Confidence)> = None;
     for &format in FORMATS {
@@ -128,7 +128,7 @@ fn recognise(head: &[u8]) -> Result<&'static dyn Format, FormatError> {
     match best {
         Some((format, _)) => Ok(format),
         None if head.trim_ascii().is_empty() => Err(FormatError::Empty),
-        None => Err(FormatError::Unrecognised(LooksLike::of(head))),
+        None => Err(FormatError::Unrecognized(LooksLike::of(head))),
     }
 }
 

@@ -106,7 +106,7 @@ impl IngestError {
             Self::Format { path, source } => match source {
                 FormatError::Io(error) => (path, io_words(error), true),
                 FormatError::Empty => (path, "empty".to_owned(), true),
-                FormatError::Unrecognised(kind) | FormatError::NoEvents { looks_like: Some(kind) } => {
+                FormatError::Unrecognized(kind) | FormatError::NoEvents { looks_like: Some(kind) } => {
                     (path, kind.to_string(), false)
                 }
                 FormatError::NoEvents { looks_like: None } => (path, "JSON without traceEvents".to_owned(), false),

@@ -115,14 +115,14 @@ impl Text {
 
     /// Lines with a word before them.
     #[must_use]
-    pub fn labelled(role: Role, lines: Vec<Sentence>) -> Self {
+    pub fn labeled(role: Role, lines: Vec<Sentence>) -> Self {
         Self { role, lines, tone: Tone::Secondary, ..Self::default() }
     }
 
     /// Code or commands with a word before them.
     #[must_use]
     pub fn code(role: Role, lines: Vec<Sentence>) -> Self {
-        Self { is_code: true, tone: Tone::Plain, ..Self::labelled(role, lines) }
+        Self { is_code: true, tone: Tone::Plain, ..Self::labeled(role, lines) }
     }
 }
 
@@ -448,7 +448,7 @@ impl Holds {
     }
 }
 
-/// A column as it is written: the look and the class of its colour stand beside each other.
+/// A column as it is written: the look and the class of its color stand beside each other.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Column"))]
 struct WrittenColumn<'a> {
@@ -461,7 +461,7 @@ struct WrittenColumn<'a> {
     /// What its values look like on a screen.
     #[cfg_attr(test, ts(type = "Look"))]
     look: &'static str,
-    /// The class whose colour a bar has; neutral when missing.
+    /// The class whose color a bar has; neutral when missing.
     class: Option<Class>,
     /// Screens narrower than this do not show it, in columns of a terminal.
     from_width: u16,
@@ -488,11 +488,11 @@ pub enum Look {
     Operator,
     /// The name of a kernel: loses return type, namespaces and arguments.
     Kernel,
-    /// A number with a short bar before it, scaled to the largest of the column, in the colour of a class or neutral.
+    /// A number with a short bar before it, scaled to the largest of the column, in the color of a class or neutral.
     Bar(Option<Class>),
-    /// A number that is only drawn, as long as there is room, in the colour of the row's class.
+    /// A number that is only drawn, as long as there is room, in the color of the row's class.
     Length,
-    /// One of the classes of time, with its colour.
+    /// One of the classes of time, with its color.
     Class,
     /// A list of numbers: one block each.
     Spark,

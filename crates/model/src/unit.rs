@@ -19,7 +19,7 @@ pub enum Unit {
     MovedBytes,
     /// A share from 0 to 1.
     Ratio,
-    /// Bytes a nanosecond, which is 10^9 bytes a second.
+    /// Bytes per nanosecond, which is 10^9 bytes per second.
     #[serde(rename = "gb_per_s")]
     GigabytesPerSecond,
     /// Floating-point operations.

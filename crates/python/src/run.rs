@@ -96,7 +96,7 @@ impl NativeRun {
     }
 
     /// Answers an analysis.
-    fn analyse(&self, py: Python<'_>, name: &str, part: Part) -> PyResult<NativeReport> {
+    fn analyze(&self, py: Python<'_>, name: &str, part: Part) -> PyResult<NativeReport> {
         let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
             return Err(errors::usage(py, &format!("no analysis named {name}"), None));
         };
@@ -111,7 +111,7 @@ impl NativeRun {
             samples_per_step: part.samples_per_step,
             cancel: cancel.clone(),
         };
-        self.report(py, &cancel, analysis.usual_rows, || self.workspace.analyse(analysis, &question))
+        self.report(py, &cancel, analysis.usual_rows, || self.workspace.analyze(analysis, &question))
     }
 
     fn tracks(&self, py: Python<'_>) -> PyResult<NativeReport> {

@@ -1,6 +1,6 @@
 //! HTML for people who get it by mail: one page without scripts, and the pieces of it for other pages and notebooks.
 //!
-//! Every piece is a function from a value of `model` to markup. The pieces take their colours from [`STYLE`]; nothing
+//! Every piece is a function from a value of `model` to markup. The pieces take their colors from [`STYLE`]; nothing
 //! in them asks for anything from elsewhere. Text of a trace goes through [`escape`] and stays text.
 
 pub mod chart;
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn the_colours_are_those_of_the_pages_in_the_browser() {
+    fn the_colors_are_those_of_the_pages_in_the_browser() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/src/look/tokens.css");
         let pages = std::fs::read_to_string(path).unwrap();
         for (ours, theirs) in [(":root {", ":root {"), ("print {\n  :root {", ":root[data-theme=\"light\"] {")] {

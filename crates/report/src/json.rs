@@ -1,4 +1,4 @@
-//! JSON for programs: one object, stable order of keys and rows, one row a line.
+//! JSON for programs: one object, stable order of keys and rows, one row per line.
 
 use std::fmt::Write as _;
 

@@ -206,7 +206,7 @@ impl Column {
     }
 }
 
-/// What Markdown would take for markup stays text: a pipe ends a cell, `<float>` is a tag, stars and lines emphasise.
+/// What Markdown would take for markup stays text: a pipe ends a cell, `<float>` is a tag, stars and lines emphasize.
 fn escaped(text: &str) -> String {
     let text = safe_text::one_line(text);
     if text == NULL {

@@ -1,4 +1,4 @@
-//! Makes text from traces safe to print: a kernel name must not move the cursor, change a colour or hide a word.
+//! Makes text from traces safe to print: a kernel name must not move the cursor, change a color or hide a word.
 
 use std::borrow::Cow;
 

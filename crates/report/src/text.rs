@@ -22,7 +22,7 @@ pub use self::table::TextStream;
 pub(crate) use self::words::with_reasons;
 use crate::number::NumberStyle;
 
-/// How text should look. The default is for pipes and files: no colours, no pictures.
+/// How text should look. The default is for pipes and files: no colors, no pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns of the screen.
@@ -126,7 +126,7 @@ fn block(first: &Part, parts: &[Part], options: TextOptions) -> (Vec<Line>, usiz
                 Part::Text(text) if text.role.label().is_some() => Some(text.clone()),
                 _ => None,
             });
-            (words::labelled(&texts, options), texts.len())
+            (words::labeled(&texts, options), texts.len())
         }
         Part::Text(text) => (words::lines(text, options), 1),
         Part::Metric(_) => {

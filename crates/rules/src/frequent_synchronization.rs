@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     name: "frequent_synchronization",
     label: "Frequent synchronization",
     what: "The host calls functions that wait for the device at least five times per step, for more than 5 % of its time.",
-    why: "While the host waits it launches nothing, so the device runs dry afterwards.",
+    why: "While the host waits it launches nothing, so the device runs dry afterward.",
     fixes: &[Fix {
         code: "# .item(), .cpu(), print(tensor) and masks synchronize: keep values on the device,\n# log every n-th step, copy with non_blocking=True",
         when: &[],

@@ -8,7 +8,7 @@ use super::{Facts, Fix, Found, Framework, Instances, Need, Rule, Vendor};
 const SHARE: f64 = 0.40;
 /// Launching for less of the step time, with the device idle, is not worth a word.
 const EXPOSED_SHARE: f64 = 0.02;
-/// Fewer launches a step are not many.
+/// Fewer launches per step are not many.
 const LAUNCHES_PER_STEP: f64 = 100.0;
 
 pub(super) static RULE: Rule = Rule {

@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Less time a step is not worth a word.
+/// Less time per step is not worth a word.
 const LEAST_NS: f64 = 50_000.0;
 
 fn find(facts: &Facts) -> Option<Found> {

@@ -1,4 +1,4 @@
-//! The endpoints: one file a group, and the list of them.
+//! The endpoints: one file per group, and the list of them.
 //!
 //! An endpoint is a plain function. To add one, write its file and add a line to [`ROUTES`].
 

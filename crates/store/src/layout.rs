@@ -22,7 +22,7 @@ pub const COLLECTIVE_GROUPS: u64 = 64;
 /// How every temporary begins.
 pub(crate) const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// Longest run name in bytes; file systems allow 255 a name.
+/// Longest run name in bytes; file systems allow 255 per name.
 const RUN_NAME_MAX: usize = 200;
 
 /// The folder of all runs.

@@ -1,6 +1,6 @@
 //! The Parquet directory that Stepscope keeps traces in.
 //!
-//! A store holds runs, a run holds sources (one recording of one rank), and a source is one Parquet file a table plus
+//! A store holds runs, a run holds sources (one recording of one rank), and a source is one Parquet file per table plus
 //! a record that is written last. A source without a record does not exist, so a crash can never leave half of one.
 //!
 //! Text columns are written as dictionaries ([`arrow_schema`]) and read as string views ([`read_schema`]): the files

@@ -124,7 +124,7 @@ impl Store {
 
     /// What `run.json` says, counted anew.
     pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
-        summary::summarise(&self.root, run)
+        summary::summarize(&self.root, run)
     }
 
     /// The files beside the traces of a run that were not read.

@@ -32,7 +32,7 @@ pub struct RunSummary {
 }
 
 /// Looks at the names in `sources/`.
-pub(crate) fn summarise(root: &Path, run: &str) -> Result<RunSummary, StoreError> {
+pub(crate) fn summarize(root: &Path, run: &str) -> Result<RunSummary, StoreError> {
     let ids = source::list_ids(root, run)?;
     let by_rank = || ids.chunk_by(|a, b| a.rank == b.rank);
     Ok(RunSummary {
@@ -47,7 +47,7 @@ pub(crate) fn summarise(root: &Path, run: &str) -> Result<RunSummary, StoreError
 
 /// Writes `run.json` anew. `temporary_dir` lies on the store's file system.
 pub(crate) fn write(root: &Path, run: &str, temporary_dir: &Path) -> Result<RunSummary, StoreError> {
-    let summary = summarise(root, run)?;
+    let summary = summarize(root, run)?;
     let target = layout::summary_file(root, run);
     let bytes = source::json_bytes(&summary, &target)?;
     disk::write_atomically(&temporary_dir.join("run.json"), &target, &bytes)?;

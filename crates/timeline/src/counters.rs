@@ -218,7 +218,7 @@ fn numbers_of(args: &str) -> Vec<(String, f64)> {
     args.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect()
 }
 
-/// The stretches of equal neighbours.
+/// The stretches of equal neighbors.
 fn runs<T: PartialEq>(keys: &[T]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
     let mut start = 0;
     keys.chunk_by(|a, b| a == b).map(move |run| {

@@ -91,8 +91,8 @@ impl Workspace {
     }
 
     /// Answers one of [`crate::ANALYSES`].
-    pub fn analyse(&self, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
-        stepscope_analyses::analyse(&self.run, analysis, question)
+    pub fn analyze(&self, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
+        stepscope_analyses::analyze(&self.run, analysis, question)
     }
 
     /// Writes a part of the run as traces that any viewer opens; `inputs` are the paths that it was opened with.

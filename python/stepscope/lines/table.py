@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _SIZE_UNITS = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 
-#: From this share of its function on, a line is worth a colour.
+#: From this share of its function on, a line is worth a color.
 _HOT_PERCENT, _WARM_PERCENT = 50, 10
 
 
 def terminal() -> dict[str, Any]:
-    """How to print on standard output: as wide as it is and in colour on a terminal, plain and whole elsewhere."""
+    """How to print on standard output: as wide as it is and in color on a terminal, plain and whole elsewhere."""
     if not sys.stdout.isatty():
         return {"width": None, "has_color": False}
     return {"width": get_terminal_size().columns, "has_color": "NO_COLOR" not in os.environ}

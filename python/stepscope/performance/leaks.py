@@ -77,7 +77,7 @@ class Leak:
 
     def summary(self) -> str:
         """One line for people."""
-        amount = f"{self.bytes_per_step / MB:,.3f} MB a step, {self.growth_mb:,.1f} MB in {self.steps} steps"
+        amount = f"{self.bytes_per_step / MB:,.3f} MB per step, {self.growth_mb:,.1f} MB in {self.steps} steps"
         if self.kind == "python":
             return f"{self.where} keeps {amount}"
         suspects = f"; more and more objects come from {', '.join(self.suspects)}" if self.suspects else ""

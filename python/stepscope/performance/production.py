@@ -106,7 +106,7 @@ class ProductionProfiler:
             self.alert_sla_violation(entry)
 
     def alert_sla_violation(self, entry: dict[str, Any]) -> None:
-        """What happens when a request took too long: a line on standard error, at most one a minute. Override it."""
+        """What happens when a request took too long: a line on standard error, at most one per minute. Override it."""
         with self._lock:
             now_s = time.monotonic()
             if now_s < self._next_alert_s:

@@ -47,7 +47,7 @@ class _Reading(NamedTuple):
 
 
 class Readings:
-    """All series from `start_ns` to `end_ns`, with the neighbouring readings.
+    """All series from `start_ns` to `end_ns`, with the neighboring readings.
 
     `now` is a reading at `now_ns`; it stands in where none was taken since the end, and says why a series is missing.
     """

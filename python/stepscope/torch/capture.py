@@ -218,7 +218,7 @@ class profile(BudgetedProfile):
             write_whole(Path(path), lambda partial: copy_trace(saved, partial))
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Writes the Python stacks with their time in microseconds, one a line, as flame-graph tools read them."""
+        """Writes the Python stacks with their time in microseconds, one per line, as flame-graph tools read them."""
         if not self.with_stack:
             raise ValueError("no stacks were recorded; pass with_stack=True to profile()")
         write_stacks(self.events(), Path(path), metric)

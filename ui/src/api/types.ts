@@ -22,7 +22,7 @@ export type Column = {
   unit: Unit,
   /** What its values look like on a screen. */
   look: Look,
-  /** The class whose colour a bar has; neutral when missing. */
+  /** The class whose color a bar has; neutral when missing. */
   class: Class | null,
   /** Screens narrower than this do not show it, in columns of a terminal. */
   from_width: number,

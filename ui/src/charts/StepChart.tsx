@@ -1,4 +1,4 @@
-// Where each step goes: one column a step, the classes stacked in their fixed order. Above so many steps columns touch
+// Where each step goes: one column per step, the classes stacked in their fixed order. Above so many steps columns touch
 // and lose their labels; above the pixels there are, a column is the mean of several steps with a whisker.
 import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
 import { classLabel, CLASSES, stepMark, stepNumber } from "../format/names";
@@ -21,7 +21,7 @@ const LEAST_LEFT = 34;
 /** Between the longest label of the axis and the first bar. */
 const LABEL_GAP = 10;
 const VALUE_FROM_PX = 18;
-const LABELLED_STEPS = 60;
+const LABELED_STEPS = 60;
 const SMALLEST_BAR_PX = 3;
 
 export function StepChart(props: {
@@ -51,7 +51,7 @@ export function StepChart(props: {
   const y = (ns: number) => TOP + inner() * (1 - ns / most());
   const slot = () => (width() - left()) / bars().length;
   const isDense = createMemo(
-    () => bars().length > LABELLED_STEPS || slot() < Math.max(30, widestTotal(bars(), unit()) + 4),
+    () => bars().length > LABELED_STEPS || slot() < Math.max(30, widestTotal(bars(), unit()) + 4),
   );
   const barWidth = () => (isDense() ? Math.max(1, slot() - (slot() > 5 ? 1 : 0)) : Math.min(64, slot() * 0.62));
   const x = (place: number) => left() + slot() * place + (slot() - barWidth()) / 2;

@@ -1,4 +1,4 @@
-// Rows and colours of a heat map of ranks. Up to 64 ranks have a row each; above, rows of a few pixels show the worst of
+// Rows and colors of a heat map of ranks. Up to 64 ranks have a row each; above, rows of a few pixels show the worst of
 // the ranks they stand for, sorted by the waiting they cause, and the ten worst stand on top by name.
 
 /** What a cell of one rank is about: a step by its place, or a collective and when it ran there. */
@@ -10,7 +10,7 @@ export type HeatRow = { label: string; ranks: number[]; height: number };
 const NAMED_ROWS = 64;
 const WORST_ROWS = 10;
 const MOST_HEIGHT_PX = 400;
-/** The colour scale ends where all but so many cells lie; what is more is said to be "and more". */
+/** The color scale ends where all but so many cells lie; what is more is said to be "and more". */
 const CAP = 0.98;
 
 export function heatCap(heat: Heat): number {
@@ -44,7 +44,7 @@ export function heatRows(ranks: number[], caused: (rank: number) => number): Hea
   ];
 }
 
-/** A colour on the scale of seven stops. */
+/** A color on the scale of seven stops. */
 export function heatColor(stops: string[], share: number): string {
   const place = Math.min(stops.length - 1.0001, Math.max(0, share * (stops.length - 1)));
   const low = Math.floor(place);

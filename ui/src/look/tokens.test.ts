@@ -1,4 +1,4 @@
-// Contrast and distance of all colours, worked out from the tokens.
+// Contrast and distance of all colors, worked out from the tokens.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CLASSES } from "../format/names";
@@ -28,7 +28,7 @@ function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** Machado, Oliveira and Fernandes 2009, full severity, on linear colours. */
+/** Machado, Oliveira and Fernandes 2009, full severity, on linear colors. */
 const VISION: Record<string, number[]> = {
   normal: [1, 0, 0, 0, 1, 0, 0, 0, 1],
   deuteranopia: [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],

@@ -158,7 +158,7 @@ function Figures(props: { report: Report }): JSX.Element {
         }
       >
         <Stat
-          label="GPU utilisation"
+          label="GPU utilization"
           doubt={lossDoubt()}
           unit="ratio"
           value={ofDevice("gpu_utilization_ratio")}

@@ -1,4 +1,4 @@
-// Where each step goes: a column a step, a legend with values, and the device along the recording.
+// Where each step goes: a column per step, a legend with values, and the device along the recording.
 import { createMemo, createSignal, For, onCleanup, Show, type JSX } from "solid-js";
 import { BusyStrip } from "../charts/BusyStrip";
 import { apart } from "../charts/scale";
@@ -78,7 +78,7 @@ function chartSteps(report: Report): ChartStep[] {
   });
 }
 
-/** A legend that is a table: colour, value, share. */
+/** A legend that is a table: color, value, share. */
 function Legend(props: { table: TablePart | undefined }): JSX.Element {
   const rows = () =>
     (props.table?.rows ?? []).map((_, row) => ({

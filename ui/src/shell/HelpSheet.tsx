@@ -23,7 +23,7 @@ const TIMELINE: [string[], string][] = [
   [["Shift"], "with these: faster"],
   [["f"], "fit the selection"],
   [["0"], "whole recording"],
-  [["Arrows"], "select neighbours"],
+  [["Arrows"], "select neighbors"],
   [[".", ","], "same name: next, previous"],
   [["Enter"], "next match; with Shift: previous"],
   [["Ctrl F"], "find in the timeline"],

@@ -60,9 +60,9 @@ function TimelineOf(props: {
     <div class="flush timeline">
       <div class="toolbar">
         <Find search={state.search} />
-        <span class="caption">Colour</span>
+        <span class="caption">Color</span>
         <Segments
-          label="Colour"
+          label="Color"
           options={[
             ["class", "class"],
             ["name", "name"],

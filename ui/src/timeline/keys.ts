@@ -70,14 +70,14 @@ export function timelineKey(event: KeyboardEvent, actions: TimelineActions): boo
     case "ArrowRight":
     case "ArrowUp":
     case "ArrowDown":
-      return neighbour(event.key, actions);
+      return neighbor(event.key, actions);
     default:
       return false;
   }
 }
 
 /** Selects what lies before, after, above or below the selected span. */
-function neighbour(key: string, { selected, store, select }: TimelineActions): boolean {
+function neighbor(key: string, { selected, store, select }: TimelineActions): boolean {
   const spot = selected();
   const lanes = spot && store.lanes(spot.track).current;
   if (!spot || !lanes) return false;

@@ -246,8 +246,8 @@ function drawDirections(context: CanvasRenderingContext2D, picture: Picture): vo
     if (row.kind !== "track" || row.isFolded) continue;
     const { whole, current } = picture.store.lanes(row.track.track);
     if (!whole || !current) continue;
-    const { before, after, isEmpty } = neighbours(whole, picture.view);
-    if (!isEmpty || !neighbours(current, picture.view).isEmpty) continue;
+    const { before, after, isEmpty } = neighbors(whole, picture.view);
+    if (!isEmpty || !neighbors(current, picture.view).isEmpty) continue;
     context.fillStyle = picture.palette.ink3;
     const y = row.y - picture.scroll + 16;
     if (after !== undefined) {
@@ -259,7 +259,7 @@ function drawDirections(context: CanvasRenderingContext2D, picture: Picture): vo
   }
 }
 
-function neighbours(lanes: Lanes, view: Range): { before?: number; after?: number; isEmpty: boolean } {
+function neighbors(lanes: Lanes, view: Range): { before?: number; after?: number; isEmpty: boolean } {
   if (lanes.size === 0) return { isEmpty: true };
   const [first, end] = depthRange(lanes, lanes.depth[0]!);
   const next = first + lowest(end - first, (i) => lanes.start[first + i]! > view.to);

@@ -108,7 +108,7 @@ class Layer {
     [this.rects, this.looks] = [0, 1].map(() => {
       const texture = gl.createTexture();
       gl.bindTexture(gl.TEXTURE_2D, texture);
-      // Numbers are not mixed with their neighbours.
+      // Numbers are not mixed with their neighbors.
       gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
       gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
       return texture;

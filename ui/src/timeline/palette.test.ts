@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { rgba } from "./palette";
 
-test("colours are read in every length, and what is none is grey", () => {
+test("colors are read in every length, and what is none is gray", () => {
   expect(rgba("#14171c")).toEqual([0x14, 0x17, 0x1c, 255]);
   expect(rgba("#fff")).toEqual([255, 255, 255, 255]);
   expect(rgba("#14171c80")).toEqual([0x14, 0x17, 0x1c, 0x80]);

@@ -1,4 +1,4 @@
-// The colours of the timeline, read from the tokens of the page.
+// The colors of the timeline, read from the tokens of the page.
 
 export type Rgba = [number, number, number, number];
 

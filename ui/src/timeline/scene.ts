@@ -217,7 +217,7 @@ class Columns {
     if (last > this.lastUsed) this.lastUsed = last;
   }
 
-  /** Draws the columns of one lane, and is empty afterwards. */
+  /** Draws the columns of one lane, and is empty afterward. */
   flush(row: TrackRow, depth: number): void {
     const { rectangles, origin, range } = this.scene;
     const [top, height] = [laneTop(row, depth), row.lane - LANE_GAP_PX];
@@ -258,7 +258,7 @@ class Columns {
       }
       this.busy[at] = this.isUsed[at] = 0;
     }
-    // Neighbours were looked at until here.
+    // Neighbors were looked at until here.
     if (this.lastUsed >= 0) this.count.fill(0, this.firstUsed, this.lastUsed + 1);
     this.firstUsed = Infinity;
     this.lastUsed = -1;

@@ -100,7 +100,7 @@ pub(super) fn unknown_groups(asking: &Asking<'_>) -> Result<Option<Part>, RunErr
         "{} on the host not matched: several process groups, and the trace does not record which",
         say::counted(count as usize, "collective")
     );
-    Ok((count > 0).then(|| Part::Text(Text::labelled(Role::Ranks, vec![text]))))
+    Ok((count > 0).then(|| Part::Text(Text::labeled(Role::Ranks, vec![text]))))
 }
 
 /// The transfer of all collectives of a name; none unless every one of them is matched.

@@ -9,7 +9,7 @@ use crate::Asking;
 /// Points of a curve at most.
 const POINTS: usize = 200;
 
-/// The curves of the recording that reaches the highest peak, one a device and figure. Of many points, the highest of
+/// The curves of the recording that reaches the highest peak, one per device and figure. Of many points, the highest of
 /// each stretch of time stays.
 pub(super) fn read(asking: &Asking<'_>, moments: &str, highest: &Device) -> Result<Vec<Series>, RunError> {
     let Device { rank, window, .. } = *highest;

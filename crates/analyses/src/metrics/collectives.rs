@@ -158,7 +158,7 @@ fn sum_volumes(members: &[Collective]) -> (Volume, i64, usize) {
     (volume, known().map(|(dur, _)| dur).sum(), missing)
 }
 
-/// Adds bytes and apparent bandwidths to a row. Bytes a nanosecond are 10⁹ bytes a second.
+/// Adds bytes and apparent bandwidths to a row. Bytes per nanosecond are 10⁹ bytes per second.
 fn add_bandwidth(measuring: &mut Measuring<'_>, path: &str, row: &mut Json, key: &Key, volume: &Volume, dur_ns: i64) {
     let algorithm = volume.as_ref().ok().filter(|_| dur_ns != 0).map(|&bytes| bytes as f64 / dur_ns as f64);
     let factor = bus_factor(&key.collective, key.size);

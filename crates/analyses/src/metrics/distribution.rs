@@ -6,7 +6,7 @@ use stepscope_runs::{Frame, RunError};
 /// The percentiles of every distribution.
 const PERCENTS: [u8; 3] = [50, 90, 99];
 
-/// The aggregates that describe `value`, over the rows that fulfil `condition`; their columns begin with `prefix`.
+/// The aggregates that describe `value`, over the rows that fulfill `condition`; their columns begin with `prefix`.
 pub(crate) fn columns(prefix: &str, value: &str, condition: &str) -> String {
     let only = format!("FILTER (WHERE {condition})");
     let ranks = PERCENTS.map(|percent| format!("nearest_rank({value}, {percent}) {only} AS {prefix}_p{percent}"));

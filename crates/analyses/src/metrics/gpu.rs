@@ -1,4 +1,4 @@
-//! Utilisation of each device over the complete steps, and the estimates behind it (metrics, section 7).
+//! Utilization of each device over the complete steps, and the estimates behind it (metrics, section 7).
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{

@@ -57,7 +57,7 @@ pub(super) fn parts(
         tell("mfu_ratio", "MFU", &compute.mfu_ratio);
     }
     let mut parts: Vec<Part> =
-        compute.in_words().map(|words| Part::Text(Text::labelled(Role::Compute, vec![words]))).into_iter().collect();
+        compute.in_words().map(|words| Part::Text(Text::labeled(Role::Compute, vec![words]))).into_iter().collect();
     parts.extend(compute.figures().map(Part::Metric));
     Ok(parts)
 }

@@ -18,7 +18,7 @@ pub(super) fn parts(facts: &Facts) -> Vec<Part> {
             say::ratio(usual),
             say::ratio(known)
         );
-        parts.push(Part::Text(Text::labelled(Role::Utilization, vec![text])));
+        parts.push(Part::Text(Text::labeled(Role::Utilization, vec![text])));
     }
     let figures = [
         ("busy_before_recording_ns", facts.per_step(before_ns), Unit::Nanoseconds),

@@ -114,9 +114,9 @@ fn terminal() -> Check {
     let finding = match columns {
         Some(columns) => {
             let letters = if color::is_ascii() { "ASCII only: set LANG to a UTF-8 locale" } else { "UTF-8" };
-            format!("{columns} columns, {:?} colours, {letters}", color::mode())
+            format!("{columns} columns, {:?} colors, {letters}", color::mode())
         }
-        None => "output goes to a pipe or a file: 120 columns, no colour".to_owned(),
+        None => "output goes to a pipe or a file: 120 columns, no color".to_owned(),
     };
     Check { name: "terminal", state: good_if(columns.is_none_or(|columns| columns >= 80)), finding }
 }

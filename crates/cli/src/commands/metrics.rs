@@ -57,7 +57,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let report = |longest_list| Report::new("metrics", vec![Part::Table(flat(&metrics, longest_list))]);
     let for_people = Some(figures::for_people(&report(LONGEST_LIST)));
     let figures = report(usize::MAX);
-    // JSON has the figures as the member `metrics`; CSV and text have them one a row.
+    // JSON has the figures as the member `metrics`; CSV and text have them one per row.
     let is_json = options.output.format == crate::options::OutputFormat::Json;
     let figures = if is_json { Report { parts: Vec::new(), ..figures } } else { figures };
     let answer = Answer {

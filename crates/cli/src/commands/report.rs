@@ -110,7 +110,7 @@ impl Answers {
         // A profile of functions has nothing for the others, and a trace has no functions.
         let content = if workspace.is_profile() { Content::FunctionTotals } else { Content::Events };
         for analysis in ANALYSES.iter().filter(|analysis| analysis.has_section && analysis.reads.contains(&content)) {
-            let mut report = workspace.analyse(analysis, question)?;
+            let mut report = workspace.analyze(analysis, question)?;
             shape::apply(&mut report, &Shape { limit: Some(MOST_ROWS), is_usual_limit: true, ..Shape::default() })?;
             let about = analysis.about.split_once(": ").map_or("", |(_, about)| about);
             sections.push(Section { id: analysis.name, title: analysis.title, about, report });
@@ -165,7 +165,7 @@ fn answer(workspace: &Workspace, name: &str, question: &Question) -> Result<Repo
     let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
         return Ok(Report::default());
     };
-    let mut report = workspace.analyse(analysis, question)?;
+    let mut report = workspace.analyze(analysis, question)?;
     // Whoever gets the page may have the trace elsewhere, or not at all.
     report.spell(&|target| command::line(target, ""));
     Ok(report)

@@ -37,7 +37,7 @@ fn each_answer(mut check: impl FnMut(&str, &'static Analysis, &Report)) {
 }
 
 fn answer(workspace: &Workspace, analysis: &Analysis, group_by: Vec<String>) -> Report {
-    workspace.analyse(analysis, &Question { group_by, ..Question::default() }).unwrap()
+    workspace.analyze(analysis, &Question { group_by, ..Question::default() }).unwrap()
 }
 
 fn document(report: &Report) -> Json {

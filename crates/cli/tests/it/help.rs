@@ -41,7 +41,7 @@ fn the_first_screen() {
       completions  Print a completion script for a shell
 
     Options:
-          --color <WHEN>  Use colour: auto, always or never [default: auto]
+          --color <WHEN>  Use color: auto, always or never [default: auto]
       -q, --quiet         No progress and no notes
       -h, --help          Print help
       -V, --version       Print version
@@ -69,7 +69,7 @@ fn one_command() {
       <PATH>...  A trace file, a folder of them, a store, or - for standard input
 
     Options:
-          --color <WHEN>  Use colour: auto, always or never [default: auto]
+          --color <WHEN>  Use color: auto, always or never [default: auto]
       -q, --quiet         No progress and no notes
       -h, --help          Print help
 

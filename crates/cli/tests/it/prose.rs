@@ -14,7 +14,7 @@ fn answers() -> Vec<Report> {
     let folder = tempfile::tempdir().unwrap();
     let paths = write_traces(&Job::demo(), folder.path()).unwrap();
     let workspace = open(&paths);
-    ANALYSES.iter().map(|analysis| workspace.analyse(analysis, &Question::default()).unwrap()).collect()
+    ANALYSES.iter().map(|analysis| workspace.analyze(analysis, &Question::default()).unwrap()).collect()
 }
 
 fn reworded(mut report: Report) -> Report {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Analyses:
     """What a run can be asked for."""
 
-    def _analyse(self, name: str, part: Part) -> Report:
+    def _analyze(self, name: str, part: Part) -> Report:
         raise NotImplementedError
 "#;
 
@@ -51,7 +51,7 @@ fn methods() -> String {
             assert!(groups.len() <= WIDTH, "{groups}");
             writeln!(text, "        \"\"\"{}.\n\n{groups}\n        \"\"\"", analysis.about).unwrap();
         }
-        writeln!(text, "        return self._analyse(\"{}\", part)", analysis.name).unwrap();
+        writeln!(text, "        return self._analyze(\"{}\", part)", analysis.name).unwrap();
     }
     text
 }

@@ -24,7 +24,7 @@ fn the_reference_is_up_to_date() {
 fn reference() -> String {
     let mut text = String::from(
         "# Reference\n\nGenerated from the code. Tables and views are what `stepscope sql` knows; names carry their unit: \
-         `_ns` nanoseconds, `_bytes`, `_ratio` from 0 to 1, `_gb_per_s` 10⁹ bytes a second.\n",
+         `_ns` nanoseconds, `_bytes`, `_ratio` from 0 to 1, `_gb_per_s` 10⁹ bytes per second.\n",
     );
     text.push_str("\n## Analyses\n\n| command | answers | `--group-by` |\n|---|---|---|\n");
     for analysis in ANALYSES {

@@ -44,7 +44,7 @@ fn check(name: &str, workspace: &Workspace) {
 
 fn screen(workspace: &Workspace, limit: Option<usize>, command: &str, options: TextOptions, place: &str) -> String {
     let analysis = ANALYSES.iter().find(|analysis| analysis.name == command).unwrap();
-    let mut report = workspace.analyse(analysis, &Question::default()).unwrap();
+    let mut report = workspace.analyze(analysis, &Question::default()).unwrap();
     report.spell(&|target| stepscope_cli::command::of_paths(target, &[]));
     shape::apply(&mut report, &Shape { limit, ..Shape::default() }).unwrap();
     let text = text::render(&report, options);

@@ -28,7 +28,7 @@ fn a_path_alone_is_its_summary() {
 }
 
 #[test]
-fn a_misspelt_command() {
+fn a_misspelled_command() {
     check(&["schem"], 2, &["unrecognized subcommand 'schem'", "'schema'"]);
 }
 
@@ -90,9 +90,9 @@ fn a_statement_file_that_does_not_exist() {
 }
 
 #[test]
-fn colour_when_asked_for() {
+fn color_when_asked_for() {
     let plain = check(&["tracks", "nope"], 3, &["error: "]);
-    assert!(!plain.contains('\u{1b}'), "a pipe gets no colour: {plain}");
+    assert!(!plain.contains('\u{1b}'), "a pipe gets no color: {plain}");
     check(&["--color", "always", "tracks", "nope"], 3, &["\u{1b}[1;31merror:\u{1b}[0m "]);
     let place = Place::new();
     let output = place.command(&["tracks", "nope"]).env("NO_COLOR", "1").output().unwrap();

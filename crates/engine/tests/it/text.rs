@@ -62,7 +62,7 @@ fn an_engine_needs_no_run() {
 }
 
 #[test]
-fn the_catalogue_can_be_asked() {
+fn the_catalog_can_be_asked() {
     let (_folder, engine) = small_engine();
     let tables = ask(&engine, "SHOW TABLES").unwrap();
     assert!(tables.iter().any(|row| row.contains("|spans|")), "{tables:?}");

@@ -217,7 +217,7 @@ impl<'r, 'o> Document<'r, 'o> {
         } else if self.skip_space()?.is_some() {
             self.warn(GARBAGE, 0);
         }
-        if self.has_events { Ok(()) } else { Err(FormatError::Unrecognised(LooksLike::JsonList)) }
+        if self.has_events { Ok(()) } else { Err(FormatError::Unrecognized(LooksLike::JsonList)) }
     }
 
     /// Reads the members of the root, of which the `{` is passed.

@@ -88,7 +88,7 @@ pub(crate) fn number_of_digits(bytes: &[u8]) -> u64 {
     rest.iter().fold(whole, |number, &byte| number.wrapping_mul(10).wrapping_add(u64::from(byte & 0x0f)))
 }
 
-/// Joins neighbouring digits to numbers below a hundred, these to numbers below ten thousand, and these to one.
+/// Joins neighboring digits to numbers below a hundred, these to numbers below ten thousand, and these to one.
 #[inline]
 fn number_of_eight_digits(word: u64) -> u64 {
     let digits = word & (ONES * 0x0f);

@@ -1,4 +1,4 @@
-//! Keys by which a place in a broken document is recognised again.
+//! Keys by which a place in a broken document is recognized again.
 
 /// Keys of an event in the Trace Event Format and in what profilers add to it.
 static EVENT_KEYS: &[&[u8]] = &[

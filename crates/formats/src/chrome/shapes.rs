@@ -1,4 +1,4 @@
-//! Shapes of events, learnt from the trace itself: what stands between their values.
+//! Shapes of events, learned from the trace itself: what stands between their values.
 //!
 //! A profiler writes events of a kind with the same keys, commas and spaces; only the values differ. A shape is the
 //! sequence of these texts, from the `{` of the event to its `}`. Shapes that begin alike share their beginnings in a
@@ -7,7 +7,7 @@
 //!
 //! The outcome is that of `Record::scan`, always. Each text between values was accepted by that scan after the same
 //! texts, with values of any kind between them, and what it makes of a text depends on nothing else: not on the values,
-//! as those whose kind matters (`args`, `id2`) are learnt as an object or not at all. The values are scanned as by
+//! as those whose kind matters (`args`, `id2`) are learned as an object or not at all. The values are scanned as by
 //! `Scanner::value`, at the same depth. Where anything is different (no text fits, the input ends, a value is bad) the
 //! event is left to `Record::scan` from its start.
 //!

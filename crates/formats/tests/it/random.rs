@@ -65,7 +65,7 @@ fn any_event() -> impl Strategy<Value = String> {
         fields.dedup_by_key(|field| field.0);
         let mut members: Vec<String> =
             fields.iter().map(|(key, value)| format!("\"{}\"~:~{value}", keys[*key])).collect();
-        // A list of events is recognised by the first key of its first event.
+        // A list of events is recognized by the first key of its first event.
         members.insert(0, "\"ph\"~:~\"X\"".to_owned());
         members.dedup_by_key(|member| member.starts_with("\"ph\""));
         members.extend(args.map(|args| format!("\"args\"~:~{}", object(&args))));

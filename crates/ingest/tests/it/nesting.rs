@@ -91,7 +91,7 @@ fn equal_times_are_told_apart_by_kind_and_number() {
 }
 
 #[test]
-fn touching_spans_are_neighbours_and_threads_are_apart() {
+fn touching_spans_are_neighbors_and_threads_are_apart() {
     // What begins at the very end is outside, even without a length.
     let trace = TraceBuilder::new()
         .op("a", 1, "0", "10")

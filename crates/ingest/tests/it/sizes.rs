@@ -1,4 +1,4 @@
-//! How large a store is: traces of several frameworks, devices and years take at most ten bytes an event.
+//! How large a store is: traces of several frameworks, devices and years take at most ten bytes per event.
 
 use std::path::Path;
 
@@ -40,9 +40,9 @@ fn a_store_takes_at_most_ten_bytes_an_event() {
         let is_tile = |file: &Path| file.iter().any(|part| part == TILES.name);
         let without = bytes_of(&|file| !is_sum(file) && !is_tile(file));
         let (tiles, all) = (bytes_of(&is_tile), bytes_of(&|_| true));
-        eprintln!("{without:5.2} bytes an event, {tiles:.2} of tiles, {all:5.2} with sums and tiles: {trace}");
-        assert!(without <= MAX_BYTES_AN_EVENT, "{without:.2} bytes an event: {trace}");
-        assert!(tiles <= MAX_BYTES_OF_TILES, "{tiles:.2} bytes an event of tiles: {trace}");
-        assert!(all <= MAX_BYTES_IN_ALL, "{all:.2} bytes an event in all: {trace}");
+        eprintln!("{without:5.2} bytes per event, {tiles:.2} of tiles, {all:5.2} with sums and tiles: {trace}");
+        assert!(without <= MAX_BYTES_AN_EVENT, "{without:.2} bytes per event: {trace}");
+        assert!(tiles <= MAX_BYTES_OF_TILES, "{tiles:.2} bytes per event of tiles: {trace}");
+        assert!(all <= MAX_BYTES_IN_ALL, "{all:.2} bytes per event in all: {trace}");
     }
 }

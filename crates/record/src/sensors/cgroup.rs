@@ -43,7 +43,7 @@ pub(super) fn tightest_limit(sources: &Sources) -> Option<MemoryLimit> {
         None => (mounts, group_of(&groups, "")?, &VERSION_2),
     };
     let mut folders = folders(&mount, group);
-    // Of equal limits the outermost binds first, as more counts towards it.
+    // Of equal limits the outermost binds first, as more counts toward it.
     folders.reverse();
     let limits = folders.into_iter().filter_map(|folder| {
         // No limit is the word `max` in version 2, and more than any machine has in version 1.

@@ -45,7 +45,7 @@ pub fn definitions() -> String {
         .to_owned()
 }
 
-/// The rows of the analysis `steps` as bars: one a step, or one a rank if they are grouped so.
+/// The rows of the analysis `steps` as bars: one per step, or one per rank if they are grouped so.
 #[must_use]
 pub fn bars_of(table: &ReportTable) -> Vec<Bar> {
     let place = |name: &str| table.columns.iter().position(|column| column.name == name);
@@ -119,7 +119,7 @@ fn in_words(shares: &[f64]) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-/// One column a step; very many are shown by the means of neighbours.
+/// One column per step; very many are shown by the means of neighbors.
 fn upright(bars: &[Bar]) -> String {
     let size = bars.len().div_ceil(MOST_UPRIGHT);
     let columns: Vec<Bar> = bars.chunks(size).map(mean).collect();
@@ -239,7 +239,7 @@ pub fn sparks(values: &[f64]) -> String {
     markup
 }
 
-/// A bar of a share from 0 to 1, in the colour of a class or neutral.
+/// A bar of a share from 0 to 1, in the color of a class or neutral.
 #[must_use]
 pub fn meter(share: f64, class: Option<&'static str>) -> String {
     let width = percent(share, 1.0);

@@ -178,7 +178,7 @@ fn device_stats(devices: &ReportTable, missing: &[Missing]) -> Vec<Stat> {
         Stat::of("Memory, peak", peak, Unit::Bytes, "", &note)
     };
     vec![
-        ratio("GPU utilisation", "gpu_utilization_ratio", &with_copies),
+        ratio("GPU utilization", "gpu_utilization_ratio", &with_copies),
         ratio("Est. SM efficiency", "est_sm_efficiency_ratio", "from blocks and SMs"),
         ratio("Est. occupancy", "est_achieved_occupancy_ratio", "mean by kernel time"),
         Stat { before: "≥ ", ..ratio("Tensor cores", tensor, from_names) },

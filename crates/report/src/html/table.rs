@@ -232,7 +232,7 @@ pub(super) fn null(reason: &str) -> String {
     format!("<span class=\"null\" title=\"{}\">{NULL}</span>", shortened(reason, LONGEST_TITLE))
 }
 
-/// A class with its colour.
+/// A class with its color.
 pub(super) fn swatch(class: &str) -> String {
     let class = class_of(class);
     format!("<i class=\"sw {class}\"></i>{}", class_label(class))

@@ -1,4 +1,4 @@
-//! A stretch of a recording as a picture: steps on top, a band a track, spans in the colours of their classes.
+//! A stretch of a recording as a picture: steps on top, a band a track, spans in the colors of their classes.
 //!
 //! Spans that are long enough are rectangles that say their name and length when pointed at. Those that were too short
 //! for a column stand together as a skyline: as high as the share of the time that they take.
@@ -26,7 +26,7 @@ const BAND_GAP: f64 = 5.0;
 const LEAST_HEIGHT: f64 = 0.22;
 /// From this width on a span is a rectangle of its own, and from that one it may have a label.
 const RECTANGLE: f64 = 2.0;
-const LABELLED: f64 = 30.0;
+const LABELED: f64 = 30.0;
 /// Width of a letter, and how few of them are no help.
 const LETTER: f64 = 6.2;
 const FEWEST_LETTERS: usize = 4;
@@ -168,7 +168,7 @@ fn push_spans(markup: &mut String, track: &PictureTrack, y: f64, scale: Scale, t
 /// One span with its name: in it if there is room, and said when pointed at.
 fn push_span(markup: &mut String, span: &PictureSpan, (left, top, width): (f64, f64, f64), is_titled: bool) {
     let class = class_of(&span.class);
-    // A gap sets neighbours apart from where there is room for it.
+    // A gap sets neighbors apart from where there is room for it.
     let drawn = if width >= 4.0 { width - 1.0 } else { width };
     let _ =
         write!(markup, "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{drawn:.1}\" height=\"{BAR}\"");
@@ -179,7 +179,7 @@ fn push_span(markup: &mut String, span: &PictureSpan, (left, top, width): (f64, 
     } else {
         markup.push_str("/>");
     }
-    if width >= LABELLED {
+    if width >= LABELED {
         let label = fitting(name.strip_prefix("aten::").unwrap_or(&name), width - 8.0);
         if !label.is_empty() {
             let _ = write!(

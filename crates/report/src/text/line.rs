@@ -1,9 +1,9 @@
-//! A line in pieces with a style each, and the colours that the styles become.
+//! A line in pieces with a style each, and the colors that the styles become.
 
 use stepscope_model::Class;
 use unicode_width::UnicodeWidthStr;
 
-/// Which colours a screen can show.
+/// Which colors a screen can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorMode {
     /// No escape sequences at all.

@@ -15,7 +15,7 @@ pub(super) const LONGEST_SPARK: usize = 24;
 /// What is drawn in each row of a column, on a scale that all rows share.
 #[derive(Clone, Debug)]
 pub(super) enum Picture {
-    /// One length a row, with its colour.
+    /// One length a row, with its color.
     Bar(Vec<(f64, Style)>),
     /// One length a class and row.
     Stack(Vec<Vec<f64>>),
@@ -72,7 +72,7 @@ fn length(value: f64) -> f64 {
     if value.is_finite() { value.max(0.0) } else { 0.0 }
 }
 
-/// What stands for a class: a block in its colour, a sign of its own where there is none.
+/// What stands for a class: a block in its color, a sign of its own where there is none.
 pub(super) fn glyph(class: Class, options: TextOptions) -> char {
     match (options.ascii, options.color) {
         (true, ColorMode::None) => ['#', 'c', 's', '=', 'r', '%', '+', '.'][class as usize],

@@ -1,4 +1,4 @@
-//! What stands around tables: sentences, labelled lines, figures, and why values are missing.
+//! What stands around tables: sentences, labeled lines, figures, and why values are missing.
 
 use stepscope_model::{Cell, Grade, Look, Metric, Part, Report, Role, Sentence, Series, Status, Text, Tone, say};
 use unicode_width::UnicodeWidthStr;
@@ -30,7 +30,7 @@ pub(super) fn lines(text: &Text, options: TextOptions) -> Vec<Line> {
 }
 
 /// Lines with a word before each, all below one another.
-pub(super) fn labelled(texts: &[Text], options: TextOptions) -> Vec<Line> {
+pub(super) fn labeled(texts: &[Text], options: TextOptions) -> Vec<Line> {
     let label_of = |text: &Text| text.role.label().unwrap_or_default();
     let indent = texts.iter().map(|text| label_of(text).width()).max().unwrap_or(0) + 2;
     let mut lines = Vec::new();
@@ -57,7 +57,7 @@ fn style_of(tone: Tone) -> Style {
     }
 }
 
-/// The word that says how good something is has a colour: `trace health: good`.
+/// The word that says how good something is has a color: `trace health: good`.
 fn status(of: Status, options: TextOptions) -> Line {
     let style = match of {
         Status::Health(Some(Grade::Good)) | Status::Good { .. } => Style::Good,
@@ -126,7 +126,7 @@ pub(crate) fn with_reasons(report: &Report) -> Vec<Part> {
     let place = if is_last { parts.len() - 1 } else { parts.len() };
     let lines = reasons.into_iter().map(|(reason, labels)| {
         let line = say!("{} {}: {}", labels.join(", "), NULL, reason.clone());
-        Part::Text(Text::labelled(Role::Null, vec![line]))
+        Part::Text(Text::labeled(Role::Null, vec![line]))
     });
     parts.splice(place..place, lines);
     parts

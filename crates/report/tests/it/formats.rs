@@ -129,7 +129,7 @@ fn markdown_is_for_github() {
         Part::Text(head),
         Part::Text(Text::headline("All is well.")),
         Part::Table(kernels),
-        Part::Text(Text::labelled(Role::Next, vec!["stepscope diagnose".into()])),
+        Part::Text(Text::labeled(Role::Next, vec!["stepscope diagnose".into()])),
     ];
     insta::assert_snapshot!(markdown::render(&Report::new("test", parts)), @r"
     a run  

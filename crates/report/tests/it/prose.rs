@@ -11,7 +11,7 @@ fn summary(status: Status) -> Report {
     let head = Text { role: Role::Head, lines: vec!["run".into(), facts], right: Some(status), ..Text::default() };
     let health = Text {
         explains: Some(Grade::Partial),
-        ..Text::labelled(
+        ..Text::labeled(
             Role::Health,
             vec!["JSON ends early".into(), say!("{} events, {} lost", say::count(9), say::count(1))],
         )
@@ -24,7 +24,7 @@ fn summary(status: Status) -> Report {
             say::ns(98e6)
         ))),
         Part::Text(Text::from(say!("No finding: the GPU is busy. Show where it goes: {}", Target::of("kernels")))),
-        Part::Text(Text::labelled(Role::Compute, vec![say!("{} per step", say::flops(2.5e12))])),
+        Part::Text(Text::labeled(Role::Compute, vec![say!("{} per step", say::flops(2.5e12))])),
         Part::Text(health),
         Part::Text(Text::code(Role::Next, vec![Target::of("ops").into()])),
     ];

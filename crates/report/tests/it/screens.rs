@@ -50,7 +50,7 @@ fn step_time() -> Table {
 
 fn gpu() -> Table {
     let columns = vec![
-        Column::named("utilisation_ratio"),
+        Column::named("utilization_ratio"),
         Column::named("with_copies_ratio").from_width(100),
         Column::named("sm_ratio").label("est. SM efficiency").short_label("est. SM eff."),
         Column::named("occupancy_ratio").label("est. occupancy").short_label("est. occup."),
@@ -159,7 +159,7 @@ fn findings() -> Table {
     let columns = vec![
         Column::named("severity").look(Look::Severity),
         Column::named("title"),
-        Column::named("at_stake").label("at stake a step").look(Look::Figure),
+        Column::named("at_stake").label("at stake per step").look(Look::Figure),
         Column::named("evidence").look(Look::Detail),
     ];
     let row = |severity: &str, title: &str, at_stake: &str, evidence: &str| {
@@ -199,8 +199,8 @@ fn summary() -> Report {
         Part::Table(top_operators()),
         Part::Table(top_kernels()),
         Part::Table(findings()),
-        Part::Text(Text::labelled(Role::Health, vec![health.into()])),
-        Part::Text(Text::labelled(Role::Next, vec!["stepscope diagnose · stepscope ops · stepscope open".into()])),
+        Part::Text(Text::labeled(Role::Health, vec![health.into()])),
+        Part::Text(Text::labeled(Role::Next, vec!["stepscope diagnose · stepscope ops · stepscope open".into()])),
     ];
     let missing = |path: &str, label: &str| Missing {
         path: path.to_owned(),
@@ -351,7 +351,7 @@ fn summary_on_80_columns() {
     STEP TIME       p50       p90       p95       p99      mean         min – max
       █▄▅▄▆▁   175.2 ms  187.9 ms  187.9 ms  187.9 ms  177.6 ms  166.0 – 187.9 ms
 
-    GPU 0   utilisation   est. SM eff.   est. occup.   tensor cores   memory growth
+    GPU 0   utilization   est. SM eff.   est. occup.   tensor cores   memory growth
                  55.5 %         54.7 %        49.1 %        ≥ 0.0 %        2.60 GiB
     2 columns did not fit: with_copies_ratio, memory_peak_bytes (-f json has all)
 
@@ -379,7 +379,7 @@ fn summary_on_80_columns() {
       AddFunctor<float> (vectorized_elementwise)   3,090  39.81 ms   6.7 %   12.9 µs
       implicit_convolve_sgemm<1024, 6, 7, 3, 3, …     90  36.96 ms   6.2 %  410.6 µs
 
-    FINDINGS                                                         at stake a step
+    FINDINGS                                                         at stake per step
       !! The GPU waits for the DataLoader                                    59.3 ms
          num_workers=0; loading is 33.4 % of every step
       !  Tensor cores idle while eligible                                    66.7 ms
@@ -406,7 +406,7 @@ fn summary_on_120_columns() {
     STEP TIME        p50        p90        p95        p99       mean          min – max
       █▄▅▄▆▁    175.2 ms   187.9 ms   187.9 ms   187.9 ms   177.6 ms   166.0 – 187.9 ms
 
-    GPU 0   utilisation   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
+    GPU 0   utilization   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
     WHERE A STEP GOES                                  ms per step    share    EACH STEP                                  ms
@@ -427,7 +427,7 @@ fn summary_on_120_columns() {
       aten::cudnn_batch_norm          318     34.25 ms   5.7 %      implicit_convolve_sgemm<1024, …     90  36.96 ms   6.2 %
     1 column did not fit: host_self_ns (-f json has all)          1 column did not fit: mean_ns (-f json has all)
 
-    FINDINGS                                                                                                 at stake a step
+    FINDINGS                                                                                                 at stake per step
       !! The GPU waits for the DataLoader    num_workers=0; loading is 33.4 % of every step                          59.3 ms
       !  Tensor cores idle while eligible    convolutions run in fp32 on compute capability 7.0                      66.7 ms
       !  Many small kernels                  5,748 of 9,096 device events shorter than their launch call             16.7 ms
@@ -493,7 +493,7 @@ fn communication_on_80_columns() {
 
     Eight ranks wait 2.94 s for each other; ranks 0 and 6 cause 94 % of it.
 
-    collective   count   bytes a rank   transfer   wait, mean       alg bw   bus bw
+    collective   count   bytes per rank   transfer   wait, mean       alg bw   bus bw
     all_reduce      84        5.44 GB   50.10 ms    367.41 ms   108.5 GB/s        –
 
     rank   communication       waits   last to arrive            makes others wait ↓
@@ -544,7 +544,7 @@ fn a_pipe_has_no_pictures() {
     STEP TIME        p50        p90        p95        p99       mean          min – max
                 175.2 ms   187.9 ms   187.9 ms   187.9 ms   177.6 ms   166.0 – 187.9 ms
 
-    GPU 0   utilisation   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
+    GPU 0   utilization   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
     WHERE A STEP GOES   ms per step    share    EACH STEP      ms
@@ -565,7 +565,7 @@ fn a_pipe_has_no_pictures() {
       aten::cudnn_batch_norm          318     34.25 ms   5.7 %      implicit_convolve_sgemm<1024, …     90  36.96 ms   6.2 %
     1 column did not fit: host_self_ns (-f json has all)          1 column did not fit: mean_ns (-f json has all)
 
-    FINDINGS                                                                                                 at stake a step
+    FINDINGS                                                                                                 at stake per step
       !! The GPU waits for the DataLoader    num_workers=0; loading is 33.4 % of every step                          59.3 ms
       !  Tensor cores idle while eligible    convolutions run in fp32 on compute capability 7.0                      66.7 ms
       !  Many small kernels                  5,748 of 9,096 device events shorter than their launch call             16.7 ms
@@ -585,7 +585,7 @@ fn without_utf_8_signs_are_spelled() {
         Part::Table(breakdown()),
         Part::Table(titled("EACH STEP", Table::named("steps", each_step().columns, each_step().rows[..2].to_vec()))),
         Part::Table(top_kernels()),
-        Part::Text(Text::labelled(Role::Null, vec!["memory peak –: memory totals not recorded…".into()])),
+        Part::Text(Text::labeled(Role::Null, vec!["memory peak –: memory totals not recorded…".into()])),
     ];
     let options = TextOptions { width: 120, ..options };
     let shown = text::render(&Report::new("test", parts), options);
@@ -617,7 +617,7 @@ fn without_utf_8_signs_are_spelled() {
 }
 
 #[test]
-fn colours_of_a_dark_screen() {
+fn colors_of_a_dark_screen() {
     let mut table = breakdown();
     table.rows = vec![table.rows.remove(0), table.rows.remove(2)];
     let mut finding = findings();
@@ -634,7 +634,7 @@ fn colours_of_a_dark_screen() {
       ␛[38;5;69m█␛[0m kernel          ␛[38;5;69m█████████████████████████████████████␛[0m         98.59   55.5 ␛[38;5;245m%␛[0m
       ␛[38;5;163m█␛[0m communication                                                     ␛[38;5;245m0␛[0m      ␛[38;5;245m0 %␛[0m
 
-    ␛[1mFINDINGS␛[0m                                                         at stake a step
+    ␛[1mFINDINGS␛[0m                                                         at stake per step
       ␛[38;5;210m!!␛[0m The GPU waits for the DataLoader                                    ␛[38;5;210m59.3 ms␛[0m
          ␛[38;5;245mnum_workers=0; loading is 33.4 % of every step␛[0m
     ");

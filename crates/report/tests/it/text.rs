@@ -133,7 +133,7 @@ fn parts_in_reading_order() {
 }
 
 #[test]
-fn colour_marks_headings_and_gaps_only() {
+fn color_marks_headings_and_gaps_only() {
     let mut rows = table(&["name", "value"], vec![vec![Cell::Text("a".into()), Cell::Null]]);
     rows.name = "figures".into();
     rows.columns[1] = ReportColumn::named("value_ns");

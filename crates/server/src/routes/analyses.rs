@@ -19,7 +19,7 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     let name = asked.part(1);
     let rank = if let [rank] = question.ranks[..] { Some(rank) } else { None };
     let mut report = match ANALYSES.iter().find(|analysis| analysis.name == name) {
-        Some(analysis) => workspace.analyse(analysis, &question)?,
+        Some(analysis) => workspace.analyze(analysis, &question)?,
         None if name == "tracks" => workspace.tracks()?,
         None if name == "health" => workspace.health(rank, question.window)?,
         None if name == "schema" => Workspace::schema()?,

@@ -78,7 +78,7 @@ fn a_report_is_written_as_the_page_reads_it() {
     let table = ReportTable { sorted_by: Some("-device_self_ns".to_owned()), ..ReportTable::rows(columns, rows) };
     let report = Report::new(
         "ops",
-        vec![Part::Text(Text::labelled(Role::Health, vec![say!("{} lost", say::count(2))])), Part::Table(table)],
+        vec![Part::Text(Text::labeled(Role::Health, vec![say!("{} lost", say::count(2))])), Part::Table(table)],
     );
     let want = json!({
         "name": "ops",
@@ -288,8 +288,8 @@ fn what_is_not_there_is_said_so() {
     check("/api/runs/job/analyses/nonsense", 404, "there is no analysis nonsense");
     check("/api/runs/job/analyses/ops?rank=7", 404, "no recording of rank 7");
     check("/api/runs/job/analyses/ops?step=9", 404, "found no step 9");
-    check("/api/runs/job/analyses/ops?group=colour", 400, "cannot be grouped by colour");
-    check("/api/runs/job/analyses/ops?sort=colour", 400, "no column named colour");
+    check("/api/runs/job/analyses/ops?group=color", 400, "cannot be grouped by color");
+    check("/api/runs/job/analyses/ops?sort=color", 400, "no column named color");
     check("/api/runs/job/analyses/ops?rank=x", 400, "rank: expected ranks such as 0 or 0,2-4, found x");
     check("/api/runs/job/analyses/ops?from=soon", 400, "from is no number");
     check("/api/runs/job/analyses/ops?limit=-1", 400, "limit is no number");

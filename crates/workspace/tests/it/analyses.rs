@@ -29,7 +29,7 @@ use crate::harness::{cell, lines, open, open_text};
 /// Asks an analysis.
 pub(crate) fn ask(workspace: &Workspace, analysis: &str, question: &Question) -> Report {
     let analysis = ANALYSES.iter().find(|known| known.name == analysis).unwrap();
-    written(workspace.analyse(analysis, question).unwrap())
+    written(workspace.analyze(analysis, question).unwrap())
 }
 
 /// A sentence as text; a target is told by its name.

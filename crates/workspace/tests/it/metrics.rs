@@ -9,7 +9,7 @@ fn device(trace: TraceBuilder, category: &str, name: &str, stream: i64, ts: &str
 }
 
 #[test]
-fn utilisation_and_estimates() {
+fn utilization_and_estimates() {
     // One step from 0 to 100 µs; kernels 10–30 and 20–40, a copy 50–60.
     let trace = TraceBuilder::new().complete("cpu_op", "a", 1, 1, "0", "100");
     let trace = device(trace, "kernel", "volta_h884gemm", 7, "10", "20")

@@ -307,7 +307,7 @@ fn a_device_that_is_not_analyzed_lowers_the_health_that_is_shown() {
     assert!(health.contains("health is partial") && health.contains(reason), "{health}");
     assert!(!health.contains("no device events"), "{health}");
     let summary = stepscope_workspace::ANALYSES.iter().find(|analysis| analysis.name == "summary").unwrap();
-    let summary = workspace.analyse(summary, &stepscope_workspace::Question::default()).unwrap();
+    let summary = workspace.analyze(summary, &stepscope_workspace::Question::default()).unwrap();
     let partial = stepscope_model::Grade::Partial;
     assert!(summary.texts().any(|text| text.right == Some(stepscope_model::Status::Health(Some(partial)))));
     assert!(summary.texts().any(|text| text.explains == Some(partial)));

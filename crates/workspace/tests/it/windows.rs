@@ -64,7 +64,7 @@ fn groups_by_step_keep_windows_apart_and_groups_by_window_exist() {
     let by_rank = ANALYSES.iter().filter(|analysis| analysis.groupings.contains(&"rank"));
     for analysis in by_rank {
         assert!(analysis.groupings.contains(&"window"), "{}", analysis.name);
-        workspace.analyse(analysis, &by(&["window"])).unwrap();
+        workspace.analyze(analysis, &by(&["window"])).unwrap();
     }
 }
 
@@ -81,7 +81,7 @@ fn a_number_is_that_of_the_recording() {
     assert_eq!(told(&many), "sums over steps 5 to 17 of 2 recordings");
 
     let analysis = ANALYSES.iter().find(|analysis| analysis.name == "ops").unwrap();
-    let error = workspace.analyse(analysis, &in_step(0)).unwrap_err();
+    let error = workspace.analyze(analysis, &in_step(0)).unwrap_err();
     assert_eq!(error.to_string(), "found no step 0, expected 5 to 6, 16 to 17");
     let outline = workspace.timeline(Some(0), Some(1), &CancelFlag::default()).unwrap();
     assert_eq!(outline.steps.iter().map(|step| (step.step, step.number)).collect::<Vec<_>>(), [(0, 16), (1, 17)]);

@@ -99,7 +99,7 @@ mod tests {
     use super::{bus_factor, bytes_of_inputs, collective, element_bytes};
 
     #[test]
-    fn names_are_recognised_in_any_spelling() {
+    fn names_are_recognized_in_any_spelling() {
         for (name, want) in [
             ("nccl:all_reduce", Some("all_reduce")),
             ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Some("all_reduce")),

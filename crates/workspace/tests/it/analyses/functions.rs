@@ -210,7 +210,7 @@ fn a_trace_has_no_functions_and_a_profile_no_times() {
     let report = ask(&open_text(&TraceBuilder::new().finish()), "functions", &Question::default());
     assert_eq!((rows(&report), reason(&report, "rows")), (String::new(), Some("unsupported event kind")));
     let functions = ANALYSES.iter().find(|analysis| analysis.name == "functions").unwrap();
-    let refused = |question: &Question| open_bytes(&profile()).analyse(functions, question).unwrap_err();
+    let refused = |question: &Question| open_bytes(&profile()).analyze(functions, question).unwrap_err();
     assert!(matches!(refused(&between(0, 1)), RunError::NoTimes));
     assert_eq!(
         refused(&in_step(0)).hint().as_deref(),

@@ -6,7 +6,7 @@ use stepscope_runs::{OpenRun, RunError};
 use super::{Analysis, Asking, Question, StepNumbers};
 
 /// Answers one of [`ANALYSES`](crate::ANALYSES) about a run.
-pub fn analyse(run: &OpenRun, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
+pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
     if let Some(unknown) = question.group_by.iter().find(|asked| !analysis.groupings.contains(&asked.as_str())) {
         let known = analysis.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
         return Err(RunError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
@@ -26,7 +26,7 @@ pub fn analyse(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
     }
     if let Some(note) = steps_left_out(&asking) {
         report.data.push(("notes", Cell::Sentences(vec![note.clone()])));
-        report.parts.push(Part::Text(Text::labelled(Role::Steps, vec![note])));
+        report.parts.push(Part::Text(Text::labeled(Role::Steps, vec![note])));
     }
     Ok(report)
 }
