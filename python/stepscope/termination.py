@@ -61,7 +61,7 @@ def postponed() -> Iterator[None]:
         _critical_sections -= 1
         if _pending is not None and _critical_sections == 0:
             number, _pending = _pending, None
-            _signalled(number, None)
+            _signaled(number, None)
 
 
 def _listen() -> None:
@@ -70,7 +70,7 @@ def _listen() -> None:
         return
     for number in _SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _signalled)
+            signal.signal(number, _signaled)
     if any(_is_ours(number) for number in _SIGNALS):
         _start_alarm()
 
@@ -85,10 +85,10 @@ def _stop_listening() -> None:
 
 
 def _is_ours(number: int) -> bool:
-    return signal.getsignal(number) is _signalled
+    return signal.getsignal(number) is _signaled
 
 
-def _signalled(number: int, _frame: FrameType | None) -> None:
+def _signaled(number: int, _frame: FrameType | None) -> None:
     global _pending
     name = signal.Signals(number).name
     if os.getpid() == _owner_id:

@@ -44,7 +44,7 @@ def run_command(folder: Path, command: list[str], **more: str) -> Ended:
     return Ended(process.returncode, process.stdout, process.stderr)
 
 
-def signalled(folder: Path, command: list[str], *signals: tuple[str, signal.Signals], **more: str) -> Ended:
+def signaled(folder: Path, command: list[str], *signals: tuple[str, signal.Signals], **more: str) -> Ended:
     """Runs a command, and sends it a signal each time that it prints a word."""
     with (folder / "stderr.txt").open("w+") as errors:
         process: Any = subprocess.Popen(

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from processes import Ended, mentions, run, run_command, signalled, small_disk, traces  # noqa: E402
+from processes import Ended, mentions, run, run_command, signaled, small_disk, traces  # noqa: E402
 
 LOOP = """
 import sys, time, torch, torch.profiler
@@ -114,7 +114,7 @@ with profile(schedule=schedule(wait=0, warmup=1, active=100), on_trace_ready=tra
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_the_program_leaves_a_trace(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + ENDLESS)
-    ended = signalled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", number))
+    ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", number))
     assert ended.code == -number, ended.err
     (trace,) = traces(tmp_path / "runs")
     assert json.loads(trace.read_text())["traceEvents"]
@@ -123,7 +123,7 @@ def test_a_signal_that_ends_the_program_leaves_a_trace(number: signal.Signals, t
 
 def test_a_signal_before_the_first_recorded_step_says_that_there_is_no_trace(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + ENDLESS.replace("wait=0", "wait=1000"))
-    ended = signalled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGTERM))
+    ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGTERM))
     assert ended.code == -signal.SIGTERM and traces(tmp_path) == []
     assert mentions(ended.notes, r"nothing recorded: the program ended after \d+ steps, and 1,001 are skipped")
 
@@ -134,7 +134,7 @@ def test_a_handler_of_the_program_stays_in_charge(installed: str, tmp_path: Path
     use = "signal.signal(signal.SIGTERM, own)\n"
     endless = ENDLESS if installed == "before" else ENDLESS.replace("    for", f"    {use}    for", 1)
     (tmp_path / "train.py").write_text(LOOP + own + (use if installed == "before" else "") + endless)
-    ended = signalled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGTERM))
+    ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGTERM))
     assert (ended.code, ended.out) == (7, "own\n")
     assert len(traces(tmp_path / "runs")) == 1
 
@@ -176,7 +176,7 @@ with profile(on_trace_ready=trace_handler(folder)) as prof:
         ctypes.CDLL(None).pthread_mutex_lock(mutex)
 """
     (tmp_path / "train.py").write_text(LOOP + stuck)
-    ended = signalled(tmp_path, [sys.executable, "train.py", "runs"], ("stuck", signal.SIGTERM))
+    ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("stuck", signal.SIGTERM))
     assert ended.code == 128 + signal.SIGTERM
     assert mentions(ended.notes, "no trace was written: the program did not react to SIGTERM")
 
@@ -195,7 +195,7 @@ def test_a_second_interrupt_says_that_there_is_no_trace(tmp_path: Path) -> None:
     slow = SLOW_EXPORT.replace("\n", "\n            ")
     (tmp_path / "train.py").write_text(LOOP + endless.replace('print("recording"', f'{slow}print("recording"'))
     command = [sys.executable, "train.py", "runs"]
-    ended = signalled(tmp_path, command, ("recording", signal.SIGINT), ("writing", signal.SIGINT))
+    ended = signaled(tmp_path, command, ("recording", signal.SIGINT), ("writing", signal.SIGINT))
     assert ended.code == -signal.SIGINT and ended.err.count("KeyboardInterrupt") == 2
     assert ended.notes == ["stepscope: no trace was written: interrupted before it was complete"]
     assert list((tmp_path / "runs").iterdir()) == []
@@ -203,7 +203,7 @@ def test_a_second_interrupt_says_that_there_is_no_trace(tmp_path: Path) -> None:
 
 def test_one_interrupt_leaves_a_trace(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + ENDLESS)
-    ended = signalled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGINT))
+    ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGINT))
     assert ended.code == -signal.SIGINT and len(traces(tmp_path / "runs")) == 1
 
 
@@ -223,7 +223,7 @@ def test_a_run_of_the_command_that_is_ended_leaves_a_trace(number: signal.Signal
     (tmp_path / "train.py").write_text(SCRIPT)
     options = ["--profiling.unit=steps", "--profiling.active=100"]
     command = [sys.executable, "-m", "stepscope", "run", *options, "train.py"]
-    ended = signalled(tmp_path, command, ("recording", number))
+    ended = signaled(tmp_path, command, ("recording", number))
     assert ended.code == code, ended.err
     assert len(traces(tmp_path / "runs")) == 1
     assert mentions(ended.notes, r"recorded \d+ steps.*; look at it with")
@@ -234,7 +234,7 @@ def test_a_second_interrupt_of_the_command_says_that_there_is_no_trace(tmp_path:
     (tmp_path / "train.py").write_text(SCRIPT.replace('print("recording"', f'{slow}print("recording"'))
     options = ["--profiling.unit=steps", "--profiling.active=100"]
     command = [sys.executable, "-m", "stepscope", "run", *options, "train.py"]
-    ended = signalled(tmp_path, command, ("recording", signal.SIGINT), ("writing", signal.SIGINT))
+    ended = signaled(tmp_path, command, ("recording", signal.SIGINT), ("writing", signal.SIGINT))
     assert (ended.code, traces(tmp_path)) == (130, [])
     assert ended.notes == ["stepscope: no trace was written: interrupted before it was complete"]
 
@@ -242,7 +242,7 @@ def test_a_second_interrupt_of_the_command_says_that_there_is_no_trace(tmp_path:
 def test_a_function_profile_survives_sigterm(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import time\nprint('recording', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "stepscope", "run", "--cprofile", "train.py"]
-    ended = signalled(tmp_path, command, ("recording", signal.SIGTERM))
+    ended = signaled(tmp_path, command, ("recording", signal.SIGTERM))
     assert ended.code == -signal.SIGTERM
     assert len(list(tmp_path.rglob("train.prof"))) == 1 and mentions(ended.notes, r"recorded \d+ function")
 
@@ -250,7 +250,7 @@ def test_a_function_profile_survives_sigterm(tmp_path: Path) -> None:
 def test_the_time_of_lines_survives_sigterm(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import time\nprint('recording', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "stepscope", "lines", "-f", "csv", "train.py"]
-    ended = signalled(tmp_path, command, ("recording", signal.SIGTERM))
+    ended = signaled(tmp_path, command, ("recording", signal.SIGTERM))
     assert ended.code == -signal.SIGTERM
     assert "print('recording', flush=True)" in ended.out
 

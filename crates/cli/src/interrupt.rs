@@ -10,7 +10,7 @@ static FLAG: LazyLock<CancelFlag> = LazyLock::new(CancelFlag::default);
 /// Starts to listen; without it (no signals to be had) Ctrl-C ends the program as usual.
 pub(crate) fn watch() {
     let _ = ctrlc::set_handler(|| {
-        if FLAG.is_cancelled() {
+        if FLAG.is_canceled() {
             stepscope_workspace::remove_unfinished();
             #[expect(clippy::exit, reason = "the work did not stop when asked, and a person insists")]
             std::process::exit(Exit::Interrupted as i32);
@@ -26,7 +26,7 @@ pub(crate) fn flag() -> &'static CancelFlag {
 
 /// Whether Ctrl-C was pressed.
 pub(crate) fn is_set() -> bool {
-    FLAG.is_cancelled()
+    FLAG.is_canceled()
 }
 
 /// Forgets it, for a shell that goes on.

@@ -95,7 +95,7 @@ impl Progress for TerminalProgress {
         });
     }
 
-    fn cancelled(&self) -> bool {
+    fn canceled(&self) -> bool {
         interrupt::is_set()
     }
 

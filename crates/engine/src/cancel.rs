@@ -15,7 +15,7 @@ impl CancelFlag {
 
     /// Whether somebody wants the query to end.
     #[must_use]
-    pub fn is_cancelled(&self) -> bool {
+    pub fn is_canceled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 

@@ -146,7 +146,7 @@ impl fmt::Debug for Engine {
 const SHUTDOWN: Duration = Duration::from_millis(250);
 
 impl Drop for Engine {
-    /// A cancelled query may still be busy on a thread; nobody should wait for it long. Idle threads end at once and are
+    /// A canceled query may still be busy on a thread; nobody should wait for it long. Idle threads end at once and are
     /// waited for: to let go of a thread while it ends can crash in the C library (glibc bug 19951).
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {

@@ -50,8 +50,8 @@ pub enum EngineError {
     #[error("the disk for temporary files is full")]
     DiskFull,
     /// Somebody ended the query.
-    #[error("the query was cancelled")]
-    Cancelled,
+    #[error("the query was canceled")]
+    Canceled,
     /// The query failed while it ran: a division by zero, a damaged file.
     #[error("the query failed: {message}")]
     Execution {
@@ -112,7 +112,7 @@ impl Hint for EngineError {
             .into(),
             Self::DiskFull => "free some space, or name a roomier folder for temporary files with TMPDIR".into(),
             Self::Bug { .. } => "please report it with the query".into(),
-            Self::Cancelled | Self::Execution { .. } | Self::Start(_) => return None,
+            Self::Canceled | Self::Execution { .. } | Self::Start(_) => return None,
         })
     }
 }

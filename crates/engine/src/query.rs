@@ -1,7 +1,7 @@
 //! Runs one query under its limits.
 //!
 //! The work happens on the engine's threads; the caller's thread waits and looks every few milliseconds whether the
-//! query was cancelled or has run out of time. So even a query that never yields cannot hold its caller.
+//! query was canceled or has run out of time. So even a query that never yields cannot hold its caller.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -338,8 +338,8 @@ impl Watch {
     }
 
     fn check(&self) -> Result<(), EngineError> {
-        if self.cancel.is_cancelled() {
-            return Err(EngineError::Cancelled);
+        if self.cancel.is_canceled() {
+            return Err(EngineError::Canceled);
         }
         match self.time_limit {
             Some(limit) if self.started.elapsed() >= limit => Err(EngineError::TimedOut { limit }),

@@ -78,7 +78,7 @@ pub enum IngestError {
     Store(#[from] StoreError),
     /// The user stopped it.
     #[error("stopped; nothing was written for the trace that was being read")]
-    Cancelled,
+    Canceled,
 }
 
 impl IngestError {
@@ -92,7 +92,7 @@ impl IngestError {
             | Self::TooManyEvents { path, .. } => Some(shown(path)),
             Self::Spill { folder, .. } | Self::UnreadableRow { folder, .. } => Some(shown(folder)),
             Self::Damaged { location, .. } => Some(location.clone()),
-            Self::NameTable(_) | Self::Store(_) | Self::Cancelled => None,
+            Self::NameTable(_) | Self::Store(_) | Self::Canceled => None,
         }
     }
 }
@@ -157,7 +157,7 @@ impl Hint for IngestError {
                 "check the disk and read the trace again; if it fails again, report this with the trace".into()
             }
             Self::TooManyEvents { .. } => "record fewer steps, or split the trace".into(),
-            Self::NameTable(_) | Self::Cancelled => return None,
+            Self::NameTable(_) | Self::Canceled => return None,
         })
     }
 }

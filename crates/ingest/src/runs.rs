@@ -35,7 +35,7 @@ pub trait Progress: Send + Sync {
     fn finished_file(&self);
 
     /// Whether to stop.
-    fn cancelled(&self) -> bool;
+    fn canceled(&self) -> bool;
 
     /// Something that the user should know and that is no error.
     fn notice(&self, message: &str);
@@ -253,7 +253,7 @@ impl<'a> FolderJob<'a> {
 
     fn report(&self, path: &str, bytes: u64, total: Option<u64>) -> bool {
         self.progress.update(path, bytes, total);
-        !self.progress.cancelled()
+        !self.progress.canceled()
     }
 
     /// Puts a recording into the first run whose job it can be of, or into a new one.

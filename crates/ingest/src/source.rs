@@ -86,7 +86,7 @@ pub(crate) fn read(
         return Err(error);
     }
     let summary = summary.map_err(|source| match source {
-        FormatError::Stopped => IngestError::Cancelled,
+        FormatError::Stopped => IngestError::Canceled,
         source => IngestError::Format { path: path.to_owned(), source },
     })?;
     let Collector { mut records, marks, .. } = collector;

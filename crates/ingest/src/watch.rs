@@ -29,6 +29,6 @@ impl<'a> Watch<'a> {
     #[cold]
     fn look(&self) -> Result<(), IngestError> {
         self.progress.deriving(self.file, self.done, self.total);
-        if self.progress.cancelled() { Err(IngestError::Cancelled) } else { Ok(()) }
+        if self.progress.canceled() { Err(IngestError::Canceled) } else { Ok(()) }
     }
 }

@@ -219,8 +219,8 @@ impl Progress for Told {
 
     fn finished_file(&self) {}
 
-    fn cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+    fn canceled(&self) -> bool {
+        self.cancel.is_canceled()
     }
 
     fn notice(&self, message: &str) {

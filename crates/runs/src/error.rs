@@ -235,7 +235,7 @@ impl RunError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Ingest(IngestError::Cancelled) => Exit::Interrupted,
+            Self::Ingest(IngestError::Canceled) => Exit::Interrupted,
             Self::Ingest(IngestError::Store(StoreError::WrongColumns { .. })) | Self::Shape(_) => Exit::Bug,
             Self::Ingest(IngestError::Spill { .. } | IngestError::UnreadableRow { .. })
             | Self::Cache { .. }
@@ -295,7 +295,7 @@ fn why(error: &io::Error) -> String {
 
 fn engine_exit(error: &EngineError) -> Exit {
     match error {
-        EngineError::Cancelled => Exit::Interrupted,
+        EngineError::Canceled => Exit::Interrupted,
         EngineError::OutOfMemory { .. } => Exit::OutOfMemory,
         EngineError::DiskFull => Exit::Unwritable,
         EngineError::Store(_) => Exit::Unreadable,

@@ -35,7 +35,7 @@ impl Keeper {
     pub fn run(&self) {
         let mut opened: Vec<Opened> = Vec::new();
         let mut before: Option<Vec<RunInput>> = None;
-        while !self.stop.is_cancelled() {
+        while !self.stop.is_canceled() {
             // A folder that cannot be read just now may be there again the next time.
             if let Ok(found) = Workspace::find_runs(&self.paths, &self.settings) {
                 // A file that is still being written changes from one look to the next.
@@ -57,7 +57,7 @@ impl Keeper {
                 before = Some(found);
             }
             let asleep = Instant::now();
-            while asleep.elapsed() < LOOK_EVERY && !self.stop.is_cancelled() {
+            while asleep.elapsed() < LOOK_EVERY && !self.stop.is_canceled() {
                 thread::sleep(NAP);
             }
         }
@@ -86,7 +86,7 @@ impl Keeper {
                 }
                 return names;
             }
-            Err(_) if self.stop.is_cancelled() => {}
+            Err(_) if self.stop.is_canceled() => {}
             // A log folder may hold other things beside its runs.
             Err(error) if error.is_without_traces() && !is_only_one => {
                 self.app.skip(&input.name, error.skipped_files());
@@ -127,8 +127,8 @@ impl Progress for Reading {
         self.run.follow(Meter::finish_file);
     }
 
-    fn cancelled(&self) -> bool {
-        self.stop.is_cancelled()
+    fn canceled(&self) -> bool {
+        self.stop.is_canceled()
     }
 
     // What is wrong with a recording stands in its health.

@@ -81,7 +81,7 @@ impl Server {
 }
 
 async fn stopped(stop: &CancelFlag) {
-    while !stop.is_cancelled() {
+    while !stop.is_canceled() {
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

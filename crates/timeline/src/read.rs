@@ -32,8 +32,8 @@ impl Timelines {
     ) -> Result<(), RunError> {
         let Some(reader) = self.reader(source, table)? else { return Ok(()) };
         for batch in reader.rows(columns, keys)? {
-            if cancel.is_cancelled() {
-                return Err(EngineError::Cancelled.into());
+            if cancel.is_canceled() {
+                return Err(EngineError::Canceled.into());
             }
             if !take(batch?)? {
                 break;

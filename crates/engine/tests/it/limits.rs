@@ -97,7 +97,7 @@ fn time_runs_out() {
 }
 
 #[test]
-fn a_query_is_cancelled_from_another_thread() {
+fn a_query_is_canceled_from_another_thread() {
     let (_folder, engine) = small_engine();
     let cancel = CancelFlag::default();
     let options = QueryOptions { cancel: cancel.clone(), ..QueryOptions::default() };
@@ -108,10 +108,10 @@ fn a_query_is_cancelled_from_another_thread() {
     });
     let error = engine.query(ENDLESS, &options).unwrap_err();
     let delay = other.join().unwrap().elapsed();
-    assert!(matches!(error, EngineError::Cancelled), "{error:?}");
+    assert!(matches!(error, EngineError::Canceled), "{error:?}");
     // 100 ms is the aim; a busy test machine gets some more.
     assert!(delay < Duration::from_secs(1), "{delay:?}");
-    assert!(matches!(engine.query("SELECT 1", &options), Err(EngineError::Cancelled)));
+    assert!(matches!(engine.query("SELECT 1", &options), Err(EngineError::Canceled)));
     options.cancel.reset();
     assert_eq!(engine.query("SELECT 1", &options).unwrap().num_rows(), 1);
 }

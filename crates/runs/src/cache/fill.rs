@@ -65,8 +65,8 @@ impl Cache {
             if let Some(place) = self.find_or_begin(inputs, setup)? {
                 return Ok(place);
             }
-            if progress.cancelled() {
-                return Err(IngestError::Cancelled.into());
+            if progress.canceled() {
+                return Err(IngestError::Canceled.into());
             }
             if !is_told && started.elapsed() >= PATIENCE {
                 progress.notice("another stepscope is reading this trace; waiting");

@@ -164,12 +164,12 @@ impl<'a> Digests<'a> {
         let shown = file.shown.display().to_string();
         let mut on_bytes = |bytes| {
             self.progress.update(&shown, bytes, Some(file.stamp.size_bytes));
-            !self.progress.cancelled()
+            !self.progress.canceled()
         };
         let digest = content::digest(&file.path, method, &mut on_bytes);
         let digest = digest.map_err(|source| IngestError::Open { path: file.shown.clone(), source })?;
         self.progress.finished_file();
-        let digest = digest.ok_or(IngestError::Cancelled)?;
+        let digest = digest.ok_or(IngestError::Canceled)?;
         self.made.insert(key, digest.clone());
         Ok(digest)
     }

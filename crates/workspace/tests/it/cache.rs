@@ -38,7 +38,7 @@ impl Progress for Witness {
 
     fn finished_file(&self) {}
 
-    fn cancelled(&self) -> bool {
+    fn canceled(&self) -> bool {
         false
     }
 

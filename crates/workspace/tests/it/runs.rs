@@ -223,7 +223,7 @@ impl stepscope_workspace::Progress for Listening {
 
     fn finished_file(&self) {}
 
-    fn cancelled(&self) -> bool {
+    fn canceled(&self) -> bool {
         false
     }
 
