@@ -1,6 +1,7 @@
 //! What the tests of this crate need to know about the repository: its files and what cargo says about its crates.
 
 pub mod imports;
+pub mod prose;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
