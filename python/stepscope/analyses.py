@@ -18,78 +18,78 @@ class Analyses:
         raise NotImplementedError
 
     def summary(self, **part: Unpack[Part]) -> Report:
-        """The answer on one screen: steps, devices, operators, kernels, findings, health."""
+        """Summarize on one screen: steps, devices, operators, kernels, findings, health."""
         return self._analyze("summary", part)
 
     def diagnose(self, **part: Unpack[Part]) -> Report:
-        """Findings: what is slow, why, and the code to change."""
+        """List findings: what is slow, why, and the code to change."""
         return self._analyze("diagnose", part)
 
     def ops(self, **part: Unpack[Part]) -> Report:
-        """Operators: calls, time on the host and on devices, memory, FLOPs.
+        """List operators: calls, time on the host and on devices, memory, FLOPs.
 
         Groups: `input_shape`, `stack`, `rank`, `window`, `step`.
         """
         return self._analyze("ops", part)
 
     def kernels(self, **part: Unpack[Part]) -> Report:
-        """Kernels: how many, how long, how full they keep the device.
+        """List kernels: counts, durations, and how well they fill the device.
 
         Groups: `category`, `operator`, `properties`, `rank`, `window`, `step`, `device`, `stream`.
         """
         return self._analyze("kernels", part)
 
     def modules(self, **part: Unpack[Part]) -> Report:
-        """Modules of the model: calls, time on the host and on devices, backward too.
+        """List modules of the model: calls, time on the host and on devices, with backward.
 
         Groups: `class`, `rank`, `window`, `step`.
         """
         return self._analyze("modules", part)
 
     def transfers(self, **part: Unpack[Part]) -> Report:
-        """Copies and fills: how much, how fast, how much of it kernels hide.
+        """List copies and fills: bytes, bandwidth, and how much of it kernels hide.
 
         Groups: `rank`, `window`, `step`, `device`, `stream`.
         """
         return self._analyze("transfers", part)
 
     def comms(self, **part: Unpack[Part]) -> Report:
-        """Communication: collectives, bandwidth, and who makes the others wait.
+        """Show communication: collectives, bandwidth, and which rank delays the others.
 
         Groups: `process_group`.
         """
         return self._analyze("comms", part)
 
     def memory(self, **part: Unpack[Part]) -> Report:
-        """Memory: peaks, what operators allocate, what is never freed.
+        """Show memory: peaks, allocations per operator, blocks that are never freed.
 
         Groups: `rank`, `window`.
         """
         return self._analyze("memory", part)
 
     def steps(self, **part: Unpack[Part]) -> Report:
-        """Steps: how long each takes, and what its time goes to.
+        """List steps: how long each takes, and where its time goes.
 
         Groups: `rank`, `window`, `step`.
         """
         return self._analyze("steps", part)
 
     def launches(self, **part: Unpack[Part]) -> Report:
-        """Launches: time in runtime calls, waits for the device, queues, idle streams.
+        """Show launches: time in runtime calls, waits for the device, queues, idle streams.
 
         Groups: `rank`, `window`, `step`.
         """
         return self._analyze("launches", part)
 
     def regions(self, **part: Unpack[Part]) -> Report:
-        """Regions marked with record_function: time on the host, work they launch.
+        """List regions marked with record_function: time on the host, and the work they launch.
 
         Groups: `rank`, `window`, `step`.
         """
         return self._analyze("regions", part)
 
     def functions(self, **part: Unpack[Part]) -> Report:
-        """Functions of a Python profile: calls, own and cumulative time, callers.
+        """List functions of a cProfile profile: calls, own and cumulative time, callers.
 
         Groups: `caller`, `callee`, `rank`, `window`.
         """

@@ -18,7 +18,7 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
     }
     if asking.sources.iter().all(|source| source.is_profile() && !analysis.reads.contains(&source.content)) {
         let text = say!(
-            "This is a profile of Python functions, with nothing in it for `{}`: see `{}`.",
+            "This is a cProfile profile, which has nothing for `{}`. Use `{}`.",
             analysis.name,
             Target::of("functions")
         );

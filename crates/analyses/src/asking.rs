@@ -102,10 +102,10 @@ impl Asking<'_> {
         let across =
             if recordings > 1 { say!(" of {}", say::counted(recordings, "recording")) } else { Sentence::default() };
         match self.steps.as_ref().map(|steps| steps.numbers) {
-            _ if question.has_time_range() => say!("sums over a stretch of time{}", across),
+            _ if question.has_time_range() => say!("sums over a time range{}", across),
             Some((first, last)) if first == last => say!("sums over step {}{}", first.to_string(), across),
             Some((first, last)) => say!("sums over steps {} to {}{}", first.to_string(), last.to_string(), across),
-            None => say!("sums over {}{}", if recordings > 1 { "all" } else { "the whole recording" }, across),
+            None => say!("sums over {}{}", if recordings > 1 { "all" } else { "the whole trace" }, across),
         }
     }
 

@@ -26,12 +26,12 @@ use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "comms",
     title: "Communication",
-    about: "Communication: collectives, bandwidth, and who makes the others wait",
+    about: "Show communication: collectives, bandwidth, and which rank delays the others",
     examples: &[
         ("stepscope comms runs/", "all ranks of a run: transfer, waiting, stragglers"),
         ("stepscope comms trace.json.gz", "one rank: collectives and apparent bandwidth"),
         ("stepscope comms runs/ --step 3", "one step"),
-        ("stepscope comms runs/ --group-by process_group", "process groups apart"),
+        ("stepscope comms runs/ --group-by process_group", "one row per process group"),
     ],
     groupings: &["process_group"],
     usual_rows: Some(16),
@@ -49,8 +49,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         table: Some("all_collectives"),
         count: RowCount::OfTable,
         empty: EmptyPage {
-            title: "No collectives in this recording",
-            why: "Ranks meet in collectives such as all_reduce; a run on one device has none.",
+            title: "No collectives in this trace",
+            why: "Collectives such as all_reduce connect ranks; a run on one device has none.",
             code: None,
         },
         statement: "SELECT * FROM all_collectives\nLIMIT 100",

@@ -18,10 +18,10 @@ use super::{Analysis, Asking, Content};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "diagnose",
     title: "Findings",
-    about: "Findings: what is slow, why, and the code to change",
+    about: "List findings: what is slow, why, and the code to change",
     examples: &[
         ("stepscope diagnose trace.json.gz", "the worst first"),
-        ("stepscope diagnose runs/ --rank 3", "of one rank"),
+        ("stepscope diagnose runs/ --rank 3", "one rank"),
         ("stepscope diagnose trace.json.gz -f json", "for scripts and agents"),
     ],
     groupings: &[],

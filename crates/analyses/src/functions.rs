@@ -13,13 +13,13 @@ use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "functions",
     title: "Functions",
-    about: "Functions of a Python profile: calls, own and cumulative time, callers",
+    about: "List functions of a cProfile profile: calls, own and cumulative time, callers",
     examples: &[
-        ("stepscope functions train.prof", "those with the most time, with all they call, first"),
-        ("stepscope functions train.prof --sort tottime", "by their own time; any order of pstats has its name"),
-        ("stepscope functions train.prof --group-by caller", "with each of their callers"),
-        ("stepscope functions train.prof --group-by callee", "with each function that they call"),
-        ("stepscope functions train.prof -f csv -o functions.csv", "all of them, for a table"),
+        ("stepscope functions train.prof", "most cumulative time first"),
+        ("stepscope functions train.prof --sort tottime", "most own time first; every sort key of pstats works"),
+        ("stepscope functions train.prof --group-by caller", "one row per caller"),
+        ("stepscope functions train.prof --group-by callee", "one row per function they call"),
+        ("stepscope functions train.prof -f csv -o functions.csv", "all functions, for a spreadsheet"),
     ],
     groupings: &["caller", "callee", "rank", "window"],
     usual_rows: Some(20),
@@ -35,8 +35,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         table: Some("functions"),
         count: RowCount::OfTable,
         empty: EmptyPage {
-            title: "No profile of functions in this recording",
-            why: "Functions are recorded by Python's own profiler, which adds up calls.",
+            title: "No cProfile profile in this run",
+            why: "Record the calls of functions with cProfile.",
             code: Some("stepscope run --cprofile train.py"),
         },
         statement: "SELECT * FROM functions\nORDER BY cumtime_ns DESC",
@@ -155,7 +155,7 @@ const CALLEES: &str = "SELECT called.rank, called.\"window\", calls.caller_file 
   FROM function_calls AS calls JOIN functions AS called
     ON called.rank = calls.rank AND called.\"window\" = calls.\"window\" AND called.position = calls.position";
 
-/// Functions with each of their callers or callees, which stand in the order of their names; one without any has one row.
+/// Functions with each of their callers or callees, which are in the order of their names; one without any has one row.
 fn by_edge(asking: &Asking<'_>, edges: &str) -> String {
     let source = source_keys(asking);
     let same_rank = if asking.groups_by("rank") { "AND edges.rank = grouped.rank" } else { "" };
@@ -283,8 +283,7 @@ fn missing(asking: &Asking<'_>, table: &ReportTable) -> Vec<Missing> {
 
 /// What is said of a recording that is a trace.
 fn without_profile() -> Report {
-    let text =
-        "No profile of functions: `stepscope run --cprofile SCRIPT` or `python -m cProfile -o FILE SCRIPT` makes one.";
+    let text = "No cProfile profile. Record one with `stepscope run --cprofile SCRIPT` or `python -m cProfile -o FILE SCRIPT`.";
     let mut report = Report::new(ANALYSIS.name, vec![Part::Text(text.into())]);
     report.parts.push(Part::Table(ReportTable::rows(vec![ReportColumn::named("name")], Vec::new())));
     let (path, label) = ("rows".to_owned(), FUNCTIONS.name.to_owned());

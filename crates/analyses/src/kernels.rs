@@ -12,16 +12,16 @@ use crate::tensor_cores::TensorCoreNames;
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "kernels",
     title: "Kernels",
-    about: "Kernels: how many, how long, how full they keep the device",
+    about: "List kernels: counts, durations, and how well they fill the device",
     examples: &[
-        ("stepscope kernels trace.json.gz", "those with the most time first"),
+        ("stepscope kernels trace.json.gz", "most time first"),
         ("stepscope kernels trace.json.gz --group-by operator", "with the operator that launched them"),
         (
             "stepscope kernels trace.json.gz --group-by operator,properties",
             "also by grid, block, registers and shared memory",
         ),
         ("stepscope kernels trace.json.gz --group-by category", "GEMM, convolution, attention, elementwise and so on"),
-        ("stepscope kernels trace.json.gz --columns name,count,p50,p99 --limit 0", "all of them, percentiles"),
+        ("stepscope kernels trace.json.gz --columns name,count,p50,p99 --limit 0", "all kernels, with percentiles"),
     ],
     groupings: &["category", "operator", "properties", "rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
@@ -36,8 +36,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         expand_by: Some("operator"),
         shown: &["uses_tensor_cores"],
         empty: EmptyPage {
-            title: "No kernels in this recording",
-            why: "Kernels are recorded with the activity of the device.",
+            title: "No kernels in this trace",
+            why: "Add the activity of the device to the profiler.",
             code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
         },
         statement: "SELECT * FROM kernels_by_name\nORDER BY total_ns DESC",

@@ -21,11 +21,11 @@ use crate::metrics::launch::COUNTS;
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "launches",
     title: "Launches",
-    about: "Launches: time in runtime calls, waits for the device, queues, idle streams",
+    about: "Show launches: time in runtime calls, waits for the device, queues, idle streams",
     examples: &[
-        ("stepscope launches trace.json.gz", "runtime functions with the most time first"),
-        ("stepscope launches trace.json.gz --step 2", "of one step"),
-        ("stepscope launches run/ --group-by rank", "of each rank"),
+        ("stepscope launches trace.json.gz", "runtime functions, most time first"),
+        ("stepscope launches trace.json.gz --step 2", "one step"),
+        ("stepscope launches run/ --group-by rank", "one row per rank"),
     ],
     groupings: &["rank", "window", "step"],
     usual_rows: Some(20),
@@ -39,8 +39,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         table: Some("launches"),
         count: RowCount::None,
         empty: EmptyPage {
-            title: "No launches in this recording",
-            why: "Launches are recorded with the activity of the device.",
+            title: "No launches in this trace",
+            why: "Add the activity of the device to the profiler.",
             code: None,
         },
         statement: "SELECT * FROM launches\nLIMIT 100",

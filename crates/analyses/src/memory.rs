@@ -18,11 +18,11 @@ use crate::metrics::memory::{PAIRINGS, SUMS};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "memory",
     title: "Memory",
-    about: "Memory: peaks, what operators allocate, what is never freed",
+    about: "Show memory: peaks, allocations per operator, blocks that are never freed",
     examples: &[
-        ("stepscope memory trace.json.gz", "operators that make memory grow most first"),
-        ("stepscope memory trace.json.gz --sort -self_allocated", "by how much they allocate, freed or not"),
-        ("stepscope memory trace.json.gz --step 2 -f json", "of one step, with the curve"),
+        ("stepscope memory trace.json.gz", "most memory growth first"),
+        ("stepscope memory trace.json.gz --sort -self_allocated", "most allocated first, freed or not"),
+        ("stepscope memory trace.json.gz --step 2 -f json", "one step, with the curve"),
     ],
     groupings: &["rank", "window"],
     usual_rows: Some(20),
@@ -36,8 +36,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         table: Some("memory_events"),
         count: RowCount::None,
         empty: EmptyPage {
-            title: "No memory events in this recording",
-            why: "The profiler records allocations when it is asked to.",
+            title: "No memory events in this trace",
+            why: "Turn on the recording of allocations.",
             code: Some("profile(..., profile_memory=True)"),
         },
         statement: "SELECT * FROM memory_events\nLIMIT 100",
@@ -62,7 +62,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let missing = missing(&table);
     let operators = operators::table(asking, &moments)?;
     let Some(highest) = devices.iter().max_by_key(|device| (device.name != "cpu", device.peak_bytes)) else {
-        let text = Text::from("No memory events; profile_memory=True records them.");
+        let text = Text::from("No memory events. Record them with profile_memory=True.");
         let mut report = Report::new("memory", vec![Part::Text(text), Part::Table(table), Part::Table(operators)]);
         let (path, label) = ("rows".to_owned(), "memory".to_owned());
         report.missing.push(Missing { path, label, reason: NO_MEMORY_EVENTS.into() });
@@ -160,7 +160,7 @@ fn sentence(highest: &Device, devices: &[Device], blocks: &OpenBlocks) -> Text {
         0 => Sentence::default(),
         count => {
             let (count, size) = (say::count(count), say::memory(blocks.bytes as f64));
-            say!("; {} {}, {} in all, stay to the end of the recording", count, noun, size)
+            say!("; {} {}, {} in all, stay allocated to the end of the trace", count, noun, size)
         }
     };
     Text::headline(say!("{}{}.", peak, open))

@@ -1,4 +1,4 @@
-//! Every figure of one source as one JSON document: how the numbers are checked, and the form of a baseline.
+//! Every metric of one trace as one JSON document: how the numbers are checked, and the form of a baseline.
 //!
 //! A member of the document is one file here and one line in `MEMBERS`. Names carry their unit, integers stay integers,
 //! and a figure that is missing is null, with its reason under `nulls`.

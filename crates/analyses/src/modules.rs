@@ -16,11 +16,11 @@ use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "modules",
     title: "Modules",
-    about: "Modules of the model: calls, time on the host and on devices, backward too",
+    about: "List modules of the model: calls, time on the host and on devices, with backward",
     examples: &[
-        ("stepscope modules trace.json.gz", "those with the most device time first"),
+        ("stepscope modules trace.json.gz", "most device time first"),
         ("stepscope modules trace.json.gz --group-by class", "all Linear together, all LayerNorm, …"),
-        ("stepscope modules trace.json.gz --sort -host_self", "by time on the host"),
+        ("stepscope modules trace.json.gz --sort -host_self", "most host time first"),
     ],
     groupings: &["class", "rank", "window", "step"],
     usual_rows: Some(20),
@@ -36,8 +36,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         frames: Some(Frames::Modules),
         is_by_operator: true,
         empty: EmptyPage {
-            title: "No modules in this recording",
-            why: "Modules need Python frames; this trace has none.",
+            title: "No modules in this trace",
+            why: "Modules need Python frames, and this trace has none.",
             code: Some("profile(..., with_stack=True, with_modules=True)"),
         },
         statement: "SELECT * FROM spans\nWHERE python_module_id IS NOT NULL\nLIMIT 100",
@@ -110,7 +110,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     };
     let table = table(asking, modules, has_device, has_backward && has_device);
     if !is_recorded {
-        let text = Text::from("No modules; with_stack=True or with_modules=True records them.");
+        let text = Text::from("No modules. Record them with with_stack=True or with_modules=True.");
         let mut report = Report::new("modules", vec![Part::Text(text), Part::Table(table)]);
         let (path, label, reason) =
             ("rows".to_owned(), "modules".to_owned(), argument_not_recorded("Python module id"));

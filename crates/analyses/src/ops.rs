@@ -19,12 +19,12 @@ use super::{Analysis, Asking, Content, EmptyPage, Frames, Page};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "ops",
     title: "Operators",
-    about: "Operators: calls, time on the host and on devices, memory, FLOPs",
+    about: "List operators: calls, time on the host and on devices, memory, FLOPs",
     examples: &[
-        ("stepscope ops trace.json.gz", "those with the most device time first"),
+        ("stepscope ops trace.json.gz", "most device time first"),
         ("stepscope ops trace.json.gz --group-by input_shape", "each with its input shapes"),
-        ("stepscope ops trace.json.gz --sort -host_self --limit 20", "by time on the host"),
-        ("stepscope ops trace.json.gz --step 2 -f csv -o ops.csv", "of one step, for a spreadsheet"),
+        ("stepscope ops trace.json.gz --sort -host_self --limit 20", "most host time first"),
+        ("stepscope ops trace.json.gz --step 2 -f csv -o ops.csv", "one step, for a spreadsheet"),
     ],
     groupings: &["input_shape", "stack", "rank", "window", "step"],
     usual_rows: Some(20),
@@ -40,8 +40,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         frames: Some(Frames::Calls),
         is_by_operator: true,
         empty: EmptyPage {
-            title: "No operators in this recording",
-            why: "Operators are recorded with the CPU activity.",
+            title: "No operators in this trace",
+            why: "Add the CPU activity to the profiler.",
             code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
         },
         statement: "SELECT * FROM ops_by_name\nORDER BY device_self_ns DESC",

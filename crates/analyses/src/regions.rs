@@ -14,11 +14,11 @@ use crate::metrics::distribution::named_columns;
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "regions",
     title: "Regions",
-    about: "Regions marked with record_function: time on the host, work they launch",
+    about: "List regions marked with record_function: time on the host, and the work they launch",
     examples: &[
-        ("stepscope regions trace.json.gz", "those with the most time first"),
-        ("stepscope regions trace.json.gz --group-by step", "each step for itself"),
-        ("stepscope regions trace.json.gz --sort -all_threads_device", "by device time, with backward work"),
+        ("stepscope regions trace.json.gz", "most time first"),
+        ("stepscope regions trace.json.gz --group-by step", "each step separately"),
+        ("stepscope regions trace.json.gz --sort -all_threads_device", "most device time first, with backward work"),
     ],
     groupings: &["rank", "window", "step"],
     usual_rows: Some(20),
@@ -32,8 +32,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         is_by_operator: true,
         count: RowCount::None,
         empty: EmptyPage {
-            title: "No regions in this recording",
-            why: "Regions are marked in the code.",
+            title: "No regions in this trace",
+            why: "Mark regions in your code.",
             code: Some("with torch.profiler.record_function(\"forward\"):\n    ..."),
         },
         statement: "SELECT name, count(*), sum(dur_ns) FROM spans\nWHERE kind = 'ann'\nGROUP BY name",
@@ -86,7 +86,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     }
     let mut parts = Vec::new();
     if table.rows.is_empty() {
-        parts.push(Part::Text(Text::from("No regions; torch.profiler.record_function marks them.")));
+        parts.push(Part::Text(Text::from("No regions. Mark them with torch.profiler.record_function.")));
     }
     parts.push(Part::Table(table));
     Ok(Report { missing, ..Report::new("regions", parts) })

@@ -230,7 +230,7 @@ pub(super) struct Headline<'a> {
     pub is_marked: bool,
     /// Of all steps together.
     pub shares: Option<&'a Shares>,
-    /// The part of them in which the device was busy with work from before the recording.
+    /// The part of them in which the device was busy with work from before the trace began.
     pub before_recording: [i64; Class::ALL.len()],
     /// What ranks wait for each other, where that is known.
     pub waits: Option<&'a Waits>,
@@ -256,7 +256,7 @@ impl Headline<'_> {
         match self.before_recording.iter().sum() {
             0 => say!("{}: the GPU {}.", takes, does),
             before => say!(
-                "{}. For {} of it the device was busy with work from before the recording; then the GPU {}.",
+                "{}. For {} of it the device was busy with work from before the trace began; then the GPU {}.",
                 takes,
                 self.per_step(before),
                 does
@@ -288,7 +288,7 @@ impl Headline<'_> {
         figures
     }
 
-    /// The time of a class without that in which the device was busy with work from before the recording.
+    /// The time of a class without that in which the device was busy with work from before the trace began.
     fn known_of(&self, shares: &Shares, class: Class) -> i64 {
         shares.of(class) - self.before_recording[class as usize]
     }

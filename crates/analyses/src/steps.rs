@@ -15,13 +15,10 @@ use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount, gather};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "steps",
     title: "Steps",
-    about: "Steps: how long each takes, and what its time goes to",
+    about: "List steps: how long each takes, and where its time goes",
     examples: &[
         ("stepscope steps trace.json.gz", "every step, with percentiles"),
-        (
-            "stepscope steps trace.json.gz --samples-per-step 32",
-            "with throughput, where the trace does not tell the samples",
-        ),
+        ("stepscope steps trace.json.gz --samples-per-step 32", "with throughput, if the trace has no sample counts"),
         ("stepscope steps runs/ --group-by rank", "ranks side by side"),
         ("stepscope steps trace.json.gz -f json", "every class in nanoseconds"),
     ],
@@ -38,8 +35,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         table: Some("steps"),
         count: RowCount::OfTable,
         empty: EmptyPage {
-            title: "No steps in this recording",
-            why: "The profiler marks steps when the loop tells it about them.",
+            title: "No steps in this trace",
+            why: "Call `profiler.step()` after each iteration.",
             code: Some(
                 "with profile(schedule=schedule(wait=1, warmup=1, active=5)) as profiler:\n    \
                  for batch in loader:\n        train(batch)\n        profiler.step()",
@@ -146,7 +143,7 @@ fn sources_of_steps(asking: &Asking<'_>) -> String {
 }
 
 /// What the rows are about.
-#[expect(clippy::struct_excessive_bools, reason = "each shows or hides a column of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each shows or hides a separate column")]
 struct Scope {
     by_rank: bool,
     by_window: bool,

@@ -27,7 +27,7 @@ use crate::{listings, metrics};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "summary",
     title: "Overview",
-    about: "The answer on one screen: steps, devices, operators, kernels, findings, health",
+    about: "Summarize on one screen: steps, devices, operators, kernels, findings, health",
     examples: &[
         ("stepscope summary trace.json.gz", "also: stepscope trace.json.gz"),
         ("stepscope summary runs/ --rank 0", "one rank of many"),
@@ -172,7 +172,7 @@ fn name_of(asking: &Asking<'_>) -> Sentence {
         sources => {
             let ranks = asking.ranks();
             let recordings =
-                if ranks.len() == sources.len() { String::new() } else { format!(", {} recordings", sources.len()) };
+                if ranks.len() == sources.len() { String::new() } else { format!(", {} traces", sources.len()) };
             Sentence::facts([asking.run.into(), say!("{}{}", say::counted(ranks.len(), "rank"), recordings)])
         }
     }
@@ -195,7 +195,7 @@ fn unmarked_steps(asking: &Asking<'_>) -> Option<Sentence> {
 /// Devices whose work is in no figure.
 fn unanalyzed(grades: &Grades) -> Option<Sentence> {
     let first = grades.values().find_map(|known| known.unanalyzed.as_ref())?;
-    Some(say!("{}. Figures about devices leave them out.", first.clone()))
+    Some(say!("{}. Device metrics leave them out.", first.clone()))
 }
 
 /// The devices by name, and how many of them the recording has work of.
@@ -318,7 +318,7 @@ fn where_it_goes(shares: &Shares, times: &Distribution) -> ReportTable {
         .column(named("mean_ns").label("ms per step"), |class| of_class(class) as f64 / times.count() as f64)
         .column(named("share_ratio").label("share"), |class| of_class(class) as f64 / total)
         .table();
-    let title = Some("WHERE A STEP GOES".to_owned());
+    let title = Some("STEP BREAKDOWN".to_owned());
     ReportTable { title, ..table }
 }
 

@@ -17,11 +17,11 @@ use crate::metrics::distribution::named_columns;
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "transfers",
     title: "Transfers",
-    about: "Copies and fills: how much, how fast, how much of it kernels hide",
+    about: "List copies and fills: bytes, bandwidth, and how much of it kernels hide",
     examples: &[
-        ("stepscope transfers trace.json.gz", "those with the most time first"),
+        ("stepscope transfers trace.json.gz", "most time first"),
         ("stepscope transfers trace.json.gz --group-by stream", "each with its stream"),
-        ("stepscope transfers run/ --group-by rank -f csv -o transfers.csv", "of each rank, for a spreadsheet"),
+        ("stepscope transfers run/ --group-by rank -f csv -o transfers.csv", "one row per rank, for a spreadsheet"),
     ],
     groupings: &["rank", "window", "step", "device", "stream"],
     usual_rows: Some(20),
@@ -34,8 +34,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         noun: "copies",
         groups: &[("stream", "+ stream"), ("step", "+ step")],
         empty: EmptyPage {
-            title: "No copies in this recording",
-            why: "Copies and fills are recorded with the activity of the device.",
+            title: "No copies in this trace",
+            why: "Add the activity of the device to the profiler.",
             code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
         },
         statement: "SELECT * FROM device_events\nWHERE kind IN ('memcpy', 'memset')\nORDER BY dur_ns DESC\nLIMIT 100",

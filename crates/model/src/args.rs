@@ -60,12 +60,12 @@ macro_rules! span_args {
 }
 
 span_args! {
-    correlation, Int, ["correlation"], "Number that a launch shares with its device events.";
-    external_id, Int, ["External id", "external id"], "Number of the operator, as the profiler wrote it; some recordings put the correlation here.";
+    correlation, Int, ["correlation"], "Correlation id, shared by a launch and its device events.";
+    external_id, Int, ["External id", "external id"], "Number of the operator, as the profiler wrote it; some traces put the correlation here.";
     device_id, Int, ["device"], "Device, as recorded in the arguments.";
     stream_id, Int, ["stream"], "Stream, as recorded in the arguments.";
     event_index, Int, ["Ev Idx"], "The profiler's own number of the event.";
-    profiler_event_index, Int, ["Profiler Event Index"], "The profiler's number of the event in recordings of 2022.";
+    profiler_event_index, Int, ["Profiler Event Index"], "The profiler's number of the event in traces of 2022.";
     record_function_id, Int, ["Record function id"], "The framework's number of the call.";
     sequence_number, Int, ["Sequence number"], "Autograd's number, shared by forward and backward.";
     forward_thread_id, Int, ["Fwd thread id"], "For backward operators: the forward thread, in autograd's numbering.";
@@ -73,7 +73,7 @@ span_args! {
     python_caller_id, Int, ["Python parent id"], "python_id of the calling frame.";
     python_module_id, Int, ["Python module id"], "Number of the module, for module calls.";
     callback_id, Int, ["cbid"], "CUPTI's number of the runtime function.";
-    external_ts_us, Int, ["external ts"], "Time of the operator behind a call, in microseconds, in recordings of 2021.";
+    external_ts_us, Int, ["external ts"], "Time of the operator that made a call, in microseconds, in traces of 2021.";
     size_bytes, Int, ["bytes"], "Bytes copied or filled.";
     memory_bandwidth_gb_per_s, Float, ["memory bandwidth (GB/s)"], "Bandwidth of a copy, as recorded.";
     registers_per_thread, Int, ["registers per thread"], "Registers a thread of the kernel uses.";
@@ -89,8 +89,8 @@ span_args! {
     input_types, List, ["Input type"], "Types of the inputs, as a JSON list.";
     input_strides, List, ["Input Strides"], "Strides of the inputs, as a JSON list.";
     concrete_inputs, List, ["Concrete Inputs"], "Values of scalar inputs, as a JSON list.";
-    call_stack, Text, ["Call stack"], "Python stack, innermost first, in old recordings.";
-    module_hierarchy, Text, ["Module Hierarchy"], "Modules around the operator, in old recordings.";
+    call_stack, Text, ["Call stack"], "Python stack, innermost first, in old traces.";
+    module_hierarchy, Text, ["Module Hierarchy"], "Modules around the operator, in old traces.";
     collective_name, Text, ["Collective name"], "Collective operation.";
     collective_dtype, Text, ["dtype"], "Element type of a collective.";
     in_msg_nelems, Int, ["In msg nelems"], "Elements that go into a collective.";
@@ -98,6 +98,6 @@ span_args! {
     group_size, Int, ["Group size"], "Ranks in the process group.";
     process_group_name, Text, ["Process Group Name"], "Name of the process group.";
     process_group_ranks, Text, ["Process Group Ranks"], "Ranks of the process group, as recorded.";
-    comms_id, Digits, ["Comms Id"], "Id of the communicator; as text, because it exceeds 64 signed bits.";
+    comms_id, Digits, ["Comms Id"], "Id of the communicator, as text because it exceeds 64 signed bits.";
     collective_seq, Int, ["Seq"], "Recorded sequence number of a collective.";
 }

@@ -45,9 +45,9 @@ pub const UNANALYZED: &str = "unanalyzed_device_events";
 
 /// Names and meanings of the figures that every source has.
 pub static HEALTH_FIGURES: &[(&str, &str)] = &[
-    ("grade", "good, partial or poor: how far figures built on this trace can be trusted"),
+    ("grade", "good, partial or poor: how far the metrics of this trace can be trusted"),
     ("lost_events", "events that could not be read or kept"),
-    ("dropped_bad_time", "spans and memory events whose time is missing or no number"),
+    ("dropped_bad_time", "spans and memory events whose time is missing or not a number"),
     ("dropped_negative_duration", "spans that end before they start"),
     ("device_events", "kernels, copies and fills"),
     ("device_time_ns", "sum of their lengths"),
@@ -63,9 +63,9 @@ pub static HEALTH_FIGURES: &[(&str, &str)] = &[
     ("step_source", "what marks the steps: profiler_step, serving_annotation, optimizer_step, whole_trace or none"),
     ("steps", "number of steps"),
     ("incomplete_steps", "steps whose device work was cut off; averages leave them out"),
-    ("overlapping_steps", "steps that start before the one before has ended"),
+    ("overlapping_steps", "steps that start before the previous one ends"),
     ("crossing_spans", "host spans that start inside another and end after it"),
-    ("same_stream_overlaps", "device events that start before another of their stream has ended"),
+    ("same_stream_overlaps", "device events that start before another one of their stream ends"),
     ("same_stream_overlap_time_ns", "time that such events share"),
     ("device_before_launch", "launches whose device work starts before the call: the clocks disagree"),
     ("device_longer_than_trace", "device events longer than the whole host side: a counter overflowed"),

@@ -1,4 +1,4 @@
-//! Why a figure is missing: a fixed vocabulary, so that scripts can tell the cases apart.
+//! Why a metric is missing: a fixed vocabulary, so that scripts can distinguish the cases.
 
 /// No kernel, copy or memset is in the trace.
 pub const NO_DEVICE_EVENTS: &str = "no device events";
@@ -14,11 +14,11 @@ pub const ZERO_DURATION: &str = "zero duration";
 pub const NOT_ON_THIS_VENDOR: &str = "not available on this vendor";
 /// The framework was not asked to record memory.
 pub const NO_MEMORY_EVENTS: &str = "no memory events";
-/// The recording tells how memory changed, but not how much of it was in use.
+/// The trace shows how memory changed, but not how much was in use.
 pub const MEMORY_TOTALS_NOT_RECORDED: &str = "memory totals not recorded";
 /// Memory events and kernels call their devices by different numbers.
 pub const DEVICE_IDS_DISAGREE: &str = "device ids disagree";
-/// Blocks of memory cannot be told apart.
+/// Blocks of memory have no addresses.
 pub const ADDRESSES_NOT_RECORDED: &str = "addresses not recorded";
 /// Nothing says what a communication kernel transfers.
 pub const COLLECTIVE_METADATA_NOT_RECORDED: &str = "collective metadata not recorded";
@@ -28,7 +28,7 @@ pub const UNKNOWN_DTYPE: &str = "unknown dtype";
 pub const UNKNOWN_DEVICE_PEAK: &str = "unknown device peak";
 /// The profiler was not asked to record shapes.
 pub const SHAPES_NOT_RECORDED: &str = "shapes not recorded";
-/// Nobody told the profiler how many samples a step works on.
+/// The samples per step were not passed to the profiler.
 pub const SAMPLES_NOT_RECORDED: &str = "samples not recorded";
 /// The recording has none of the events that the figure is made of.
 pub const UNSUPPORTED_EVENT_KIND: &str = "unsupported event kind";
@@ -40,7 +40,7 @@ pub const NEVER_CALLED: &str = "never called";
 pub const NO_CALLER: &str = "no call recorded";
 /// The row is about something that has none of it, such as the stream of a host thread.
 pub const NOT_APPLICABLE: &str = "not applicable";
-/// A row stands for several steps, each with a value of its own.
+/// A row covers several steps, each with a separate value.
 pub const SEVERAL_STEPS: &str = "several steps in one row";
 /// The FLOPs of the operator cannot be worked out.
 pub const NO_FORMULA: &str = "no formula or no shapes for the operator";
@@ -51,8 +51,8 @@ pub const NOT_OUTERMOST: &str = "part of an operator around it, or no formula";
 /// Rows by Python stack have times only.
 pub const NOT_BY_STACK: &str = "not added up by stack";
 /// Only one rank is there to compare.
-pub const ONE_RANK: &str = "ranks do not match: one rank at hand";
-/// The name of a copy or fill does not tell it.
+pub const ONE_RANK: &str = "ranks do not match: only one rank available";
+/// The name of a copy or fill does not contain it.
 pub const NOT_IN_NAME: &str = "not part of the name";
 /// The sum is larger than the largest integer that is kept.
 pub const BEYOND_64_BITS: &str = "beyond 64 bits";
@@ -74,34 +74,37 @@ pub fn not_grouped_by(grouping: &str) -> String {
 /// Every reason, and what it means.
 pub static NULL_REASONS: [(&str, &str); 31] = [
     (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
-    (NO_COMPLETE_STEP, "every step is cut off, so there is no window to measure in"),
-    (NO_COMMUNICATION, "the recording has no communication kernel"),
+    (NO_COMPLETE_STEP, "every step is cut off, so no complete step can be measured"),
+    (NO_COMMUNICATION, "the trace has no communication kernel"),
     (NO_LAUNCH_CALLS, "no runtime call that launched device work was recorded"),
-    (ZERO_DURATION, "everything that was measured took no time, so there is no rate and no weight"),
-    (NOT_ON_THIS_VENDOR, "the hardware does not have the thing that is measured"),
-    (NO_MEMORY_EVENTS, "the framework was not asked to record memory"),
-    (MEMORY_TOTALS_NOT_RECORDED, "the recording tells how memory changed, but not how much of it was in use"),
-    (DEVICE_IDS_DISAGREE, "memory events and kernels call their devices by different numbers, as on ROCm"),
-    (ADDRESSES_NOT_RECORDED, "blocks of memory cannot be told apart"),
-    (COLLECTIVE_METADATA_NOT_RECORDED, "nothing says what a communication kernel transfers"),
+    (ZERO_DURATION, "everything that was measured took no time, so a rate or a weighted mean cannot be computed"),
+    (NOT_ON_THIS_VENDOR, "the hardware does not have what is measured"),
+    (NO_MEMORY_EVENTS, "memory was not recorded; pass `profile_memory=True` to the profiler"),
+    (MEMORY_TOTALS_NOT_RECORDED, "the trace shows how memory changed, but not how much was in use"),
+    (DEVICE_IDS_DISAGREE, "memory events and kernels number their devices differently, as on ROCm"),
+    (ADDRESSES_NOT_RECORDED, "blocks of memory have no addresses, so they cannot be matched"),
+    (COLLECTIVE_METADATA_NOT_RECORDED, "the trace does not record what a communication kernel transfers"),
     (UNKNOWN_DTYPE, "the size of an element is not known"),
     (UNKNOWN_DEVICE_PEAK, "the device is not in the table of peaks"),
     ("ranks do not match: <detail>", "the ranks of a process group did not record the same collectives"),
-    (SHAPES_NOT_RECORDED, "the profiler was not asked to record shapes"),
-    (SAMPLES_NOT_RECORDED, "nobody told the profiler how many samples the step works on"),
-    (UNSUPPORTED_EVENT_KIND, "the recording has none of the events that the figure is made of"),
-    (NO_ROLLUPS, "the trace was read without the sums that the figure needs"),
-    (NEVER_CALLED, "the profiler saw the function, but no call of it"),
-    (NO_CALLER, "nothing that was recorded calls the function, or is called by it"),
-    (NOT_APPLICABLE, "the row is about something that has none of it, such as the stream of a host thread"),
-    (SEVERAL_STEPS, "a row stands for several steps, each with a value of its own"),
+    (SHAPES_NOT_RECORDED, "shapes were not recorded; pass `record_shapes=True` to the profiler"),
+    (
+        SAMPLES_NOT_RECORDED,
+        "the samples per step are not known; call `prof.step(samples=n)` or pass `--samples-per-step N`",
+    ),
+    (UNSUPPORTED_EVENT_KIND, "the trace has none of the events that the metric is computed from"),
+    (NO_ROLLUPS, "the trace was read without the sums that the metric needs"),
+    (NEVER_CALLED, "the profiler saw the function, but no call to it"),
+    (NO_CALLER, "no recorded function calls it, or is called by it"),
+    (NOT_APPLICABLE, "the value does not exist for this row, such as the stream of a host thread"),
+    (SEVERAL_STEPS, "the row covers several steps, each with a separate value"),
     (NO_FORMULA, "FLOPs are counted for matrix products, convolutions and attention with recorded shapes"),
-    (NO_FLOPS_OR_DEVICE_TIME, "the FLOPs are not known, or nothing of the operator ran on a device"),
-    (NOT_OUTERMOST, "the FLOPs are part of those of an operator around it, or not known"),
-    (NOT_BY_STACK, "rows by Python stack have times only"),
-    (NOT_IN_NAME, "the name of the copy or fill does not tell it"),
-    (BEYOND_64_BITS, "the sum is larger than the largest integer that is kept"),
-    (FILE_TRUNCATED, "the file broke off before the value"),
-    ("not grouped by: <name>", "a row has many values of it; `--group-by` gives each its own row"),
-    ("argument not recorded: <name>", "the profiler did not record an argument that the figure needs"),
+    (NO_FLOPS_OR_DEVICE_TIME, "the FLOPs are not known, or the operator ran nothing on a device"),
+    (NOT_OUTERMOST, "the FLOPs count toward an enclosing operator, or are not known"),
+    (NOT_BY_STACK, "rows grouped by Python stack have only times"),
+    (NOT_IN_NAME, "the name of the copy or fill does not contain it"),
+    (BEYOND_64_BITS, "the sum does not fit a 64-bit integer"),
+    (FILE_TRUNCATED, "the file ends before the value"),
+    ("not grouped by: <name>", "a row has many values of it; `--group-by` gives each a separate row"),
+    ("argument not recorded: <name>", "the profiler did not record an argument that the metric needs"),
 ];

@@ -66,7 +66,7 @@ impl Page {
         is_by_operator: false,
         table: None,
         count: RowCount::Asked,
-        empty: EmptyPage { title: "Nothing in this recording", why: "", code: None },
+        empty: EmptyPage { title: "Nothing in this trace", why: "", code: None },
         statement: "",
     };
 }

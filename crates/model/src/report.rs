@@ -193,7 +193,7 @@ impl Role {
             Self::Why => "why",
             Self::Evidence => "evidence",
             Self::Fix => "fix",
-            Self::NotThis => "not this",
+            Self::NotThis => "false alarm",
             Self::Show => "show",
             Self::Next => "next",
         })

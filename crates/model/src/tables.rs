@@ -75,5 +75,5 @@ pub fn table(name: &str) -> Option<&'static Table> {
 /// Every table begins with the source that a row came from.
 pub static SOURCE_COLUMNS: [Column; 2] = [
     Column::required("rank", ColumnType::I32, "Rank of the process that recorded the trace."),
-    Column::required("window", ColumnType::I32, "Which of the rank's recordings this is, from 0."),
+    Column::required("window", ColumnType::I32, "Capture cycle of the rank, from 0."),
 ];

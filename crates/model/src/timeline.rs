@@ -27,7 +27,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TimelineStep {
-    /// Place of the step in the recording, from 0.
+    /// Position of the step in the trace, from 0.
     pub step: u32,
     /// Its number: the one that the recording gives it, else its place.
     pub number: i64,

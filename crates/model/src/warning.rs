@@ -26,23 +26,23 @@ macro_rules! warning_codes {
 }
 
 warning_codes! {
-    BROKEN_EVENT, "broken_event", true, "The event is not valid; JSON is read on from the next one.";
+    BROKEN_EVENT, "broken_event", true, "The event is not valid; in JSON, reading continues at the next one.";
     CUT_EVENT, "cut_event", true, "The file ends inside the event.";
-    EVENT_TOO_LONG, "event_too_long", true, "The event, or a text in it, is longer than the limit.";
+    EVENT_TOO_LONG, "event_too_long", true, "The event, or a string in it, is longer than the limit.";
     EVENT_TOO_DEEP, "event_too_deep", true, "The event nests deeper than the limit.";
     NOT_AN_OBJECT, "not_an_object", true, "An element of the event list is not an object.";
     BAD_TIME, "bad_time", true, "Time or duration is missing, not a number, or out of range.";
     NEGATIVE_DURATION, "negative_duration", true, "The duration is negative.";
-    UNMATCHED_END, "unmatched_end", true, "The end of a span whose beginning was not recorded.";
+    UNMATCHED_END, "unmatched_end", true, "The end of a span whose start was not recorded.";
     UNSUPPORTED_PHASE, "unsupported_phase:", true, "A phase that Stepscope does not read.";
     METADATA, "metadata", false, "Names of processes and threads: absorbed into the table tracks.";
-    PAIRED_END, "paired_end", false, "The end of a span: absorbed into the row of its beginning.";
-    REPAIRED_QUOTES, "repaired_quotes", false, "A text holds quotes that are not escaped; it was read to its likely end.";
+    PAIRED_END, "paired_end", false, "The end of a span: absorbed into the row of its start.";
+    REPAIRED_QUOTES, "repaired_quotes", false, "A string holds unescaped quotes; it was read to its likely end.";
     BAD_VALUE, "bad_value", false, "A value is empty, NaN or infinite; it was read as null.";
     GARBAGE, "garbage", false, "Bytes between events that belong to none.";
     HEADER_BROKEN, "header_broken", false, "A part of the header could not be read.";
-    DUPLICATE_FLOW_START, "duplicate_flow_start", false, "Two arrows start with one id.";
-    NOT_RECORDED, "not_recorded", false, "The recorder had no room for these regions, or they were left on another thread; they are not in the file.";
+    DUPLICATE_FLOW_START, "duplicate_flow_start", false, "Two flows start with the same id.";
+    NOT_RECORDED, "not_recorded", false, "These regions are not in the file: the recorder's buffer was full, or they ended on another thread.";
     OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
 }
 

@@ -72,7 +72,7 @@ fn curve(series: &Series) -> String {
 }
 
 fn figures(metrics: &[&Metric]) -> String {
-    let mut text = String::from("| figure | value |\n|---|---:|\n");
+    let mut text = String::from("| metric | value |\n|---|---:|\n");
     for metric in metrics {
         let value = NumberStyle::of_figures(metric.unit, &[&metric.value]).show(&metric.value);
         let reason = metric

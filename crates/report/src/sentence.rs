@@ -31,7 +31,7 @@ pub(crate) fn piece(piece: &Piece) -> Cow<'_, str> {
     }
 }
 
-/// What stands at the right end: words, the one that says how good it is, and words behind that.
+/// What is at the right end: words, the one that says how good it is, and words after that.
 pub(crate) fn status(status: Status) -> (&'static str, &'static str, String) {
     const HEALTH: &str = "trace health: ";
     match status {
@@ -43,8 +43,8 @@ pub(crate) fn status(status: Status) -> (&'static str, &'static str, String) {
 
 /// The same in one piece.
 pub(crate) fn status_text(of: Status) -> String {
-    let (before, word, behind) = status(of);
-    format!("{before}{word}{behind}")
+    let (before, word, after) = status(of);
+    format!("{before}{word}{after}")
 }
 
 /// A cell with its sentences as text.

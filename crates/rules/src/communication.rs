@@ -16,11 +16,11 @@ const KNOWN: [&str; 4] = ["all_gather", "reduce_scatter", "all_reduce", "all_to_
 pub(super) static RULE: Rule = Rule {
     name: "communication",
     label: "Exposed communication",
-    what: "More than 10 % of the step time passes in collectives while no kernel computes.",
+    what: "More than 10 % of the step time is spent in collectives while no kernel computes.",
     why: "The device waits for data of other ranks, or for the ranks themselves, instead of computing.",
     fixes: &[
         Fix {
-            code: "# most of it is waiting: find out first why ranks arrive late, see straggler",
+            code: "# most of it is waiting: first find out why ranks arrive late, see straggler",
             when: &[Need::Waiting],
         },
         Fix {
@@ -48,7 +48,7 @@ pub(super) static RULE: Rule = Rule {
             when: &[Need::NoWaiting, Need::OtherCollective(&KNOWN)],
         },
     ],
-    not_this: "if waiting for a slow rank is the cause: then that rank is to be fixed, see straggler",
+    not_this: "if a slow rank is the cause: fix that rank, see straggler",
     show: &[Target::of("comms")],
     instances: Instances::communication(),
     find,

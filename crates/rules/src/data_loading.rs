@@ -38,8 +38,8 @@ const WHICH_DATA: [&str; 5] = ["train", "val", "valid", "eval", "test"];
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
     label: "Data loading",
-    what: "More than 5 % of the step time passes inside `enumerate(DataLoader)` while nothing runs on a device. Where there is no DataLoader, regions named for data loading count, such as `data_loading`.",
-    why: "The next batch is not ready when the step needs it, so it idles until the host has built it.",
+    what: "More than 5 % of the step time is spent in `enumerate(DataLoader)` while nothing runs on a device. Without a DataLoader, regions named for data loading count, such as `data_loading`.",
+    why: "The next batch is not ready when the step needs it, so the step waits until the host has built it.",
     fixes: &[
         Fix {
             code: "DataLoader(dataset, batch_size=…, num_workers=4,\n           pin_memory=True, persistent_workers=True)",
@@ -58,7 +58,7 @@ pub(super) static RULE: Rule = Rule {
             when: &[Need::Without(Framework::LoaderInProcess), Need::Without(Framework::LoaderWithWorkers)],
         },
     ],
-    not_this: "if the data already lies in memory, or loading is what you measure",
+    not_this: "if the data is already in memory, or loading is what you measure",
     show: &[Target::of("steps")],
     instances: Instances {
         sql: "SELECT name, first_value(span_id ORDER BY dur_ns DESC, span_id) AS span_id,

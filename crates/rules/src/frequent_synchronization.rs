@@ -12,12 +12,12 @@ pub(super) static RULE: Rule = Rule {
     name: "frequent_synchronization",
     label: "Frequent synchronization",
     what: "The host calls functions that wait for the device at least five times per step, for more than 5 % of its time.",
-    why: "While the host waits it launches nothing, so the device runs dry afterward.",
+    why: "While the host waits it launches nothing, so the device runs out of work afterward.",
     fixes: &[Fix {
         code: "# .item(), .cpu(), print(tensor) and masks synchronize: keep values on the device,\n# log every n-th step, copy with non_blocking=True",
         when: &[],
     }],
-    not_this: "if the host has nothing else to do and the device stays busy: waiting is then only where its time shows",
+    not_this: "if the device stays busy and the host has nothing else to do",
     show: &[Target::of("launches")],
     instances: Instances::all(
         "SELECT name, span_id, start_ns, dur_ns FROM runtime_calls WHERE {events} AND name LIKE '%Synchronize%'",

@@ -196,7 +196,7 @@ mod tests {
         let mut waiting = of("all_reduce", &[Framework::Ddp]);
         waiting.by_class[Class::Communication as usize] = 400;
         waiting.waits = Some(Waits { wait_ns: 300, exposed_ns: 300, ..Waits::default() });
-        let late = "# most of it is waiting: find out first why ranks arrive late, see straggler";
+        let late = "# most of it is waiting: first find out why ranks arrive late, see straggler";
         check(rule, &waiting, &[late]);
         waiting.waits = Some(Waits { wait_ns: 300, exposed_ns: 200, ..Waits::default() });
         check(rule, &waiting, &[buckets, accumulate]);

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     name: "low_utilization",
     label: "Low GPU utilization",
     what: "Kernels run in less than half of the step time.",
-    why: "The host does not give work fast enough: small batches, Python between operators, waiting for data.",
+    why: "The host does not launch work fast enough: small batches, Python between operators, waiting for data.",
     fixes: &[
         Fix { code: "# more work at a time: a larger batch", when: &[Need::Without(Framework::Serving)] },
         Fix { code: "# more work at a time: serve more requests per batch", when: &[Need::Uses(Framework::Serving)] },

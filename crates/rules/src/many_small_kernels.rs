@@ -14,7 +14,7 @@ const LAUNCHES_PER_STEP: f64 = 100.0;
 pub(super) static RULE: Rule = Rule {
     name: "many_small_kernels",
     label: "Many small kernels",
-    what: "At least 40 % of launches start device work shorter than the call. More than 2 % of the step time passes in launch calls while the device is idle.",
+    what: "At least 40 % of launches start device work shorter than the call. More than 2 % of the step time is spent in launch calls while the device is idle.",
     why: "The host cannot launch fast enough to keep the device busy, however fast the device is.",
     fixes: &[
         Fix { code: "torch.optim.SGD(…, foreach=True)", when: &[Need::Uses(Framework::Optimizer)] },
@@ -32,7 +32,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix { code: "# more work per kernel: a larger batch", when: &[] },
     ],
-    not_this: "if the device is the limit: launches then run ahead and cost nothing",
+    not_this: "if the device is the bottleneck: launches then run ahead and cost nothing",
     show: &[Target::of("launches")],
     instances: Instances::all(
         "SELECT launch.name, launch.span_id, launch.start_ns, launch.dur_ns

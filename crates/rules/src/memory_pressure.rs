@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "# or fp16", when: &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16)] },
         Fix { code: "# or PYTORCH_ALLOC_CONF=expandable_segments:True", when: &[Need::Of(Vendor::Nvidia)] },
     ],
-    not_this: "if the allocator was told to take all memory in advance",
+    not_this: "if the allocator was configured to reserve all memory in advance",
     show: &[Target::of("memory")],
     // The peak is a moment; the highest level takes the place of the longest time.
     instances: Instances {

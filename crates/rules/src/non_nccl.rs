@@ -7,7 +7,7 @@ use super::{Facts, Fix, Found, Framework, Instances, Need, Rule, Vendor};
 pub(super) static RULE: Rule = Rule {
     name: "non_nccl",
     label: "GPUs communicate through the host",
-    what: "DistributedDataParallel on devices, but collectives are done by gloo, mpi or ucc on the host.",
+    what: "DistributedDataParallel runs on devices, but gloo, mpi or ucc does its collectives on the host.",
     why: "Data is copied to the host, sent by its processor, and copied back, instead of going from device to device.",
     fixes: &[
         Fix { code: "torch.distributed.init_process_group(backend=\"nccl\")", when: &[Need::Of(Vendor::Nvidia)] },
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
             when: &[Need::OfUnknown],
         },
     ],
-    not_this: "if the devices have no NCCL or RCCL, or only small control messages take this way",
+    not_this: "if the devices have no NCCL or RCCL, or only small control messages go through the host",
     show: &[Target::of("regions")],
     instances: Instances::communication(),
     find,

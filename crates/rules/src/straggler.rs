@@ -15,7 +15,7 @@ const SHARED_BLAME: f64 = 0.10;
 pub(super) static RULE: Rule = Rule {
     name: "straggler",
     label: "Ranks wait for each other",
-    what: "Ranks wait in collectives with nothing to compute, and a rank that arrives last causes clearly more of it than its share.",
+    what: "Ranks wait in collectives with nothing to compute, and a rank that arrives last causes clearly more of the wait than its share.",
     why: "A collective ends when the last rank has arrived; until then every other rank idles inside it.",
     fixes: &[
         Fix { code: "# compare that rank with the others: its input, its GPU clocks, its host", when: &[Need::Device] },

@@ -56,7 +56,7 @@ fn find(facts: &Facts) -> Option<Found> {
     let device = facts.hardware.name.as_deref().unwrap_or("the device");
     let evidence = vec![
         say!("{} of device time could use them, at least {} does", say::ratio(eligible), say::ratio(on_cores)),
-        say!("{} and its like, on {}", name, device),
+        say!("{} and similar kernels, on {}", name, device),
     ];
     let figures = vec![("unused_ratio", 1.0 - used), ("eligible_ratio", eligible), ("on_cores_ratio", on_cores)];
     let at_stake_ns = Some(facts.per_step(facts.without_cores_ns));

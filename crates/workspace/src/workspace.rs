@@ -137,7 +137,7 @@ impl Workspace {
         self.run.is_profile()
     }
 
-    /// Every figure of one source, as JSON.
+    /// Show every metric of one trace, as JSON.
     pub fn metrics(&self, rank: Option<u32>, window: Option<u32>) -> Result<Json, RunError> {
         self.metrics_with(rank, window, &CancelFlag::default())
     }

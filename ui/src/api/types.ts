@@ -411,7 +411,7 @@ export type TimelineCurves = {
 };
 
 export type TimelineStep = {
-  /** Place of the step in the recording, from 0. */
+  /** Position of the step in the trace, from 0. */
   step: number,
   /** Its number: the one that the recording gives it, else its place. */
   number: number,

@@ -94,7 +94,7 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
           <dd>
             <pre>{props.finding.fix}</pre>
           </dd>
-          <dt>not this</dt>
+          <dt>false alarm</dt>
           <dd>{props.finding.notThis}</dd>
         </dl>
       </Show>
@@ -105,7 +105,7 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
 function asText(all: Finding[]): string {
   return all
     .map((finding) => {
-      const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} a step)`;
+      const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} per step)`;
       const evidence = finding.evidence.map((line) => `  ${written(line)}`);
       return [written(finding.title) + stake, ...evidence, `  fix: ${finding.fix}`].join("\n");
     })

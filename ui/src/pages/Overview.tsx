@@ -31,7 +31,7 @@ export function Overview(): JSX.Element {
         {(summary) => (
           <>
             <Lede
-              sentence={headline(summary()) ?? words("No complete step in this recording.")}
+              sentence={headline(summary()) ?? words("No complete step in this trace.")}
               facts={headFacts(summary())}
               doubt={lossDoubt()}
             />

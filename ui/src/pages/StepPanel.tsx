@@ -1,4 +1,4 @@
-// Where each step goes: a column per step, a legend with values, and the device along the recording.
+// Step breakdown: a column per step, a legend with values, and the device along the recording.
 import { createMemo, createSignal, For, onCleanup, Show, type JSX } from "solid-js";
 import { BusyStrip } from "../charts/BusyStrip";
 import { apart } from "../charts/scale";
@@ -27,7 +27,7 @@ export function StepPanel(props: { summary: Report }): JSX.Element {
   return (
     <section class="panel wide">
       <header>
-        <h2>Where each step goes</h2>
+        <h2>Step breakdown</h2>
         <span class="what">each instant counted once</span>
         <Show when={chosenSteps()}>
           <a class="plain-link" href={pageAddress("timeline", { view: undefined })}>
@@ -43,7 +43,7 @@ export function StepPanel(props: { summary: Report }): JSX.Element {
           {(report) => {
             const steps = createMemo(() => chartSteps(report()));
             return (
-              <Show when={steps().length > 0} fallback={<p class="nothing">No steps in this recording.</p>}>
+              <Show when={steps().length > 0} fallback={<p class="nothing">No steps in this trace.</p>}>
                 <StepChart
                   steps={steps()}
                   chosen={chosenSteps()}

@@ -10,7 +10,7 @@ import { parentsOf, parentsStatement, withParents } from "./module_parents";
 
 /** What the address has for the rows of a tree without their nesting; the analysis knows nothing of it. */
 const FLAT = "flat";
-/** What the address has for one row a collective, which the page asks for itself. */
+/** What the address has for one row per collective, which the page asks for itself. */
 export const SINGLE = "collective";
 
 export type TableQuestion = { run: string; name: string; parameters: Parameters };

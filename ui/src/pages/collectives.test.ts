@@ -29,7 +29,7 @@ test("the report says how many there are, and calls steps by their names", () =>
 test("waiting that is not known has a reason", () => {
   const reason = (hasRanks: boolean) =>
     collectivesReport(answer, String, hasRanks).missing.find((each) => each.path === "wait_ns")?.reason ?? [];
-  expect(written(reason(false))).toBe("ranks do not match: one rank at hand");
+  expect(written(reason(false))).toBe("ranks do not match: only one rank available");
   expect(written(reason(true))).toMatch(/not all recorded the same/);
 });
 

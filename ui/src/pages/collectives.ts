@@ -63,7 +63,7 @@ export function spanPlace(rank: number, spanId: number, start: number | null, du
   };
 }
 
-/** One row a collective, the longest waiting first; `of_all` counts those before the limit. */
+/** One row per collective, the longest waiting first; `of_all` counts those before the limit. */
 export function collectivesStatement(scope: CollectiveScope, limit: number): string {
   const own = scope.rank === undefined ? "rank >= 0" : `rank = ${scope.rank}`;
   const conditions = [
@@ -143,7 +143,9 @@ export function collectivesReport(answer: Report, nameOfStep: (place: number) =>
   );
   const counted = found?.columns.findIndex((column) => column.name === "of_all") ?? -1;
   const all = Number(found?.rows[0]?.[counted] ?? 0);
-  const waits = hasRanks ? "ranks do not match: not all recorded the same" : "ranks do not match: one rank at hand";
+  const waits = hasRanks
+    ? "ranks do not match: not all recorded the same"
+    : "ranks do not match: only one rank available";
   const reasons = { ...REASONS, transfer_ns: waits, max_wait_ns: waits, wait_ns: waits, last_rank: waits };
   const table: TablePart = {
     kind: "table",

@@ -129,7 +129,7 @@ export function Metrics(props: { metrics: MetricPart[] }): JSX.Element {
   );
 }
 
-/** `WHERE A STEP GOES` → `Where a step goes`: capitals are for terminals. */
+/** `STEP BREAKDOWN` → `Step breakdown`: capitals are for terminals. */
 export function tableTitle(table: TablePart): string {
   return sentenceCase((table.title ?? table.name.replaceAll("_", " ")).toLowerCase());
 }

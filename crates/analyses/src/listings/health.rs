@@ -83,13 +83,13 @@ fn begun_busy(engine: &Engine, sources: &[&SourceRecord]) -> Result<Option<Sente
     Ok(match &lengths[..] {
         [] => None,
         [(id, length)] if sources.len() == 1 => Some(say!(
-            "Rank {}, window {}: for the first {} the device was busy with work from before the recording.",
+            "Rank {}, window {}: for the first {} the device was busy with work from before the trace began.",
             id.rank.to_string(),
             id.window.to_string(),
             *length
         )),
         several => Some(say!(
-            "{} of {} begin while the device is busy with work from before the recording.",
+            "{} of {} begin while the device is busy with work from before the trace began.",
             say::count(several.len() as i64),
             say::counted(sources.len(), "recording")
         )),
@@ -209,7 +209,7 @@ fn sentence(source: &SourceRecord, figures: &Figures) -> Sentence {
     };
     let lost = match count("lost_events") {
         0 if source.notes.contains(&Note::NotRecorded) => {
-            "none lost; some regions were not recorded: no room, or left on another thread".into()
+            "none lost; some regions were not recorded: buffer full, or ended on another thread".into()
         }
         0 => "none lost".into(),
         lost => say!("{} lost", say::count(lost)),

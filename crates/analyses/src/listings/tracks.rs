@@ -25,7 +25,7 @@ pub fn report(run: &OpenRun) -> Result<Report, RunError> {
         }
     }
     if run.is_profile() {
-        let text = "A profile of Python functions has sums and no times of day, so there are no tracks.";
+        let text = "A cProfile profile has sums without timestamps, so it has no tracks.";
         report.parts.insert(0, Part::Text(text.into()));
     }
     Ok(report)

@@ -95,8 +95,8 @@ fn note(all: Held, level_bytes: i64, is_absolute: bool) -> Sentence {
         say::memory(all.bytes as f64)
     );
     match level_bytes - all.bytes {
-        _ if !is_absolute => say!("{}; what is older than the recording is not known", known),
-        older if older > 0 => say!("{}; {} is older than the recording", known, say::memory(older as f64)),
+        _ if !is_absolute => say!("{}; what is older than the trace is not known", known),
+        older if older > 0 => say!("{}; {} is older than the trace", known, say::memory(older as f64)),
         _ => known,
     }
 }

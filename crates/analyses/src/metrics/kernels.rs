@@ -6,7 +6,7 @@ use stepscope_runs::{Frame, RunError};
 
 use super::{Measuring, distribution, ratio};
 
-/// Names that are listed, those with the most time first.
+/// Names that are listed, most time first.
 const LISTED: usize = 50;
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {

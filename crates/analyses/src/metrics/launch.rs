@@ -14,7 +14,7 @@ pub(crate) const COUNTS: &str = "
     count(*) FILTER (WHERE latency_ns < 0) AS device_before_launch,
     count(*) FILTER (WHERE device_dur_ns < dur_ns) AS shorter_than_call";
 
-/// Names of runtime functions that are listed, those with the most time first.
+/// Names of runtime functions that are listed, most time first.
 const LISTED_CALLS: usize = 20;
 
 pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {

@@ -14,7 +14,7 @@ pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let grades = listings::health::grades(asking.engine, asking.sources.iter().copied())?;
     let (name, title) = ("functions".to_owned(), Some("FUNCTIONS".to_owned()));
     let mut table = ReportTable { name, title, ..functions::table(asking)? };
-    let facts = Sentence::facts(["profile of Python functions".into(), say::counted(table.rows.len(), "function")]);
+    let facts = Sentence::facts(["cProfile profile".into(), say::counted(table.rows.len(), "function")]);
     let mut parts = vec![Part::Text(head_text(asking, &grades, facts))];
     parts.push(Part::Text(Text::headline(functions::sentence(asking)?)));
     if table.rows.len() > TOP {

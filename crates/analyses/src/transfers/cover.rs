@@ -64,9 +64,9 @@ impl Cover {
     pub(super) fn in_words(self) -> Sentence {
         match self.hidden_ratio() {
             None => "they take no time".into(),
-            Some(0.0) => "none of it is hidden behind kernels".into(),
-            Some(_) if self.hidden_ns == self.copy_ns => "all of it is hidden behind kernels".into(),
-            Some(ratio) => say!("{} of its time is hidden behind kernels", say::ratio(ratio)),
+            Some(0.0) => "none of it is hidden by kernels".into(),
+            Some(_) if self.hidden_ns == self.copy_ns => "all of it is hidden by kernels".into(),
+            Some(ratio) => say!("{} of its time is hidden by kernels", say::ratio(ratio)),
         }
     }
 

@@ -1,7 +1,7 @@
 -- One row per span on the host or on a device, with its class in the breakdown of step time.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
 -- start_ns: Start.
 -- end_ns: End.
 -- kind: op, ann, rt, kernel, memcpy or memset.

@@ -1,17 +1,17 @@
 -- One row per collective of a rank on its device, as in `metrics`; `all_collectives` has those of the host too.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
+-- window: Capture cycle of the rank, from 0.
 -- process_group: Name of the process group; null when it was not recorded.
--- group_id: Number of the process group, from its name and ranks: equal on all of its ranks.
--- ordinal: Place among the collectives of its group on this rank, in the order of their launches, from 0; null when it cannot be compared with other ranks.
+-- group_id: Id of the process group, from its name and ranks: equal on all of its ranks.
+-- ordinal: Position among the collectives of its group on this rank, in the order of their launches, from 0; null when it cannot be compared with other ranks.
 -- seq: Sequence number, as recorded.
 -- step: Step of its launch.
 -- collective: all_reduce, all_gather, reduce_scatter, broadcast… or unknown.
 -- start_ns: Start of the kernel.
--- dur_ns: Length of it: transfer, and waiting for the other ranks.
--- launch_ns: Start of the call that launched it; null when that was before the recording.
+-- dur_ns: Duration: transfer, and waiting for the other ranks.
+-- launch_ns: Start of the call that launched it; null when that was before the trace began.
 -- span_id: The kernel.
--- position: Place of its event in the file, from 0.
+-- position: Position of its event in the file, from 0.
 -- device_id: Device of the kernel.
 -- stream_id: Stream of the kernel.
 -- kernel: Name of the kernel.

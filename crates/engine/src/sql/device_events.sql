@@ -1,14 +1,14 @@
 -- One row per kernel, copy or fill on a device.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
--- track_id: Stream it lies on.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
+-- track_id: Stream it is on.
 -- device_id: Device, as recorded in the arguments.
 -- stream_id: Stream, as recorded in the arguments.
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
--- position: Place of the event in the file, from 0.
+-- position: Position of the event in the file, from 0.
 -- kind: kernel, memcpy or memset.
 -- class: compute, communication, memcpy or memset.
 -- name: Name as recorded.
@@ -19,7 +19,7 @@
 -- link: How the operator was found.
 -- category: gemm, convolution, attention, elementwise, reduction, copy, communication or other.
 -- comm_rule: For communication kernels, the rule that says so.
--- graph_launch: For events of a graph, which graph launch of the source.
+-- graph_launch: For events of a graph, which graph launch of the trace.
 -- size_bytes: Bytes copied or filled.
 -- memory_bandwidth_gb_per_s: Bandwidth of a copy, as recorded.
 -- blocks_per_sm: Blocks of the grid per multiprocessor, as recorded.

@@ -1,18 +1,18 @@
 -- One row per kernel, copy or fill on a device, with the names of what launched it.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the device event in this source.
--- track_id: Stream it lies on.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the device event in its trace.
+-- track_id: Stream it is on.
 -- start_ns: Start on the device.
 -- end_ns: End on the device.
--- dur_ns: Length on the device.
+-- dur_ns: Duration on the device.
 -- class: compute, communication, memcpy or memset.
 -- name: Name of the device event.
 -- step: Step of its launch.
 -- launch_name: Name of the runtime call that launched it.
 -- launch_track_id: Thread of that call.
 -- launch_start_ns: Start of that call.
--- launch_dur_ns: Length of that call.
+-- launch_dur_ns: Duration of that call.
 -- delay_ns: From the start of the call to the start on the device.
 -- owner_name: Innermost operator or annotation that issued the launch.
 -- operator_id: The operator it belongs to.

@@ -1,12 +1,12 @@
 -- One row per call of a framework operator on the host.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
--- track_id: Thread it lies on.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
+-- track_id: Thread it is on.
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
--- self_ns: Length less operators and runtime calls below it.
+-- self_ns: Duration minus operators and runtime calls below it.
 -- depth: How many host spans enclose it.
 -- name: Name of the operator.
 -- step: Step it belongs to.

@@ -1,6 +1,6 @@
--- One row per kernel name of a source.
+-- One row per kernel name of a trace.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
+-- window: Capture cycle of the rank, from 0.
 -- name: Name of the kernel.
 -- class: compute or communication.
 -- calls: How often it ran.

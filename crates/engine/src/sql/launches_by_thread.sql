@@ -1,6 +1,6 @@
 -- One row per launch, with the thread that calls and the thread that autograd works for.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
+-- window: Capture cycle of the rank, from 0.
 -- span_id: The call in `spans`.
 -- start_ns: Start of the call.
 -- track_id: Thread of the call.

@@ -1,16 +1,16 @@
--- One row per allocation or a free, with the level of its device's memory after it and what happened to its block.
+-- One row per allocation or free, with the level of its device's memory after it and what happened to its block.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
+-- window: Capture cycle of the rank, from 0.
 -- device: cpu, gpu0 and so on, or the number of its type and its own.
 -- track_id: Thread that allocated or freed.
 -- ts_ns: When.
 -- event_index: The profiler's own number of the event; -1 when it has none.
--- position: Place of the event in the file, from 0.
+-- position: Position of the event in the file, from 0.
 -- size_bytes: Bytes: positive for an allocation, negative for a free; 0 when they were not recorded.
--- level_bytes: Sum of the bytes of the device since the recording began.
--- total_allocated_bytes: Bytes in use on the device after it; null in old recordings.
--- total_reserved_bytes: Bytes held by the allocator after it; null in old recordings.
--- address: Address of the block; null in old recordings.
+-- level_bytes: Sum of the bytes of the device since the trace began.
+-- total_allocated_bytes: Bytes in use on the device after it; null in old traces.
+-- total_reserved_bytes: Bytes held by the allocator after it; null in old traces.
+-- address: Address of the block; null in old traces.
 -- size_before_bytes: Bytes of the event before it at this address; null when there is none.
 -- size_after_bytes: Bytes of the event after it at this address; null when there is none.
 -- operator_id: Innermost operator of the thread at that time.

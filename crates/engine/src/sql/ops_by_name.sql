@@ -1,9 +1,9 @@
--- One row per operator name of a source.
+-- One row per operator name of a trace.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
+-- window: Capture cycle of the rank, from 0.
 -- name: Name of the operator.
 -- calls: How often it was called.
--- host_self_ns: Time on the host less operators and runtime calls below it, summed.
+-- host_self_ns: Time on the host minus operators and runtime calls below it, summed.
 -- host_total_ns: Time on the host, summed.
 -- device_events: Kernels, copies and fills that belong to it.
 -- device_self_ns: Their time on the device, summed.

@@ -1,11 +1,11 @@
 -- One row per call of an operator whose FLOPs follow from its recorded shapes. Calls below one another count the same work again.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
 -- parent_op_id: Nearest enclosing operator.
 -- start_ns: Start.
 -- dur_ns: Length.
--- position: Place of the event in the file, from 0.
+-- position: Position of the event in the file, from 0.
 -- name: Name of the operator.
 -- step: Step it belongs to.
 -- input_dims: Shapes of the inputs, as a JSON list.

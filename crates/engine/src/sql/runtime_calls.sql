@@ -1,16 +1,16 @@
 -- One row per call into the device's runtime or driver.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
--- track_id: Thread it lies on.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
+-- track_id: Thread it is on.
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
--- self_ns: Length less the calls below it.
+-- self_ns: Duration minus the calls below it.
 -- name: Name of the function.
 -- step: Step it belongs to.
 -- parent_op_id: Nearest enclosing operator.
--- correlation: Number that it shares with its device events.
+-- correlation: Correlation id, shared with its device events.
 SELECT
   rank,
   window,

@@ -1,11 +1,11 @@
 -- One row per gap between two events of a stream, with what the stream waited for (metrics, section 8).
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
+-- window: Capture cycle of the rank, from 0.
 -- device_id: Device, as recorded.
 -- stream_id: Stream, as recorded.
 -- start_ns: Where the latest of all earlier events of the stream ends.
 -- end_ns: Where the next event starts.
--- gap_ns: Length of the gap.
+-- gap_ns: Duration of the gap.
 -- next_span_id: The next event in `spans`.
 -- step: Step of the next event.
 -- waits_for: host_wait if the next event was launched after the gap began, kernel_wait for a shorter gap than 30 µs after an earlier launch, other for a longer one, unknown without a launch call.

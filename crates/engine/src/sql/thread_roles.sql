@@ -1,13 +1,13 @@
 -- One row per thread whose part in the program follows from what ran on it.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- track_id: Number of the track in this source.
+-- window: Capture cycle of the rank, from 0.
+-- track_id: Id of the track in its trace.
 -- process: pid as recorded.
 -- thread: tid as recorded.
 -- role: main thread, autograd thread, DataLoader worker or pin-memory thread.
--- role_from: What tells: step_marks, process_id, most_operators, backward_operators, thread_name, python_frames or pin_memory_operators.
+-- role_from: Evidence for the role: step_marks, process_id, most_operators, backward_operators, thread_name, python_frames or pin_memory_operators.
 WITH of_steps AS (
-  -- The first steps tell; a long recording is not read to its end.
+  -- The first steps suffice; a long trace is not read to its end.
   SELECT
     rank,
     window,

@@ -1,8 +1,8 @@
--- One row per span of any kind, with the names of the thread or stream it lies on.
+-- One row per span of any kind, with the names of the thread or stream it is on.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
--- track_id: Thread, stream or lane it lies on.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
+-- track_id: Thread, stream or lane it is on.
 -- track_type: thread, stream or async.
 -- process: pid as recorded.
 -- thread: tid as recorded.
@@ -11,7 +11,7 @@
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
--- self_ns: Length less its children.
+-- self_ns: Duration minus its children.
 -- depth: How many spans of its family enclose it.
 -- kind: Kind of work.
 -- category: Category as recorded.

@@ -1,8 +1,8 @@
 -- One row per span of any kind, with its class and the place of its lanes on the track.
 -- rank: Rank of the process that recorded it.
--- window: Which of the rank's recordings this is, from 0.
--- span_id: Number of the span in this source.
--- track_id: Thread, stream or lane it lies on.
+-- window: Capture cycle of the rank, from 0.
+-- span_id: Id of the span in its trace.
+-- track_id: Thread, stream or lane it is on.
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
@@ -26,7 +26,7 @@ WITH classed AS (
     phase,
     name,
     depth,
-    -- Below it is used once a column: a planner copies an expression to wherever its name stands.
+    -- Below it is used once per column: a planner copies an expression to every use of its name.
     CASE
       WHEN kind IN ('memcpy', 'memset') THEN kind
       WHEN kind = 'kernel' THEN CASE WHEN comm_rule IS NULL THEN 'kernel' ELSE 'communication' END

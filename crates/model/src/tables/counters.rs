@@ -12,9 +12,13 @@ pub static COUNTERS: Table =
 static COLUMNS: [Column; 7] = [
     Column::required("track_id", I32, "Track the counter belongs to."),
     Column::required("ts_ns", I64, "When it changed."),
-    Column::required("position", I64, "Place of the event in the file, from 0."),
+    Column::required("position", I64, "Position of the event in the file, from 0."),
     Column::optional("name", Text, "Name of the counter."),
-    Column::optional("series", Text, "Name of the value; null when the event carries several."),
-    Column::optional("value", F64, "The value; null when the event carries several or it is no number."),
+    Column::optional("series", Text, "Name of the value; null when the event carries several values."),
+    Column::optional(
+        "value",
+        F64,
+        "The value; null when the event carries several values, or one that is not a number.",
+    ),
     Column::optional("args", Text, "All values as JSON when there are several."),
 ];

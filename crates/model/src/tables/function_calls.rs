@@ -8,7 +8,7 @@ use crate::schema::{
 /// Who called whom in a profile.
 pub static FUNCTION_CALLS: Table = Table {
     name: "function_calls",
-    doc: "One row per function and one of its callers: the calls that came from there, added up.",
+    doc: "One row per function and caller: the calls from that caller, added up.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
@@ -21,8 +21,16 @@ static COLUMNS: [Column; 8] = [
     Column::optional(
         "primitive_calls",
         I64,
-        "Calls that no other call of the function was around; null if only counted.",
+        "Primitive calls: those not inside another call of the function; null if only counted.",
     ),
-    Column::optional("tottime_ns", I64, "Time in the function, without what it called; null if it was not measured."),
-    Column::optional("cumtime_ns", I64, "Time in the function and in all it called; null if it was not measured."),
+    Column::optional(
+        "tottime_ns",
+        I64,
+        "Time in the function, without the functions it called; null if it was not measured.",
+    ),
+    Column::optional(
+        "cumtime_ns",
+        I64,
+        "Time in the function and in all functions it called; null if it was not measured.",
+    ),
 ];

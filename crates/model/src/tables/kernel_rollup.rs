@@ -38,6 +38,6 @@ static COLUMNS: [Column; 15] = [
     Column::required(
         "durations",
         Text,
-        "Sketch of the lengths: `sketch_percentile` gives percentiles within 1 % across any rows.",
+        "Sketch of the durations: `sketch_percentile` gives percentiles within 1 % across any rows.",
     ),
 ];

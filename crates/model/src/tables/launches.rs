@@ -14,9 +14,9 @@ pub static LAUNCHES: Table = Table {
 
 static COLUMNS: [Column; 15] = [
     Column::required("span_id", I64, "The call in `spans`."),
-    Column::required("track_id", I32, "Thread it lies on."),
+    Column::required("track_id", I32, "Thread it is on."),
     Column::required("start_ns", I64, "Start of the call."),
-    Column::required("dur_ns", I64, "Length of the call."),
+    Column::required("dur_ns", I64, "Duration of the call."),
     Column::optional("name", Text, "Name of the function."),
     Column::optional("step", I32, "Step it belongs to; null outside the steps."),
     Column::required("is_graph", Bool, "Whether it launched a CUDA or HIP graph."),
@@ -25,7 +25,7 @@ static COLUMNS: [Column; 15] = [
     Column::optional("device_id", I64, "Device of the earliest of them."),
     Column::optional("stream_id", I64, "Stream of the earliest of them."),
     Column::required("device_start_ns", I64, "Start of the earliest of them."),
-    Column::required("device_dur_ns", I64, "Length of the earliest of them."),
+    Column::required("device_dur_ns", I64, "Duration of the earliest of them."),
     Column::required(
         "latency_ns",
         I64,

@@ -5,7 +5,7 @@ use crate::schema::{
     Table,
 };
 
-/// One row per allocation or a free.
+/// One row per allocation or free.
 pub static MEMORY_EVENTS: Table = Table {
     name: "memory_events",
     doc: "One row per allocation or free that the framework recorded.",
@@ -15,17 +15,17 @@ pub static MEMORY_EVENTS: Table = Table {
 static COLUMNS: [Column; 12] = [
     Column::required("track_id", I32, "Thread that allocated or freed."),
     Column::required("ts_ns", I64, "When."),
-    Column::required("position", I64, "Place of the event in the file, from 0."),
+    Column::required("position", I64, "Position of the event in the file, from 0."),
     Column::optional("size_bytes", I64, "Bytes: positive for an allocation, negative for a free."),
     Column::optional(
         "address",
         I64,
-        "Address of the block, as a signed number of the same 64 bits; null in old recordings.",
+        "Address of the block, as a signed number of the same 64 bits; null in old traces.",
     ),
     Column::optional("device_type", I64, "0 is the host, 1 CUDA, 6 HIP."),
     Column::optional("device_id", I64, "Number of the device."),
-    Column::optional("total_allocated_bytes", I64, "Bytes in use on the device after it; null in old recordings."),
-    Column::optional("total_reserved_bytes", I64, "Bytes held by the allocator after it; null in old recordings."),
+    Column::optional("total_allocated_bytes", I64, "Bytes in use on the device after it; null in old traces."),
+    Column::optional("total_reserved_bytes", I64, "Bytes held by the allocator after it; null in old traces."),
     Column::optional("event_index", I64, "The profiler's own number of the event."),
     Column::optional("operator_id", I64, "Innermost operator of the thread at that time."),
     Column::optional("args", Text, "Every other argument, as JSON."),

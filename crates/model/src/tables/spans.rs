@@ -9,18 +9,18 @@ use crate::schema::{
 /// One row per event with a length, with everything that was derived about it.
 pub static SPANS: Table = Table {
     name: "spans",
-    doc: "One row per event with a place in time: operators, calls, kernels, annotations, frames; an instant has length 0.",
+    doc: "One row per timed event: operators, calls, kernels, annotations, frames. An instant has duration 0.",
     groups: &[&SOURCE_COLUMNS, &EVENT_COLUMNS, &DERIVED_COLUMNS, &SPAN_ARG_COLUMNS, &REST_COLUMNS],
 };
 
 static EVENT_COLUMNS: [Column; 10] = [
-    Column::required("span_id", I64, "Number of the span in this source, in the order of track, start, longest first."),
-    Column::required("track_id", I32, "Thread, stream or lane it lies on."),
+    Column::required("span_id", I64, "Id of the span in its trace, in the order of track, start, longest first."),
+    Column::required("track_id", I32, "Thread, stream or lane it is on."),
     Column::required("start_ns", I64, "Start."),
-    Column::required("dur_ns", I64, "Length."),
-    Column::required("position", I64, "Place of the event in the file, from 0."),
+    Column::required("dur_ns", I64, "Duration."),
+    Column::required("position", I64, "Position of the event in the file, from 0."),
     Column::required("phase", Text, "X complete, B begin and end, b asynchronous, i or n instant."),
-    Column::optional("flag", Text, "instant: has no length; open_end: its end was not recorded; null otherwise."),
+    Column::optional("flag", Text, "instant: has no duration; open_end: its end was not recorded; null otherwise."),
     Column::required(
         "kind",
         Text,
@@ -40,7 +40,7 @@ static DERIVED_COLUMNS: [Column; 17] = [
     Column::required(
         "self_ns",
         I64,
-        "Length less the union of its children; for an op or a call, those are the ops and calls below it, seen through annotations.",
+        "Duration minus the union of its children. For an op or a call, these are the ops and calls below it, skipping annotations.",
     ),
     Column::optional("parent_op_id", I64, "Nearest enclosing operator."),
     Column::optional("python_parent_id", I64, "Nearest enclosing Python frame."),
@@ -56,7 +56,7 @@ static DERIVED_COLUMNS: [Column; 17] = [
     Column::optional(
         "graph_launch",
         I64,
-        "For events of a CUDA or HIP graph: which graph launch of the source, from 0.",
+        "For events of a CUDA or HIP graph: which graph launch of the trace, from 0.",
     ),
     Column::optional(
         "graph_node",

@@ -8,12 +8,12 @@ use crate::schema::{
 /// What the time of each step goes to.
 pub static STEP_BREAKDOWN: Table = Table {
     name: "step_breakdown",
-    doc: "One row per step, and one for the whole recording: what its time goes to (metrics, section 6). The eight classes add up to its length.",
+    doc: "One row per step, and one for the whole trace: where its time goes (metrics, section 6). The eight classes add up to its length.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
 static COLUMNS: [Column; 13] = [
-    Column::optional("step", I32, "Place of the step in the recording, from 0; null for the whole recording."),
+    Column::optional("step", I32, "Position of the step in the trace, from 0; null for the whole trace."),
     Column::required("kernel_ns", I64, "A kernel computes."),
     Column::required("memcpy_ns", I64, "Else a copy runs."),
     Column::required("memset_ns", I64, "Else a fill runs."),
@@ -25,7 +25,7 @@ static COLUMNS: [Column; 13] = [
     Column::required("runtime_ns", I64, "Else the host calls the runtime."),
     Column::required("dataloader_ns", I64, "Else the host waits for the data loader."),
     Column::required("cpu_exec_ns", I64, "Else an operator runs on the host."),
-    Column::required("other_ns", I64, "Nothing of all that."),
+    Column::required("other_ns", I64, "None of these."),
     Column::required("all_communication_ns", I64, "Anything communicates, hidden or not."),
     Column::required("overlap_ns", I64, "A kernel computes while something communicates."),
     Column::required("kernel_busy_ns", I64, "A kernel of any kind runs on any device."),

@@ -13,14 +13,14 @@ pub static STEP_DEVICES: Table = Table {
 };
 
 static COLUMNS: [Column; 11] = [
-    Column::optional("step", I32, "Place of the step in the recording, from 0; null for all complete steps together."),
+    Column::optional("step", I32, "Position of the step in the trace, from 0; null for all complete steps together."),
     Column::optional("device_id", I64, "Device, as recorded."),
-    Column::required("start_ns", I64, "Start of the time that is looked at."),
+    Column::required("start_ns", I64, "Start of the measured time."),
     Column::required("end_ns", I64, "End of it."),
     Column::required("busy_ns", I64, "Time in which the device does anything."),
     Column::required("kernel_busy_ns", I64, "Time in which a kernel runs."),
-    Column::required("kernel_ns", I64, "Time of all kernels, those that run at once counted each."),
-    Column::required("sm_busy_ns", F64, "Integral of the blocks per SM of the kernels that run, at most 1 at a time."),
+    Column::required("kernel_ns", I64, "Sum of all kernel times; concurrent kernels each count."),
+    Column::required("sm_busy_ns", F64, "Integral of the blocks per SM of the kernels that run, capped at 1."),
     Column::required("with_blocks_per_sm_ns", I64, "Time of the kernels that carry blocks per SM."),
     Column::required(
         "occupancy_ns",

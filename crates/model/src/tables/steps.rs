@@ -13,23 +13,23 @@ pub static STEPS: Table = Table {
 };
 
 static COLUMNS: [Column; 11] = [
-    Column::required("step", I32, "Place of the step in the recording, from 0."),
+    Column::required("step", I32, "Position of the step in the trace, from 0."),
     Column::required("name", Text, "Name of the mark."),
     Column::required(
         "source",
         Text,
         "What marked it: profiler_step, serving_annotation, optimizer_step or whole_trace.",
     ),
-    Column::required("start_ns", I64, "Start, behind the work of the step before."),
+    Column::required("start_ns", I64, "Start, after the work of the previous step."),
     Column::required("end_ns", I64, "End, with the device work that it launched."),
     Column::required("dur_ns", I64, "end_ns − start_ns."),
     Column::required("host_start_ns", I64, "Start of the mark on the host."),
-    Column::required("host_dur_ns", I64, "Length of the mark on the host."),
+    Column::required("host_dur_ns", I64, "Duration of the mark on the host."),
     Column::required("device_events", I64, "Kernels, copies and fills launched inside the mark."),
     Column::required(
         "is_complete",
         Bool,
         "Whether its device work was recorded to the end; averages leave out the others.",
     ),
-    Column::optional("samples", I64, "Samples that it worked on, as prof.step(samples=n) of stepscope.torch told."),
+    Column::optional("samples", I64, "Samples of the step, as passed to prof.step(samples=n) of stepscope.torch."),
 ];

@@ -8,13 +8,13 @@ use crate::schema::{
 /// The timeline's levels of detail.
 pub static TILES: Table = Table {
     name: "tiles",
-    doc: "The timeline's levels of detail: one row for the spans of a lane that start in one bucket of time. A span as long \
-          as a bucket has a row of its own. Tracks and levels with few spans for a bucket have no rows.",
+    doc: "The timeline's levels of detail: one row for the spans of a lane that start in one bucket of time. A span as \
+          long as a bucket has a separate row. Tracks and levels with few spans per bucket have no rows.",
     groups: &[&SOURCE_COLUMNS, &COLUMNS],
 };
 
 static COLUMNS: [Column; 10] = [
-    Column::required("track_id", I32, "Thread, stream or lane it lies on."),
+    Column::required("track_id", I32, "Thread, stream or lane it is on."),
     Column::required("level", I32, "Level of detail: buckets are 4 to the power of this nanoseconds wide."),
     Column::required("lane", I32, "Lane of the track, from the top."),
     Column::required("start_ns", I64, "Start of the first of the spans."),

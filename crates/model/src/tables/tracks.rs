@@ -13,7 +13,7 @@ pub static TRACKS: Table = Table {
 };
 
 static COLUMNS: [Column; 19] = [
-    Column::required("track_id", I32, "Number of the track in this source."),
+    Column::required("track_id", I32, "Id of the track in its trace."),
     Column::required("type", Text, "thread, stream or async."),
     Column::optional("process", Text, "pid as recorded."),
     Column::optional("thread", Text, "tid as recorded; for async the category and id."),

@@ -22,7 +22,7 @@ const DEVICE_ROWS: Rows = Rows { open: 8, most: 64 };
 /// What is at the top: the sentence, facts, and how far the trace can be trusted.
 pub(super) fn lede(summary: &Report) -> String {
     let headline = text_for(summary, Role::Headline).and_then(|text| text.lines.first());
-    let headline = headline.map_or_else(|| "No complete step in this recording.".to_owned(), unbroken);
+    let headline = headline.map_or_else(|| "No complete step in this trace.".to_owned(), unbroken);
     let mut markup = format!("<h1>{}</h1>\n", shortened(&headline, LONGEST_TEXT));
     let head = text_for(summary, Role::Head);
     let facts = head.and_then(|text| text.lines.get(1)).map(facts).unwrap_or_default();
@@ -248,7 +248,7 @@ pub(super) fn where_steps_go(summary: &Report, steps: &Report) -> Option<String>
     }
     markup.push_str("</div>\n");
     let rows = table_named(steps, "rows")?;
-    let over_ranks = has_column(rows, "steps").then(|| "a bar is the mean over recordings".to_owned());
+    let over_ranks = has_column(rows, "steps").then(|| "a bar is the mean over traces".to_owned());
     let note = over_ranks.into_iter().chain(rows.notes.iter().map(sentence::written)).collect::<Vec<_>>().join(" · ");
     let _ = writeln!(
         markup,
@@ -266,7 +266,7 @@ pub(super) fn findings(report: &Report) -> String {
             if report.missing.is_empty() { "<p class=\"plain\">No rule found anything to change.</p>\n" } else { "" };
         return format!("{words}{}", reasons(&report.missing, None));
     };
-    let about = "<p class=\"about\">Time at stake is what the trace measured, not a promise.</p>\n".to_owned();
+    let about = "<p class=\"about\">Time at stake is measured, not a predicted saving.</p>\n".to_owned();
     std::iter::once(about).chain((0..rows.rows.len()).map(|row| finding(rows, row))).collect()
 }
 

@@ -73,7 +73,7 @@ pub fn render(page: &Page<'_>) -> String {
     if let Some(steps) = overview::where_steps_go(page.summary, page.steps) {
         let about = "<p class=\"about\">Each instant of a step belongs to one class; the eight classes add up to the step exactly.</p>\n";
         let steps = format!("{about}{steps}{}{}", as_table(page.steps), ranks(page.ranks));
-        blocks.push(("steps", "Where each step goes", steps));
+        blocks.push(("steps", "Step breakdown", steps));
     }
     if let Some(devices) = overview::devices(page.summary) {
         blocks.push(("devices", "Devices", devices));
@@ -87,7 +87,7 @@ pub fn render(page: &Page<'_>) -> String {
     }
     blocks.extend(full.iter().map(|section| (section.id, section.title, tables(section))));
     if !empty.is_empty() {
-        blocks.push(("absent", "Not in this recording", absent(&empty)));
+        blocks.push(("absent", "Not in this trace", absent(&empty)));
     }
     let links = blocks.iter().map(|(id, title, _)| format!("<a href=\"#{id}\">{}</a>", escaped(title)));
     let links = links.collect::<Vec<_>>().concat();
@@ -108,7 +108,7 @@ pub fn render(page: &Page<'_>) -> String {
     }
     let _ = write!(
         markup,
-        "<footer>Made by Stepscope {}. Percentiles are nearest rank. A figure that is not known is –, with its reason; \
+        "<footer>Made by Stepscope {}. Percentiles are nearest rank. A metric that is not known is –, with its reason; \
          it is never 0.</footer>\n</main>\n</body>\n</html>\n",
         escaped(page.version)
     );

@@ -42,7 +42,7 @@ pub(super) fn sentence_case(text: &str) -> String {
     }
 }
 
-/// The heading of a table that has one: `WHERE A STEP GOES` is for terminals.
+/// The heading of a table that has one: `STEP BREAKDOWN` is for terminals.
 pub(super) fn title_of(table: &ReportTable) -> Option<String> {
     let name = || (!matches!(table.name.as_str(), "" | "rows")).then(|| table.name.replace('_', " "));
     table.title.clone().or_else(name).map(|title| sentence_case(&title.to_lowercase()))

@@ -41,7 +41,7 @@ fn findings() -> Report {
         Cell::Text("torch.compile(model)".to_owned()),
         Cell::Text("if it is meant to be".to_owned()),
         Cell::Text("Kernels run in less than half of the step time.".to_owned()),
-        Cell::Text("The host does not give work fast enough.".to_owned()),
+        Cell::Text("The host does not launch work fast enough.".to_owned()),
     ];
     let table = ReportTable::rows(names.map(ReportColumn::named).to_vec(), vec![row]);
     Report::new("diagnose", vec![Part::Table(table)])

@@ -82,7 +82,7 @@ fn breakdown() -> Table {
         .into_iter()
         .zip(times)
         .map(|(class, time)| vec![name(class.as_text()), ms(time), ms(time), Cell::Float(time / 177.592)]);
-    titled("WHERE A STEP GOES", Table::named("breakdown", columns, rows.collect()))
+    titled("STEP BREAKDOWN", Table::named("breakdown", columns, rows.collect()))
 }
 
 fn each_step() -> Table {
@@ -355,7 +355,7 @@ fn summary_on_80_columns() {
                  55.5 %         54.7 %        49.1 %        ≥ 0.0 %        2.60 GiB
     2 columns did not fit: with_copies_ratio, memory_peak_bytes (-f json has all)
 
-    WHERE A STEP GOES                                           ms per step    share
+    STEP BREAKDOWN                                              ms per step    share
       █ kernel          █████████████████████████████████████         98.59   55.5 %
       c memcpy          ▊                                              1.92    1.1 %
       s memset          ▏                                             0.089    0.1 %
@@ -409,7 +409,7 @@ fn summary_on_120_columns() {
     GPU 0   utilization   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
-    WHERE A STEP GOES                                  ms per step    share    EACH STEP                                  ms
+    STEP BREAKDOWN                                     ms per step    share    EACH STEP                                  ms
       █ kernel          ████████████████████████████         98.59   55.5 %      #5    ███████████████c▒▒▒▒▒▒▒▒▒▒▒░░   187.9
       c memcpy          ▌                                     1.92    1.1 %      #6    ███████████████c▒▒▒▒▒▒▒▒▒░░     175.2
       s memset          ▏                                    0.089    0.1 %      #7    ███████████████c▒▒▒▒▒▒▒▒▒░░·    179.7
@@ -547,7 +547,7 @@ fn a_pipe_has_no_pictures() {
     GPU 0   utilization   with copies   est. SM efficiency   est. occupancy   tensor cores   memory growth   memory peak
                  55.5 %        56.6 %               54.7 %           49.1 %        ≥ 0.0 %        2.60 GiB             –
 
-    WHERE A STEP GOES   ms per step    share    EACH STEP      ms
+    STEP BREAKDOWN      ms per step    share    EACH STEP      ms
       █ kernel                98.59   55.5 %      #5        187.9
       c memcpy                 1.92    1.1 %      #6        175.2
       s memset                0.089    0.1 %      #7        179.7
@@ -594,7 +594,7 @@ fn without_utf_8_signs_are_spelled() {
     STEP TIME        p50        p90        p95        p99       mean          min - max
       #-=-+_    175.2 ms   187.9 ms   187.9 ms   187.9 ms   177.6 ms   166.0 - 187.9 ms
 
-    WHERE A STEP GOES                                                                                   ms per step    share
+    STEP BREAKDOWN                                                                                      ms per step    share
       # kernel          #############################################################################         98.59   55.5 %
       c memcpy          #                                                                                      1.92    1.1 %
       s memset          #                                                                                     0.089    0.1 %
@@ -630,7 +630,7 @@ fn colors_of_a_dark_screen() {
     insta::assert_snapshot!(shown.replace('\u{1b}', "␛"), @r"
     ␛[1mA step takes 177.6 ms.␛[0m                                        trace health: ␛[38;5;210mpoor␛[0m
 
-    ␛[1mWHERE A STEP GOES␛[0m                                           ms per step    share
+    ␛[1mSTEP BREAKDOWN␛[0m                                           ms per step    share
       ␛[38;5;69m█␛[0m kernel          ␛[38;5;69m█████████████████████████████████████␛[0m         98.59   55.5 ␛[38;5;245m%␛[0m
       ␛[38;5;163m█␛[0m communication                                                     ␛[38;5;245m0␛[0m      ␛[38;5;245m0 %␛[0m
 

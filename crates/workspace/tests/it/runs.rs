@@ -70,7 +70,7 @@ fn one_rank_twice_at_one_time_is_two_runs() {
     }
     let settings = Settings { no_cache: true, run: RunChoice::Named("c".to_owned()), ..Settings::default() };
     let error = Workspace::open(&[run], &settings, &Silent).err().unwrap();
-    assert_eq!(error.to_string(), "found no run c; there is job.a, job.b");
+    assert_eq!(error.to_string(), "found no run c, expected one of: job.a, job.b");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_device_that_is_not_analyzed_lowers_the_health_that_is_shown() {
     assert!(summary.texts().any(|text| text.explains == Some(partial)));
     let summary = texts(&summary);
     assert!(summary.contains(reason), "{summary}");
-    assert!(summary.contains(&format!("{reason}. Figures about devices leave them out.")), "{summary}");
+    assert!(summary.contains(&format!("{reason}. Device metrics leave them out.")), "{summary}");
     assert_eq!(workspace.source_summaries().unwrap()[0].health, Some(partial));
     // What the definition of the figures grades stays as it is.
     assert_eq!(workspace.metrics(None, None).unwrap()["health"]["grade"], "good");

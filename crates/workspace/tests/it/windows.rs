@@ -78,7 +78,7 @@ fn a_number_is_that_of_the_recording() {
     let told = |question: &Question| notes(table(&ask(&workspace, "kernels", question), "rows")).join("; ");
     assert_eq!(told(&in_step(16)), "sums over step 16");
     let many = Question { steps: Some(StepRange { first: 0, last: 99 }), ..Question::default() };
-    assert_eq!(told(&many), "sums over steps 5 to 17 of 2 recordings");
+    assert_eq!(told(&many), "sums over steps 5 to 17 of 2 traces");
 
     let analysis = ANALYSES.iter().find(|analysis| analysis.name == "ops").unwrap();
     let error = workspace.analyze(analysis, &in_step(0)).unwrap_err();

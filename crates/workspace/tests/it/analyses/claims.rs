@@ -219,14 +219,14 @@ fn work_from_before_the_recording_is_not_idle_time() {
     let report = ask(&workspace, "summary", &Question::default());
     assert_eq!(
         headline(&report),
-        "A step takes 10.00 ms. For 9.000 ms of it the device was busy with work from before the recording; then the GPU \
+        "A step takes 10.00 ms. For 9.000 ms of it the device was busy with work from before the trace began; then the GPU \
          computes 1.000 ms of it."
     );
     assert_eq!(figure(&report, "busy_before_recording_ns"), Cell::Float(9e6));
     assert_eq!(figure(&report, "utilization_from_first_kernel_ratio"), Cell::Float(1.0));
     assert_eq!(finding(&workspace, "low_utilization"), None);
     let health = workspace.health(None, None).unwrap();
-    let note = "Rank 0, window 0: for the first 9.000 ms the device was busy with work from before the recording.";
+    let note = "Rank 0, window 0: for the first 9.000 ms the device was busy with work from before the trace began.";
     assert!(texts(&health).iter().any(|text| text == note), "{:?}", texts(&health));
 }
 
@@ -235,7 +235,7 @@ fn a_device_that_has_nothing_queued_is_idle() {
     let is_idle = |trace: TraceBuilder| {
         let workspace = open_text(&trace.finish());
         let report = ask(&workspace, "summary", &Question::default());
-        let is_said = headline(&report).contains("before the recording");
+        let is_said = headline(&report).contains("before the trace began");
         figure(&report, "busy_before_recording_ns") == Cell::Float(0.0) && !is_said
     };
     // The work starts as soon as it is launched.
@@ -273,7 +273,7 @@ fn recordings_of_servers_begin_while_work_is_queued() {
     let corpus = corpus();
     let is_busy = |name: &str| {
         let workspace = open(&[corpus.trace(&format!("tracelens/inference/{name}"))]).unwrap();
-        headline(&ask(&workspace, "summary", &Question::default())).contains("work from before the recording")
+        headline(&ask(&workspace, "summary", &Question::default())).contains("work from before the trace began")
     };
     assert!(is_busy("vllm_prefilldecode_piecewise/graph_execution.json.gz"));
     assert!(is_busy("vllm_decode_full/graph_execution.json.gz"));

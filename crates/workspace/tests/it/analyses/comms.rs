@@ -51,7 +51,7 @@ fn the_last_to_arrive_makes_the_others_wait() {
         "rank communication_ns wait_ns last_arrivals wait_caused_to_others_ns clock_offset_estimate_ns",
     );
     assert_eq!(rows, "1 25000 5000 1 40000 0\n0 60000 40000 1 5000 0");
-    // 4,000 bytes a collective on each rank, moved in 10 µs each.
+    // 4,000 bytes per collective on each rank, moved in 10 µs each.
     let kinds =
         cells(table(&report, "collectives"), "collective count bytes transfer_ns algbw_gb_per_s busbw_gb_per_s");
     assert_eq!(kinds, "all_reduce 2 8000 20000 0.4 0.4");
@@ -76,7 +76,7 @@ fn ranks_that_did_different_things_are_not_matched() {
     assert_eq!(reason(&uneven), "ranks do not match: they have between 1 and 2 collectives");
     assert!(table(&uneven, "collectives").rows.len() == 1, "what is known is shown all the same");
     assert_eq!(reason(&ranks(&[two, other])), "ranks do not match: 1 positions hold different collectives");
-    assert_eq!(reason(&ranks(&[two])), "ranks do not match: one rank at hand");
+    assert_eq!(reason(&ranks(&[two])), "ranks do not match: only one rank available");
 }
 
 #[test]

@@ -192,8 +192,8 @@ fn every_other_question_is_answered_in_words() {
         let report = ask(&workspace, analysis.name, &Question::default());
         let words = match analysis.name {
             "functions" => "8 function calls",
-            "summary" => "train\nprofile of Python functions · 3 functions",
-            _ => "This is a profile of Python functions, with nothing in it for",
+            "summary" => "train\ncProfile profile · 3 functions",
+            _ => "This is a cProfile profile, which has nothing for",
         };
         assert!(sentence(&report).starts_with(words), "{}: {}", analysis.name, sentence(&report));
     }

@@ -59,7 +59,7 @@ fn blocks_that_stay_are_listed_with_operator_and_stack() {
     );
     assert_eq!(
         sentence(&report),
-        "The memory of gpu0 reaches 1.131 KiB; 2 allocations, 57 B in all, stay to the end of the recording."
+        "The memory of gpu0 reaches 1.131 KiB; 2 allocations, 57 B in all, stay allocated to the end of the trace."
     );
 }
 
@@ -68,7 +68,7 @@ fn what_is_alive_at_the_peak_is_told_by_operator() {
     let report = ask(&open_text(&operators().finish()), "memory", &Question::default());
     let alive = table(&report, "at_peak");
     assert_eq!(cells(alive, "operator outermost_operator allocations size_bytes"), "f - 1 100\ng f 1 50\nf f 1 8");
-    assert_eq!(notes(alive), ["3 allocations, 158 B; 1,000 B is older than the recording"]);
+    assert_eq!(notes(alive), ["3 allocations, 158 B; 1,000 B is older than the trace"]);
     // In a part of the recording, older blocks are known all the same.
     let late = ask(&open_text(&operators().finish()), "memory", &between(39, 100));
     assert_eq!(cells(table(&late, "at_peak"), "operator size_bytes"), "f 100\ng 50");
@@ -83,7 +83,7 @@ fn the_peak_of_a_real_trace_is_explained() {
         let backward = "autograd::engine::evaluate_function: CompiledFunctionBackward";
         let first = cells(alive, "operator outermost_operator allocations size_bytes");
         assert_eq!(first.lines().next(), Some(format!("aten::mm {backward} 143 1037459456").as_str()));
-        assert_eq!(notes(alive), ["725 allocations, 2.359 GiB; 3.815 GiB is older than the recording"]);
+        assert_eq!(notes(alive), ["725 allocations, 2.359 GiB; 3.815 GiB is older than the trace"]);
     });
 }
 
@@ -148,7 +148,7 @@ fn what_was_not_recorded_is_missing() {
     assert_eq!(sentence(&report), "The memory of cpu grows by up to 30 B; how much was in use before is not recorded.");
     let nothing = ask(&open_text(&TraceBuilder::new().op("a", 1, "0", "5").finish()), "memory", &Question::default());
     assert_eq!(reason(&nothing, "rows"), Some("no memory events"));
-    assert_eq!(sentence(&nothing), "No memory events; profile_memory=True records them.");
+    assert_eq!(sentence(&nothing), "No memory events. Record them with profile_memory=True.");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn without_frames_operators_say_where_they_are() {
 #[test]
 fn without_modules_there_is_a_reason() {
     let report = ask(&open_text(&TraceBuilder::new().op("a", 1, "0", "5").finish()), "modules", &Question::default());
-    assert_eq!(sentence(&report), "No modules; with_stack=True or with_modules=True records them.");
+    assert_eq!(sentence(&report), "No modules. Record them with with_stack=True or with_modules=True.");
     assert_eq!(reason(&report, "rows"), Some("argument not recorded: Python module id"));
 }
 

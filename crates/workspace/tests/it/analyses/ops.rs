@@ -35,7 +35,7 @@ fn by_name() {
          g 1 1 14000 30000 1 5000 10000",
     );
     let report = ask(&open_text(&operators().finish()), "ops", &Question::default());
-    assert_eq!(notes(table(&report, "rows")), ["sums over the whole recording", "(no operator): 5.000 µs"]);
+    assert_eq!(notes(table(&report, "rows")), ["sums over the whole trace", "(no operator): 5.000 µs"]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_stretch_of_time_holds_what_starts_in_it() {
         "f 1 1 14000 15000 1 5000 5000
          g 1 1 14000 30000 1 5000 10000",
     );
-    // The whole recording, asked for as a stretch of time, gives the sums that were made when the trace was read.
+    // The whole trace, asked for as a stretch of time, gives the sums that were made when the trace was read.
     let report = ask(&open_text(&operators().finish()), "ops", &Question { from_ns: Some(0), ..Question::default() });
     let whole = ask(&open_text(&operators().finish()), "ops", &Question::default());
     assert_eq!(cells(table(&report, "rows"), COLUMNS), cells(table(&whole, "rows"), COLUMNS));

@@ -173,7 +173,7 @@ fn steps_are_no_regions_but_what_they_are_compared_with() {
 #[test]
 fn without_regions_or_devices_there_is_a_reason() {
     let report = ask(&open_text(&TraceBuilder::new().op("a", 1, "0", "5").finish()), "regions", &Question::default());
-    assert_eq!(sentence(&report), "No regions; torch.profiler.record_function marks them.");
+    assert_eq!(sentence(&report), "No regions. Mark them with torch.profiler.record_function.");
     let trace = TraceBuilder::new().annotation("a", 1, "0", "5");
     let report = ask(&open_text(&trace.finish()), "regions", &Question::default());
     assert_eq!(cells(table(&report, "rows"), "device_events device_total_ns"), "- -");

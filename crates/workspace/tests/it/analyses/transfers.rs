@@ -37,7 +37,7 @@ fn time_is_hidden_while_a_kernel_of_the_same_device_runs() {
     let report = ask(&open_text(&trace.finish()), "transfers", &Question::default());
     assert_eq!(
         sentence(&report),
-        "3 copies from pageable memory move 25.00 kB at 0.83 GB/s; 36.0 % of its time is hidden behind kernels."
+        "3 copies from pageable memory move 25.00 kB at 0.83 GB/s; 36.0 % of its time is hidden by kernels."
     );
     assert_eq!(reason(&report, "rows[].bytes"), Some("argument not recorded: bytes"));
 }
