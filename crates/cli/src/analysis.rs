@@ -18,7 +18,7 @@ use crate::shell_words;
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -33,25 +33,25 @@ struct Options {
 #[derive(Args)]
 #[command(next_help_heading = "Part of the run")]
 pub(crate) struct PartOptions {
-    /// Only these ranks, such as 0,3 or 2-5
+    /// Select ranks, such as 0,3 or 2-5
     #[arg(long, value_name = "RANKS", value_parser = ranks)]
     rank: Vec<Ranks>,
-    /// Only this window: which of a rank's recordings, from 0
+    /// Select a window: one capture cycle of a rank, from 0
     #[arg(long, value_name = "N")]
     window: Option<u32>,
-    /// Only this step, or steps such as 2-5, by the numbers of the trace: 16 is ProfilerStep#16
+    /// Select a step, or steps such as 2-5, numbered as in the trace: 16 is ProfilerStep#16
     #[arg(long, value_name = "STEPS", value_parser = arguments::steps)]
     step: Option<StepRange>,
-    /// Only what starts from this time on, such as 150ms or 1.5s (a bare number is nanoseconds), from the first event
+    /// Select what starts at this time or later: 150ms, 1.5s or a number of nanoseconds, from the first event
     #[arg(long, value_name = "TIME", value_parser = parse_nanoseconds)]
     from: Option<i64>,
-    /// Only what starts before this time
+    /// Select what starts before this time
     #[arg(long, value_name = "TIME", value_parser = parse_nanoseconds)]
     to: Option<i64>,
     /// Group rows by these, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     group_by: Vec<String>,
-    /// Samples that one step works on; adds throughput
+    /// Set the samples per step, to show throughput
     #[arg(long, value_name = "N", value_parser = parse_samples)]
     samples_per_step: Option<f64>,
 }
@@ -80,7 +80,7 @@ impl PartOptions {
         }
     }
 
-    /// The options that say which part, as they are typed.
+    /// The options that select the part, as typed.
     fn in_words(&self) -> String {
         let ranks: Vec<String> = self.rank.iter().flat_map(|Ranks(ranks)| ranks).map(u32::to_string).collect();
         let words =
@@ -108,7 +108,7 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
     let command = if analysis.has_rows {
         command
     } else {
-        let command = command.mut_arg("format", |argument| argument.help("How to write the data: table, json or md"));
+        let command = command.mut_arg("format", |argument| argument.help("Choose the format: table, json or md"));
         ["sort", "limit", "columns"]
             .into_iter()
             .fold(command, |command, name| command.mut_arg(name, |it| it.hide(true)))
@@ -154,8 +154,8 @@ fn refuse_picking(analysis: &Analysis, output: &OutputOptions) -> Result<(), Fai
         ("--columns", !output.columns.is_empty()),
     ];
     if let Some((option, _)) = picked.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::usage(format!("{name} is several tables, so {option} has nothing to pick from"))
-            .with_hint("stepscope steps, ops and kernels take --sort, --limit and --columns"));
+        return Err(Failure::usage(format!("{name} prints several tables, so {option} does not apply"))
+            .with_hint("use it with a command that prints one table, for example `stepscope ops PATH`"));
     }
     let format = match output.format {
         OutputFormat::Csv => "csv",
@@ -163,14 +163,14 @@ fn refuse_picking(analysis: &Analysis, output: &OutputOptions) -> Result<(), Fai
         OutputFormat::Parquet => "parquet",
         OutputFormat::Table | OutputFormat::Json | OutputFormat::Md => return Ok(()),
     };
-    Err(Failure::usage(format!("{name} is several tables, and {format} holds one")).with_hint(format!(
-        "-f json and -f md have all of it; stepscope steps, ops and kernels write their rows with -f {format}"
+    Err(Failure::usage(format!("{name} prints several tables, {format} holds one")).with_hint(format!(
+        "pass `-f json` or `-f md`, or write one table, for example `stepscope ops PATH -f {format}`"
     )))
 }
 
 fn parse_samples(text: &str) -> Result<f64, String> {
     let samples: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
-    if samples.is_finite() && samples > 0.0 { Ok(samples) } else { Err("must be more than 0".to_owned()) }
+    if samples.is_finite() && samples > 0.0 { Ok(samples) } else { Err("must be greater than 0".to_owned()) }
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl ColorChoice {
     }
 }
 
-/// Which colors the terminal can show, as far as its environment tells.
+/// Which colors the terminal can show, according to its environment.
 pub(crate) fn mode() -> ColorMode {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let has_256 = variable("TERM").contains("256color") || !variable("COLORTERM").is_empty();

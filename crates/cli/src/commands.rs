@@ -53,17 +53,17 @@ static COMMANDS: [&Command; 14] = [
     &completions::COMMAND,
 ];
 
-const ABOUT: &str = "Shows why a training or inference step takes the time it takes.
+const ABOUT: &str = "Show why a training or inference step takes as long as it does.
 
-PATH is a trace file, a folder of them, a store, or - for standard input.";
+PATH is a trace file, a folder of traces, a store, or - for standard input.";
 
 const AFTER_HELP: &str = "\
 Examples:
-  stepscope trace.json.gz                              the answer on one screen
+  stepscope trace.json.gz                              the summary on one screen
   stepscope diagnose trace.json.gz                     what is slow, and the code to change
-  stepscope comms runs/                                who makes the other ranks wait
+  stepscope comms runs/                                which rank delays the others
   stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
-  stepscope demo && stepscope demo-run                 no trace at hand
+  stepscope demo && stepscope demo-run                 without a trace
 
 Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 5 unwritable output,
 6 memory limit too small, 70 a bug in Stepscope, 130 interrupted.";
@@ -83,7 +83,7 @@ pub(crate) fn command_line() -> clap::Command {
         .long("quiet")
         .action(ArgAction::SetTrue)
         .global(true)
-        .help("No progress and no notes");
+        .help("Hide progress and notes");
     let analyses = ANALYSES.iter().map(|analysis| analysis::options(analysis));
     let commands = COMMANDS.iter().map(|command| (command.options)(clap::Command::new(command.name)));
     let subcommands = analyses.chain(commands);
@@ -108,14 +108,16 @@ pub(crate) fn is_command(name: &str) -> bool {
 /// Runs the command that was asked for.
 pub(crate) fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let Some((name, options)) = matches.subcommand() else {
-        return Err(Failure::usage("no command given").with_hint("stepscope --help lists them"));
+        return Err(Failure::usage("no command given").with_hint("run `stepscope --help` for the list"));
     };
     if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
         return analysis::run(analysis, options, context);
     }
     match COMMANDS.iter().find(|command| command.name == name) {
         Some(command) => (command.run)(options, context),
-        None => Err(Failure::usage(format!("no command named {name}")).with_hint("stepscope --help lists them")),
+        None => {
+            Err(Failure::usage(format!("found no command: {name}")).with_hint("run `stepscope --help` for the list"))
+        }
     }
 }
 

@@ -118,7 +118,7 @@ fn path_instead_of_command(arguments: &[OsString]) -> Option<Failure> {
     let path = first.to_string_lossy();
     let looks_like_a_path = path.contains(['.', '/', '\\']);
     looks_like_a_path.then(|| {
-        Failure::usage(format!("{path} is no command, and there is no such file"))
-            .with_hint("stepscope COMMAND PATH; stepscope --help lists the commands")
+        Failure::usage(format!("found neither a command nor a file: {path}"))
+            .with_hint("use `stepscope COMMAND PATH`; `stepscope --help` lists the commands")
     })
 }

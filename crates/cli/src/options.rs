@@ -32,7 +32,7 @@ pub(crate) enum OutputFormat {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
-    /// How to write the data: table, json, csv, md, arrow or parquet
+    /// Choose the format: table, json, csv, md, arrow or parquet
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_enum, hide_possible_values = true)]
     pub(crate) format: OutputFormat,
     /// Write to FILE instead of standard output
@@ -52,10 +52,10 @@ pub(crate) struct OutputOptions {
 /// Which recordings of a run.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SourceOptions {
-    /// Only this rank
+    /// Select a rank
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub(crate) rank: Option<u32>,
-    /// Only this window: which of a rank's recordings, from 0
+    /// Select a window: one capture cycle of a rank, from 0
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub(crate) window: Option<u32>,
 }
@@ -72,10 +72,10 @@ impl SourceOptions {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputOptions {
-    /// Keep what is read from a trace in DIR instead of the cache
+    /// Keep the store in DIR instead of the cache
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// Which run, where there are several: its name or a part of it
+    /// Select a run by its name or a part of it
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
     #[command(flatten)]
@@ -86,28 +86,28 @@ pub(crate) struct InputOptions {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct ReadingOptions {
-    /// Read again, and keep nothing in the cache
+    /// Read the trace again, and keep nothing in the cache
     #[arg(long)]
     pub(crate) no_cache: bool,
-    /// Make every file a run of its own
+    /// Treat every file as a separate run
     #[arg(long)]
     pub(crate) separate_runs: bool,
     /// Refuse a trace that is only partly readable (exit code 3)
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Threads that a query may use
+    /// Limit the threads of a query
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Memory to use for reading and for a query, such as 512MiB or 2GB (a GB is 10^9 bytes, a GiB is 2^30)
+    /// Limit the memory of reading and of a query, such as 512MiB or 2GB (a GB is 10^9 bytes, a GiB is 2^30)
     #[arg(long, value_name = "SIZE", value_parser = arguments::limit_bytes)]
     pub(crate) memory_limit: Option<u64>,
-    /// Time that one query may take, for example 30s or 5m
+    /// Limit the time of a query, such as 30s or 5m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) time_limit: Option<Duration>,
 }
 
 impl InputOptions {
-    /// The options that say which run, as they are typed.
+    /// The options that select the run, as typed.
     pub(crate) fn in_words(&self) -> String {
         let separate_runs = if self.reading.separate_runs { " --separate-runs" } else { "" };
         let run = self.run.as_ref().map(|run| format!(" --run {}", shell_words::of_paths(&[PathBuf::from(run)])));
@@ -159,10 +159,10 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1_000,
         "m" | "min" => 60_000,
         "h" => 3_600_000,
-        _ => return Err("unknown unit; ms, s, m and h are known".to_owned()),
+        _ => return Err("unknown unit, expected ms, s, m or h".to_owned()),
     };
     let duration = number.checked_mul(milliseconds).ok_or("too long")?;
-    if duration == 0 { Err("must be more than 0".to_owned()) } else { Ok(Duration::from_millis(duration)) }
+    if duration == 0 { Err("must be greater than 0".to_owned()) } else { Ok(Duration::from_millis(duration)) }
 }
 
 /// `1500` nanoseconds, `20us`, `150ms`, `1.5s`.
@@ -175,7 +175,7 @@ pub(crate) fn parse_nanoseconds(text: &str) -> Result<i64, String> {
         "ms" => 1e6,
         "s" => 1e9,
         "m" | "min" => 60e9,
-        _ => return Err("unknown unit; ns, us, ms, s and m are known".to_owned()),
+        _ => return Err("unknown unit, expected ns, us, ms, s or m".to_owned()),
     };
     let nanoseconds = number * unit;
     if (0.0..9e18).contains(&nanoseconds) { Ok(nanoseconds.round() as i64) } else { Err("out of range".to_owned()) }

@@ -19,15 +19,15 @@ use crate::{Context, VERSION, standard_output};
 /// An answer on its way out.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// What JSON and CSV carry, and text too unless there is a look of its own.
+    /// What JSON and CSV carry, and text too unless it has a separate look.
     pub(crate) report: Report,
     /// What people see, where it differs from the rows of JSON.
     pub(crate) for_people: Option<Report>,
     /// Members of the JSON document before `rows`.
     pub(crate) before: Vec<(&'static str, Value)>,
-    /// Members of the JSON document behind `rows`.
+    /// Members of the JSON document after `rows`.
     pub(crate) after: Vec<(&'static str, Value)>,
-    /// Rows that people see unless they say otherwise; all when missing.
+    /// Rows that people see by default; all when missing.
     pub(crate) usual_limit: Option<usize>,
     /// The recordings whose rows are wanted.
     pub(crate) only: Vec<(&'static str, i64)>,
@@ -123,7 +123,7 @@ pub(crate) fn write(answer: Answer, target: &Target, options: &OutputOptions, co
 pub(crate) fn refuse_terminal(options: &OutputOptions) -> Result<(), Failure> {
     let is_binary = matches!(options.format, OutputFormat::Arrow | OutputFormat::Parquet);
     if is_binary && options.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(Failure::usage("a terminal cannot show this format").with_hint("-o FILE writes it to a file"));
+        return Err(Failure::usage("a terminal cannot show this format").with_hint("write it to a file: `-o FILE`"));
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ fn render(mut answer: Answer, options: &OutputOptions, context: Context) -> Resu
     Ok(text.into_bytes())
 }
 
-/// Whether a person reads it as it is written.
+/// Whether a person reads it while it is written.
 pub(crate) fn is_on_terminal(options: &OutputOptions) -> bool {
     options.output.is_none() && std::io::stdout().is_terminal()
 }
@@ -180,7 +180,8 @@ pub(crate) fn text_options(options: &OutputOptions, context: Context) -> TextOpt
 }
 
 fn unwritable(format: &str, why: &str) -> Failure {
-    Failure::usage(format!("cannot write the rows as {format}: {why}")).with_hint("-f json and -f csv write any rows")
+    Failure::usage(format!("cannot write the rows as {format}: {why}"))
+        .with_hint("pass `-f json` or `-f csv`, which write any rows")
 }
 
 /// The width of the terminal within reason; in a pipe or a file 120.

@@ -14,11 +14,11 @@ use crate::output::{self, Answer, Target};
 use crate::{Context, VERSION, interrupt, standard_output};
 
 const HELP: &str = "\
-SQL ends with ; and may take several lines. Ctrl-C stops a query, or drops what was typed.
+End a statement with ; on the same or a later line. Ctrl-C stops a query or clears the input.
   \\d          tables and views
   \\d TABLE    columns of one of them
   \\h          this help
-  \\q          leave (also Ctrl-D)
+  \\q          quit (also Ctrl-D)
 ";
 
 /// What to do with a line that begins with a backslash.
@@ -45,7 +45,7 @@ pub(crate) fn run(
     }
     if !context.quiet {
         standard_output::write(
-            format!("Stepscope {VERSION}: SQL over this trace. \\h helps, \\q leaves.\n").as_bytes(),
+            format!("Stepscope {VERSION}: SQL over this trace. Type \\h for help, \\q to quit.\n").as_bytes(),
         )?;
     }
     let mut statement = String::new();
@@ -121,7 +121,9 @@ fn obey(order: &Order<'_>, target: &Target, options: &OutputOptions, context: Co
         },
         Order::Help | Order::Quit => standard_output::write(HELP.as_bytes()),
         Order::Unknown(text) => {
-            Failure::usage(format!("no command {text} in the shell")).with_hint("\\h lists them").print(context);
+            Failure::usage(format!("found no shell command: {text}"))
+                .with_hint("type `\\h` for the list")
+                .print(context);
             Ok(())
         }
     }
@@ -137,14 +139,14 @@ fn parse(line: &str) -> Order<'_> {
     }
 }
 
-/// Whether a `;` ends the text: outside quotes and comments, with nothing but space behind it.
+/// Whether a `;` ends the text: outside quotes and comments, with nothing but space after it.
 fn is_complete(text: &str) -> bool {
     let mut ended = false;
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
             '\'' | '"' => {
-                // A doubled quote closes and opens again, which comes to the same.
+                // A doubled quote closes and opens again, which has the same effect.
                 if !characters.by_ref().any(|next| next == character) {
                     return false;
                 }
@@ -173,7 +175,7 @@ fn history_file() -> Option<PathBuf> {
     Some(state.join("stepscope").join("sql_history"))
 }
 
-/// Losing the history is no reason to fail.
+/// Losing the history does not fail the command.
 fn save(editor: &mut Editor<(), FileHistory>, path: &PathBuf) {
     if let Some(folder) = path.parent() {
         let _ = std::fs::create_dir_all(folder);

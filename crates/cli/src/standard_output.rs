@@ -33,7 +33,11 @@ pub(crate) fn open() -> io::Result<File> {
 /// What went wrong with it.
 pub(crate) fn failure(error: io::Error) -> Failure {
     let failure = Failure::unwritable(Path::new("standard output"), error);
-    if failure.is_broken_pipe { failure } else { failure.with_hint("name a file with -o, or another place after >") }
+    if failure.is_broken_pipe {
+        failure
+    } else {
+        failure.with_hint("write to a file with `-o FILE`, or redirect with `>`")
+    }
 }
 
 #[cfg(unix)]

@@ -102,7 +102,7 @@ fn texts(
     put(&stream.end(rows.left_out(shown)))
 }
 
-/// A failure of the file rather than of the rows is told as such, however deep it lies.
+/// A failure of the file rather than of the rows is reported as such, however deep it is.
 fn typed(format: &str, error: &(dyn Error + 'static), target: &Target) -> Failure {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -111,7 +111,8 @@ fn typed(format: &str, error: &(dyn Error + 'static), target: &Target) -> Failur
         }
         next = error.source();
     }
-    Failure::usage(format!("cannot write the rows as {format}: {error}")).with_hint("-f json and -f csv write any rows")
+    Failure::usage(format!("cannot write the rows as {format}: {error}"))
+        .with_hint("pass `-f json` or `-f csv`, which write any rows")
 }
 
 /// What a terminal cannot act on.

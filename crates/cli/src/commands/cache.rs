@@ -15,11 +15,12 @@ use crate::output::{self, Answer, Target};
 pub(super) static COMMAND: Command = Command {
     name: "cache",
     options: |command| {
-        Options::augment_args(command).about("List, check and clear what is kept of traces").after_help(
+        Options::augment_args(command).about("List, verify and clear cached traces").after_help(
             "\
-What is read from a trace is kept, and found again as long as the trace has the same name and
-content. It lies in $STEPSCOPE_CACHE, else in $XDG_CACHE_HOME/stepscope, else in
-~/.cache/stepscope. Past $STEPSCOPE_CACHE_LIMIT (20GB; a GB is 10^9 bytes, a GiB is 2^30), what was used longest ago goes.
+Stepscope reads a trace once and keeps the result while the name and content of the trace stay the same.
+The cache is in $STEPSCOPE_CACHE, else in $XDG_CACHE_HOME/stepscope, else in ~/.cache/stepscope.
+It holds up to 20 GB and evicts the least recently used entries. Set $STEPSCOPE_CACHE_LIMIT to change
+the limit, for example to 5GB (a GB is 10^9 bytes, a GiB is 2^30).
 
 Examples:
   stepscope cache
@@ -42,11 +43,11 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List the stores, the last used first; the same as no word at all
+    /// List the stores, most recently used first (the default)
     List(Plain),
-    /// Check that every store is whole
+    /// Check that every store is complete
     Verify(Plain),
-    /// Remove stores that no stepscope has open
+    /// Remove stores that no stepscope process has open
     Clear(ClearOptions),
 }
 
@@ -58,7 +59,7 @@ struct Plain {
 
 #[derive(Args)]
 struct ClearOptions {
-    /// A trace or folder whose stores to remove, or the key of a store or its beginning
+    /// A trace or folder whose stores to remove, or a store's key or a prefix of it
     #[arg(value_name = "PATH|KEY", required_unless_present = "all")]
     named: Option<String>,
     /// Remove every store
@@ -83,8 +84,8 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         Some(Action::Verify(plain)) => {
             let target = target(&plain.output, None)?;
             let (report, is_whole) = cache.verify()?;
-            let sentence = if is_whole { "Every store is whole." } else { "Some stores are broken." };
-            let hint = "`stepscope cache clear KEY` removes one; its trace is read again when it is next opened.";
+            let sentence = if is_whole { "Every store is complete." } else { "Some stores are broken." };
+            let hint = "Remove one with `stepscope cache clear KEY`; its trace is read again when you next open it.";
             let sentences = if is_whole { sentence.to_owned() } else { format!("{sentence} {hint}") };
             write(&cache, report, sentences, &target, &plain.output, context)?;
             Ok(if is_whole { Exit::Done } else { Exit::Unreadable })
@@ -123,7 +124,7 @@ fn list(cache: &Cache, target: &Target, output: &OutputOptions, context: Context
     Ok(Exit::Done)
 }
 
-/// A sentence for people above the rows; a list of texts inside a row reads better without brackets.
+/// A sentence for people above the rows; a list of strings inside a row reads better without brackets.
 fn write(
     cache: &Cache,
     report: Report,

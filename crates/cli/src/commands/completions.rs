@@ -25,7 +25,7 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -14,7 +14,7 @@ pub(super) static COMMAND: Command = Command {
     name: "demo",
     options: |command| {
         Options::augment_args(command)
-            .about("Writes the traces of a small job with known faults, to try everything without a GPU")
+            .about("Write simulated traces of a small job with known faults, to try Stepscope without a GPU")
             .after_help(
                 "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// The folder to write; made if it is not there
+    /// Write to this folder; created if missing
     #[arg(value_name = "FOLDER", default_value = "demo-run")]
     folder: PathBuf,
 }
@@ -38,7 +38,7 @@ fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage("the folder is not empty")
             .at(shown)
-            .with_hint("name another: stepscope demo FOLDER"));
+            .with_hint("name another one: `stepscope demo FOLDER`"));
     }
     let job = Job::demo();
     let was_there = folder.is_dir();
@@ -53,7 +53,7 @@ fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
     let slow = truth.slow_rank.map_or_else(String::new, |rank| format!(", and rank {rank} is slower than the others"));
     standard_output::write(
         format!(
-            "Wrote {} traces to {shown}: {} ranks, {} steps.\n\
+            "Wrote {} simulated traces to {shown}: {} ranks, {} steps.\n\
          Known faults: a third of each step waits for data, copies come from pageable memory, many kernels are tiny,\n\
          matrix products run in fp32{slow}.\n\n\
          next  stepscope {shown}\n      stepscope diagnose {shown}\n      stepscope comms {shown}\n",

@@ -15,14 +15,12 @@ use crate::{Context, VERSION, color};
 pub(super) static COMMAND: Command = Command {
     name: "doctor",
     options: |command| {
-        Options::augment_args(command)
-            .about("Checks what this machine has, as far as it matters to Stepscope")
-            .after_help(
-                "\
+        Options::augment_args(command).about("Check this machine for what Stepscope needs").after_help(
+            "\
 Examples:
   stepscope doctor
   stepscope doctor -f json          to attach to a bug report",
-            )
+        )
     },
     run,
 };
@@ -76,13 +74,13 @@ fn checks() -> Vec<Check> {
 
 fn processors() -> Check {
     let count = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    Check { name: "processors", state: good_if(count >= 2), finding: format!("{count}; --threads chooses fewer") }
+    Check { name: "processors", state: good_if(count >= 2), finding: format!("{count}; set fewer with --threads") }
 }
 
-/// What ingest and queries may use unless told otherwise.
+/// What ingest and queries may use by default.
 fn memory() -> Check {
     let limit = stepscope_workspace::default_memory_limit_bytes();
-    let finding = format!("{} MiB for reading and queries; --memory-limit chooses", limit >> 20);
+    let finding = format!("{} MiB for reading and queries; set with --memory-limit", limit >> 20);
     Check { name: "memory", state: good_if(limit >= 512 << 20), finding }
 }
 
@@ -94,7 +92,7 @@ fn cache() -> Check {
                 return Check { name: "cache", state: "look", finding: format!("{}: {error}", root.display()) };
             }
             let can_write = cache.make_folders().is_ok() && tempfile_in(&root).is_ok();
-            let state = if can_write { "can be written" } else { "cannot be written: STEPSCOPE_CACHE names another" };
+            let state = if can_write { "writable" } else { "not writable: set STEPSCOPE_CACHE to another folder" };
             return Check { name: "cache", state: good_if(can_write), finding: format!("{}, {state}", root.display()) };
         }
         Err(error) => error.to_string(),

@@ -1,4 +1,4 @@
-//! `stepscope health PATH…`: what could be read, what could not, and what was linked.
+//! `stepscope health PATH…`: what was read, what was not, and what was linked.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::progress::TerminalProgress;
 pub(super) static COMMAND: Command = Command {
     name: "health",
     options: |command| {
-        Options::augment_args(command).about("What could be read, what could not, and what was linked").after_help(
+        Options::augment_args(command).about("Show what was read, what was not, and what was linked").after_help(
             "\
 Examples:
   stepscope health trace.json.gz
@@ -30,7 +30,7 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]

@@ -18,9 +18,9 @@ use crate::progress::TerminalProgress;
 pub(super) static COMMAND: Command = Command {
     name: "ingest",
     options: |command| {
-        Options::augment_args(command).about("Read traces into a store, once, to ask often").after_help(
+        Options::augment_args(command).about("Convert traces to a Parquet store").after_help(
             "\
-What has no row of its own is absorbed by design (names of threads, ends of spans) or lost.
+Events without a separate row are absorbed by design, such as thread names and span ends, or lost.
 Both are counted.
 
 Examples:
@@ -36,13 +36,13 @@ const USUAL_LIMIT: usize = 50;
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, or - for standard input
+    /// A trace file, a folder of traces, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// The store to write to; it is made if it is not there
+    /// Write to this store; created if missing
     #[arg(long, value_name = "DIR", required = true)]
     store: PathBuf,
-    /// Leave out what can be made anew, to measure what it costs
+    /// Leave out what can be derived again, to measure its cost
     #[arg(long, hide = true, value_name = "WHAT", value_delimiter = ',')]
     without: Vec<Without>,
     #[command(flatten)]
@@ -126,7 +126,7 @@ fn named(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> ReportTable {
     ReportTable::named(name, columns, rows)
 }
 
-/// Reason and count of what has no row of its own.
+/// Reason and count of events without a separate row.
 fn reasons(dropped: &Cell) -> Vec<(String, i64)> {
     let value = match dropped {
         Cell::Json(value) => value.clone(),

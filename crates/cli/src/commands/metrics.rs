@@ -19,10 +19,10 @@ use crate::progress::TerminalProgress;
 pub(super) static COMMAND: Command = Command {
     name: "metrics",
     options: |command| {
-        Options::augment_args(command).about("Every figure of one source").after_help(
+        Options::augment_args(command).about("Show every metric of one trace").after_help(
             "\
-A run with several ranks or windows needs --rank and --window to say which source is meant.
-Lists of more than ten entries are shown as their length; -f json and -f csv have them whole.
+If a run has several ranks or windows, select one with --rank and --window.
+Lists of more than ten entries are shown as their length; -f json and -f csv have every entry.
 
 Examples:
   stepscope metrics trace.json.gz
@@ -38,7 +38,7 @@ const LONGEST_LIST: usize = 10;
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// One row per figure: member, the rest of its path, value, and why it is missing.
+/// One row per metric: member, the rest of its path, value, and why it is missing.
 fn flat(metrics: &Value, longest_list: usize) -> ReportTable {
     let mut rows = Vec::new();
     let nulls = metrics.get("nulls").and_then(Value::as_object);

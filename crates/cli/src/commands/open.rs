@@ -19,35 +19,35 @@ use crate::{Context, interrupt, standard_output};
 pub(super) static COMMAND: Command = Command {
     name: "open",
     options: |command| {
-        Options::augment_args(command).about("Shows traces in the browser: pages, tables and a timeline").after_help(
+        Options::augment_args(command).about("Open traces in the web UI: pages, tables and a timeline").after_help(
             "\
-Only this machine can open the page, with the token in the printed address. New traces and runs in a folder appear by
-themselves. Ctrl-C stops it.
+The web UI is served to this machine only, and needs the token in the printed address.
+New traces and runs in a folder appear automatically. Press Ctrl-C to stop.
 
 Examples:
   stepscope open trace.json.gz
   stepscope open runs/                           every folder with traces is a run
-  stepscope open runs/ --no-open --port 8080     on another machine, with ssh -L 8080:localhost:8080",
+  stepscope open runs/ --no-open --port 8080     on a remote machine: ssh -L 8080:localhost:8080",
         )
     },
     run,
 };
 
-/// How long a question of the page may take unless the user says otherwise.
+/// How long a query of the page may take by default.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 #[derive(Args)]
 struct Options {
-    /// Traces, folders of them, stores, or - for standard input
+    /// Traces, folders of traces, stores, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Port to listen on; a free one if not given
+    /// Listen on this port; a free one by default
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     port: u16,
-    /// Only print the address
+    /// Print the address, but open no browser
     #[arg(long)]
     no_open: bool,
-    /// Only this run: its name or a part of it
+    /// Open only this run, by its name or a part of it
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     run: Option<String>,
     #[command(flatten)]
@@ -64,17 +64,17 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let app = Arc::new(App::default());
     let server = Server::bind(Arc::clone(&app), port).map_err(|error| {
         Failure::usage(format!("cannot listen on port {port}: {error}"))
-            .with_hint("leave out --port to take a free one")
+            .with_hint("leave out `--port` to use a free one")
     })?;
     let url = server.url();
     standard_output::write(format!("{url}\n").as_bytes())?;
-    failure::print_line("Ctrl-C stops it", context);
+    failure::print_line("press Ctrl-C to stop", context);
     let stop = interrupt::flag();
     let tell = Box::new(move |words: &str| failure::print_line(&format!("error: {words}"), context));
     let keeper = Keeper { app, paths, settings, stop: stop.clone(), tell };
     let keeper = thread::spawn(move || keeper.run());
     if !no_open && !show(&url) {
-        failure::print_line("no browser was found: open the address yourself", context);
+        failure::print_line("found no browser: open the address yourself", context);
     }
     let ended = server.run(stop);
     stop.cancel();

@@ -22,11 +22,11 @@ pub(super) static COMMAND: Command = Command {
     name: "report",
     options: |command| {
         Options::augment_args(command)
-            .about("Writes one HTML file to send to somebody: overview, findings, timeline, tables")
+            .about("Write one HTML file to share: overview, findings, timeline, tables")
             .mut_arg("group_by", |argument| argument.hide(true))
             .after_help(
                 "\
-The file needs nothing else: no network, no scripts. It is below 2 MB, so that it fits a mail.
+The file is self-contained: no network, no scripts. It is below 2 MB, so it fits in an email.
 
 Examples:
   stepscope report trace.json.gz -o report.html
@@ -40,13 +40,13 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// The file to write; standard output if not given
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// How to write it: html or md
+    /// Choose the format: html or md
     #[arg(
         short,
         long,
@@ -75,7 +75,7 @@ const MOST_ROWS: usize = 50;
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let Options { paths, output, format, part, input } = parsed(matches)?;
     if output.is_none() && std::io::stdout().is_terminal() {
-        return Err(Failure::usage("a terminal cannot show a page").with_hint("-o report.html writes it to a file"));
+        return Err(Failure::usage("a terminal cannot show HTML").with_hint("write it to a file: `-o report.html`"));
     }
     let target = Target::of(output.as_deref(), &input.inputs(&paths))?;
     let workspace = Workspace::open(&paths, &input.settings(), &TerminalProgress::new(context))?;
@@ -121,7 +121,7 @@ impl Answers {
             _ => [None, None],
         };
         let health = figures::for_people(&workspace.health(rank, window)?);
-        let about = "what could be read, what could not, and what was linked";
+        let about = "what was read, what was not, and what was linked";
         sections.push(Section { id: "health", title: "Trace health", about, report: health });
         let by_rank = Question { group_by: vec!["rank".to_owned()], ..question.clone() };
         let has_ranks = asked.iter().any(|id| id.rank != asked[0].rank);
@@ -193,11 +193,11 @@ fn pictures(workspace: &Workspace, question: &Question) -> Result<Vec<Picture>, 
         let picture = workspace.picture(id, stretch, &question.cancel)?;
         let mut about = vec![duration(to_ns - from_ns)];
         if asked.len() > 1 {
-            about.push(format!("rank {}, window {}, the first of {} recordings", id.rank, id.window, asked.len()));
+            about.push(format!("rank {}, window {}, the first of {} traces", id.rank, id.window, asked.len()));
         }
         if picture.left_out > 0 {
             let (plural, verb) = if picture.left_out == 1 { ("", "is") } else { ("s", "are") };
-            about.push(format!("{} quieter track{plural} {verb} not drawn", picture.left_out));
+            about.push(format!("{} less busy track{plural} {verb} not drawn", picture.left_out));
         }
         if !picture.tracks.is_empty() {
             pictures.push(Picture { title, about: about.join(" · "), picture });
@@ -221,7 +221,7 @@ fn stretches(timeline: &Timeline, question: &Question) -> Vec<(String, i64, i64)
     match steps[..] {
         // Another window has the steps that are asked about.
         [] if question.steps.is_some() => {}
-        [] => stretches.push(("The whole recording".to_owned(), timeline.start_ns, timeline.end_ns)),
+        [] => stretches.push(("The whole trace".to_owned(), timeline.start_ns, timeline.end_ns)),
         [step] => stretches.push((step_label(&step.name), step.start_ns, step.end_ns)),
         [first, .., last] => {
             let end_ns = steps.iter().map(|step| step.end_ns).max().unwrap_or(last.end_ns);
@@ -233,7 +233,7 @@ fn stretches(timeline: &Timeline, question: &Question) -> Vec<(String, i64, i64)
     complete.sort_by_key(|step| (step.end_ns - step.start_ns, step.step));
     if complete.len() > 1 {
         let median = complete[(complete.len() - 1) / 2];
-        let title = format!("One of them: {}, the median", step_label(&median.name));
+        let title = format!("Median step: {}", step_label(&median.name));
         stretches.push((title, median.start_ns, median.end_ns));
     }
     stretches

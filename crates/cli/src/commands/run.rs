@@ -12,7 +12,7 @@ pub(super) static COMMAND: Command = Command {
     name: "run",
     options: |command| {
         command
-            .about("Records a Python script as it is (in the Python package: pip install stepscope)")
+            .about("Record an unmodified Python script (needs the Python package: pip install stepscope)")
             .arg(
                 Arg::new("script")
                     .value_name("SCRIPT")
@@ -33,6 +33,6 @@ Examples:
 };
 
 fn run(_matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
-    Err(Failure::usage("run records a Python script, which takes the Python package")
-        .with_hint("pip install stepscope, then: stepscope run train.py, with no option before run"))
+    Err(Failure::usage("recording a script needs the Python package")
+        .with_hint("put no option before `run`: `pip install stepscope && stepscope run train.py`"))
 }

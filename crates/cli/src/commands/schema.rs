@@ -14,7 +14,7 @@ use crate::output::{self, Answer, Target};
 pub(super) static COMMAND: Command = Command {
     name: "schema",
     options: |command| {
-        Options::augment_args(command).about("The tables, views and columns that SQL knows").after_help(
+        Options::augment_args(command).about("List the tables, views and columns for SQL").after_help(
             "\
 Examples:
   stepscope schema
@@ -27,7 +27,7 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// Only this table or view
+    /// Show only this table or view
     #[arg(value_name = "TABLE")]
     table: Option<String>,
     #[command(flatten)]
@@ -71,6 +71,6 @@ fn unknown_table(wanted: &str, mut names: Vec<String>) -> Failure {
     let nearest = names.iter().map(|name| (shape::distance(wanted, name), name)).min();
     let guess = nearest.filter(|(distance, _)| *distance <= 2 + wanted.len() / 5);
     let guess = guess.map_or(String::new(), |(_, name)| format!("did you mean {name}?\n"));
-    Failure::usage(format!("no table or view named {wanted}"))
+    Failure::usage(format!("found no table or view: {wanted}"))
         .with_hint(format!("{guess}tables and views: {}", names.join(", ")))
 }

@@ -19,30 +19,30 @@ use crate::{VERSION, interrupt, shell, streamed};
 pub(super) static COMMAND: Command = Command {
     name: "sql",
     options: |command| {
-        Options::augment_args(command).about("Ask with SQL: one statement, or a shell without one").after_help(
+        Options::augment_args(command).about("Query with SQL: run one statement, or start a shell").after_help(
             "\
-A table shows 100 rows unless --limit says otherwise; json, csv and -o have all.
+A table shows 100 rows; --limit changes that. json, csv and -o have all rows.
 `stepscope schema` lists the tables and their columns.
 
 Examples:
   stepscope sql trace.json.gz 'SELECT kind, count(*) FROM spans GROUP BY kind'
   stepscope sql trace.json.gz --file query.sql -f csv -o result.csv
   echo 'SELECT count(*) FROM spans' | stepscope sql trace.json.gz
-  stepscope sql trace.json.gz                          a shell; \\h helps, \\q leaves",
+  stepscope sql trace.json.gz                          a shell: \\h for help, \\q to quit",
         )
     },
     run,
 };
 
-/// Rows that a table shows unless told otherwise.
+/// Rows that a table shows by default.
 pub(crate) const USUAL_LIMIT: usize = 100;
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// The statement; without it, it is read from standard input, or a shell starts on a terminal
+    /// The statement; without it, standard input is read, or a shell starts on a terminal
     #[arg(value_name = "STATEMENT")]
     statement: Option<String>,
     /// Read the statement from FILE
@@ -117,7 +117,7 @@ fn statement(options: &Options) -> Result<Option<String>, Failure> {
         std::fs::read_to_string(path)
             .map_err(|error| Failure::unreadable("read the statement", &path.display().to_string(), &error))?
     } else if options.path.as_os_str() == "-" {
-        let failure = Failure::usage("standard input is the trace, so the statement must be given");
+        let failure = Failure::usage("found a trace on standard input, expected the statement as an argument");
         return Err(failure.with_hint("stepscope sql - 'SELECT count(*) FROM spans' < trace.json"));
     } else if std::io::stdin().is_terminal() {
         return Ok(None);
@@ -130,7 +130,9 @@ fn statement(options: &Options) -> Result<Option<String>, Failure> {
     };
     let statement = text.trim().trim_end_matches(';').trim_end();
     if statement.is_empty() {
-        return Err(Failure::usage("the statement is empty").with_hint("for example: SELECT count(*) FROM spans"));
+        return Err(
+            Failure::usage("the statement is empty").with_hint("pass one, for example `SELECT count(*) FROM spans`")
+        );
     }
     Ok(Some(statement.to_owned()))
 }

@@ -16,7 +16,7 @@ use crate::progress::TerminalProgress;
 pub(super) static COMMAND: Command = Command {
     name: "tracks",
     options: |command| {
-        Options::augment_args(command).about("The threads, streams and lanes of a trace").after_help(
+        Options::augment_args(command).about("List the threads, streams and lanes of a trace").after_help(
             "\
 Examples:
   stepscope tracks trace.json.gz
@@ -29,7 +29,7 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ pub(super) static COMMAND: Command = Command {
     name: "trim",
     options: |command| {
         Options::augment_args(command)
-            .about("Cuts a smaller trace by step, time or rank, that chrome://tracing and Perfetto open")
+            .about("Write a smaller trace by step, time or rank, for Perfetto and chrome://tracing")
             .mut_arg("group_by", |argument| argument.hide(true))
             .mut_arg("samples_per_step", |argument| argument.hide(true))
             .after_help(
@@ -34,10 +34,10 @@ Examples:
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of them, a store, or - for standard input
+    /// A trace file, a folder of traces, a store, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// The file to write (.gz compresses); a folder for several ranks
+    /// Write to this file (.gz compresses), or to a folder for several ranks
     #[arg(short, long, value_name = "FILE", required = true)]
     output: PathBuf,
     #[command(flatten)]

@@ -167,7 +167,7 @@ fn a_waiting_process_says_so_and_takes_over_from_a_dead_one() {
     drop(live);
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert!(ended.stderr.contains("another stepscope is reading this trace; waiting"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("another stepscope process is reading this trace; waiting"), "{}", ended.stderr);
     assert_eq!(names(&stores), [key]);
 }
 
@@ -246,7 +246,7 @@ fn the_command_lists_verifies_and_clears() {
     assert_eq!(place.run(&["cache", "clear"]).code, 2);
     let unknown = place.run(&["cache", "clear", "nope.json"]);
     assert_eq!(unknown.code, 2, "{unknown:?}");
-    assert!(unknown.stderr.contains("nothing in the cache has that path or key"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("found no cached trace with this path or key"), "{}", unknown.stderr);
     assert!(place.stdout(&["cache", "clear", "trace.json"]).starts_with("Removed 1 store.\n"));
     assert!(place.stdout(&["cache", "clear", "--all"]).starts_with("Removed 0 stores."));
 }

@@ -6,52 +6,52 @@ const COMMANDS: [&str; 10] =
 #[test]
 fn the_first_screen() {
     insta::assert_snapshot!(Place::new().stdout(&["--help"]), @r"
-    Shows why a training or inference step takes the time it takes.
+    Show why a training or inference step takes as long as it does.
 
-    PATH is a trace file, a folder of them, a store, or - for standard input.
+    PATH is a trace file, a folder of traces, a store, or - for standard input.
 
     Usage: stepscope [OPTIONS] <COMMAND>
 
     Commands:
-      summary      The answer on one screen: steps, devices, operators, kernels, findings, health
-      diagnose     Findings: what is slow, why, and the code to change
-      ops          Operators: calls, time on the host and on devices, memory, FLOPs
-      kernels      Kernels: how many, how long, how full they keep the device
-      modules      Modules of the model: calls, time on the host and on devices, backward too
-      transfers    Copies and fills: how much, how fast, how much of it kernels hide
-      comms        Communication: collectives, bandwidth, and who makes the others wait
-      memory       Memory: peaks, what operators allocate, what is never freed
-      steps        Steps: how long each takes, and what its time goes to
-      launches     Launches: time in runtime calls, waits for the device, queues, idle streams
-      regions      Regions marked with record_function: time on the host, work they launch
-      functions    Functions of a Python profile: calls, own and cumulative time, callers
-      open         Shows traces in the browser: pages, tables and a timeline
-      report       Writes one HTML file to send to somebody: overview, findings, timeline, tables
-      ingest       Read traces into a store, once, to ask often
-      trim         Cuts a smaller trace by step, time or rank, that chrome://tracing and Perfetto open
-      run          Records a Python script as it is (in the Python package: pip install stepscope)
-      sql          Ask with SQL: one statement, or a shell without one
-      metrics      Every figure of one source
-      health       What could be read, what could not, and what was linked
-      tracks       The threads, streams and lanes of a trace
-      schema       The tables, views and columns that SQL knows
-      demo         Writes the traces of a small job with known faults, to try everything without a GPU
-      doctor       Checks what this machine has, as far as it matters to Stepscope
-      cache        List, check and clear what is kept of traces
+      summary      Summarize on one screen: steps, devices, operators, kernels, findings, health
+      diagnose     List findings: what is slow, why, and the code to change
+      ops          List operators: calls, time on the host and on devices, memory, FLOPs
+      kernels      List kernels: counts, durations, and how well they fill the device
+      modules      List modules of the model: calls, time on the host and on devices, with backward
+      transfers    List copies and fills: bytes, bandwidth, and how much of it kernels hide
+      comms        Show communication: collectives, bandwidth, and which rank delays the others
+      memory       Show memory: peaks, allocations per operator, blocks that are never freed
+      steps        List steps: how long each takes, and where its time goes
+      launches     Show launches: time in runtime calls, waits for the device, queues, idle streams
+      regions      List regions marked with record_function: time on the host, and the work they launch
+      functions    List functions of a cProfile profile: calls, own and cumulative time, callers
+      open         Open traces in the web UI: pages, tables and a timeline
+      report       Write one HTML file to share: overview, findings, timeline, tables
+      ingest       Convert traces to a Parquet store
+      trim         Write a smaller trace by step, time or rank, for Perfetto and chrome://tracing
+      run          Record an unmodified Python script (needs the Python package: pip install stepscope)
+      sql          Query with SQL: run one statement, or start a shell
+      metrics      Show every metric of one trace
+      health       Show what was read, what was not, and what was linked
+      tracks       List the threads, streams and lanes of a trace
+      schema       List the tables, views and columns for SQL
+      demo         Write simulated traces of a small job with known faults, to try Stepscope without a GPU
+      doctor       Check this machine for what Stepscope needs
+      cache        List, verify and clear cached traces
       completions  Print a completion script for a shell
 
     Options:
           --color <WHEN>  Use color: auto, always or never [default: auto]
-      -q, --quiet         No progress and no notes
+      -q, --quiet         Hide progress and notes
       -h, --help          Print help
       -V, --version       Print version
 
     Examples:
-      stepscope trace.json.gz                              the answer on one screen
+      stepscope trace.json.gz                              the summary on one screen
       stepscope diagnose trace.json.gz                     what is slow, and the code to change
-      stepscope comms runs/                                who makes the other ranks wait
+      stepscope comms runs/                                which rank delays the others
       stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
-      stepscope demo && stepscope demo-run                 no trace at hand
+      stepscope demo && stepscope demo-run                 without a trace
 
     Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 5 unwritable output,
     6 memory limit too small, 70 a bug in Stepscope, 130 interrupted.
@@ -61,20 +61,20 @@ fn the_first_screen() {
 #[test]
 fn one_command() {
     insta::assert_snapshot!(Place::new().stdout(&["tracks", "--help"]), @r"
-    The threads, streams and lanes of a trace
+    List the threads, streams and lanes of a trace
 
     Usage: stepscope tracks [OPTIONS] <PATH>...
 
     Arguments:
-      <PATH>...  A trace file, a folder of them, a store, or - for standard input
+      <PATH>...  A trace file, a folder of traces, a store, or - for standard input
 
     Options:
           --color <WHEN>  Use color: auto, always or never [default: auto]
-      -q, --quiet         No progress and no notes
+      -q, --quiet         Hide progress and notes
       -h, --help          Print help
 
     Output:
-      -f, --format <FORMAT>    How to write the data: table, json, csv, md, arrow or parquet [default:
+      -f, --format <FORMAT>    Choose the format: table, json, csv, md, arrow or parquet [default:
                                table]
       -o, --output <FILE>      Write to FILE instead of standard output
           --sort <COLUMN>      Sort by a column; a leading - reverses
@@ -82,17 +82,17 @@ fn one_command() {
           --columns <COLUMNS>  Show these columns, in this order, separated by commas
 
     Input:
-          --rank <N>             Only this rank
-          --window <N>           Only this window: which of a rank's recordings, from 0
-          --store <DIR>          Keep what is read from a trace in DIR instead of the cache
-          --run <NAME>           Which run, where there are several: its name or a part of it
-          --no-cache             Read again, and keep nothing in the cache
-          --separate-runs        Make every file a run of its own
+          --rank <N>             Select a rank
+          --window <N>           Select a window: one capture cycle of a rank, from 0
+          --store <DIR>          Keep the store in DIR instead of the cache
+          --run <NAME>           Select a run by its name or a part of it
+          --no-cache             Read the trace again, and keep nothing in the cache
+          --separate-runs        Treat every file as a separate run
           --strict               Refuse a trace that is only partly readable (exit code 3)
-          --threads <N>          Threads that a query may use
-          --memory-limit <SIZE>  Memory to use for reading and for a query, such as 512MiB or 2GB (a GB
+          --threads <N>          Limit the threads of a query
+          --memory-limit <SIZE>  Limit the memory of reading and of a query, such as 512MiB or 2GB (a GB
                                  is 10^9 bytes, a GiB is 2^30)
-          --time-limit <TIME>    Time that one query may take, for example 30s or 5m
+          --time-limit <TIME>    Limit the time of a query, such as 30s or 5m
 
     Examples:
       stepscope tracks trace.json.gz

@@ -151,7 +151,7 @@ fn ranks_stand_side_by_side_and_the_timeline_is_of_the_first() {
     let place = Place::new();
     demo(&place);
     let page = report(&place, "demo-run");
-    for words in ["Ranks side by side", "rank 1", "the first of 2 recordings", "Trace health: good in 2 of 2"] {
+    for words in ["Ranks side by side", "rank 1", "the first of 2 traces", "Trace health: good in 2 of 2"] {
         assert!(page.contains(words), "{words}");
     }
     assert!(page.contains("<svg class=\"timeline\"") && page.contains("GPU 0 stream"), "no timeline");
@@ -166,9 +166,7 @@ fn what_is_missing_says_why() {
     let place = Place::new();
     std::fs::write(place.path("empty.json"), r#"{"traceEvents": []}"#).unwrap();
     let page = report(&place, "empty.json");
-    for words in
-        ["No complete step in this recording.", ">no complete step<", "Not in this recording", "No communication."]
-    {
+    for words in ["No complete step in this trace.", ">no complete step<", "Not in this trace", "No communication."] {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(!page.contains("<svg class=\"timeline\""));

@@ -22,8 +22,8 @@ fn a_path_alone_is_its_summary() {
     assert_eq!(place.stdout(&["trace.json"]), place.stdout(&["summary", "trace.json"]));
     assert_eq!(place.stdout(&["--color", "never", "trace.json"]), place.stdout(&["summary", "trace.json"]));
     insta::assert_snapshot!(check(&["nope.json"], 2, &[]), @r"
-    error: nope.json is no command, and there is no such file
-    hint: stepscope COMMAND PATH; stepscope --help lists the commands
+    error: found neither a command nor a file: nope.json
+    hint: use `stepscope COMMAND PATH`; `stepscope --help` lists the commands
     ");
 }
 
@@ -37,8 +37,8 @@ fn what_only_the_python_package_can_do() {
     for arguments in [&["run"][..], &["run", "train.py"], &["run", "--profiling.wait", "1", "train.py", "-x"]] {
         insta::allow_duplicates! {
             insta::assert_snapshot!(check(arguments, 2, &[]), @r"
-            error: run records a Python script, which takes the Python package
-            hint: pip install stepscope, then: stepscope run train.py, with no option before run
+            error: recording a script needs the Python package
+            hint: put no option before `run`: `pip install stepscope && stepscope run train.py`
             ");
         }
     }
@@ -64,7 +64,7 @@ fn many_tables_have_no_rows_to_pick() {
         check(
             &["summary", "trace.json", option[0], option[1]],
             2,
-            &[&format!("summary is several tables, so {} has", option[0]), "stepscope steps, ops and kernels"],
+            &[&format!("summary prints several tables, so {} has", option[0]), "stepscope steps, ops and kernels"],
         );
     }
     for format in ["csv", "arrow", "parquet"] {
@@ -81,7 +81,7 @@ fn an_unknown_format_names_the_others() {
 
 #[test]
 fn a_table_that_does_not_exist() {
-    check(&["schema", "span"], 2, &["no table or view named span", "did you mean spans?"]);
+    check(&["schema", "span"], 2, &["found no table or view: span", "did you mean spans?"]);
 }
 
 #[test]
