@@ -1,4 +1,4 @@
-"""Times how long Holistic Trace Analysis takes to load a folder with one trace a rank; prints one line of JSON."""
+"""Times how long Holistic Trace Analysis takes to load a folder with one trace per rank; prints one line of JSON."""
 
 import json
 import logging

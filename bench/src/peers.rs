@@ -43,7 +43,7 @@ impl Peer {
         };
         let report: PeerReport = match self {
             Self::Hta(python) => {
-                // It reads a folder with one trace a rank.
+                // It reads a folder with one trace per rank.
                 let traces = folder.path().join("traces");
                 std::fs::create_dir(&traces)?;
                 link(&trace.path, &traces)?;

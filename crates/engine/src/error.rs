@@ -27,19 +27,19 @@ pub enum EngineError {
         message: String,
     },
     /// The statement would change something.
-    #[error("only queries can be run, not {statement}")]
+    #[error("found {statement}, expected a query")]
     NotAQuery {
         /// First word of the statement, or what it would do.
         statement: String,
     },
     /// The query took too long.
-    #[error("the query did not end within {} s", limit.as_secs_f64())]
+    #[error("the query did not finish within {} s", limit.as_secs_f64())]
     TimedOut {
         /// The limit.
         limit: Duration,
     },
     /// The query needs more memory than it may have.
-    #[error("the memory limit of {} does not suffice for {doing}", size(*limit_bytes))]
+    #[error("the memory limit of {} is too small for {doing}", size(*limit_bytes))]
     OutOfMemory {
         /// The limit.
         limit_bytes: usize,
@@ -99,18 +99,18 @@ impl Hint for EngineError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Store(error) => return error.hint(),
-            Self::Syntax { .. } => "one SELECT statement is expected, in DataFusion's SQL".into(),
+            Self::Syntax { .. } => "write one SELECT statement in DataFusion's SQL".into(),
             Self::Plan { .. } => "`stepscope schema` lists tables and columns".into(),
             Self::NotAQuery { .. } => {
-                "a store is only read: use SELECT, WITH, VALUES, EXPLAIN, SHOW or DESCRIBE".into()
+                "a store is read-only: use SELECT, WITH, VALUES, EXPLAIN, SHOW or DESCRIBE".into()
             }
-            Self::TimedOut { .. } => "ask for fewer ranks, steps or columns, or allow more time".into(),
+            Self::TimedOut { .. } => "query fewer ranks, steps or columns, or allow more time".into(),
             Self::OutOfMemory { limit_bytes, .. } => format!(
-                "allow more, for example `--memory-limit {}`, or ask for fewer rows or groups",
+                "raise it, for example `--memory-limit {}`, or query fewer rows or groups",
                 size(limit_bytes.saturating_mul(2)).replace(' ', "")
             )
             .into(),
-            Self::DiskFull => "free some space, or name a roomier folder for temporary files with TMPDIR".into(),
+            Self::DiskFull => "free some space, or set TMPDIR to a folder with more space".into(),
             Self::Bug { .. } => "please report it with the query".into(),
             Self::Canceled | Self::Execution { .. } | Self::Start(_) => return None,
         })

@@ -101,7 +101,7 @@ impl Profile<'_> {
         }
         let offset_bytes = self.marshal.offset_bytes();
         if self.marshal.skip_rest()? > 0 && notes.is_empty() {
-            let detail = "bytes behind the profile".into();
+            let detail = "bytes after the profile".into();
             self.sink.warning(&Warning { code: GARBAGE, position: None, offset_bytes, detail });
         }
         if self.marshal.has_invalid_text {
@@ -127,7 +127,7 @@ impl Profile<'_> {
         let marshal = &mut self.marshal;
         match marshal.value()? {
             Value::Tuple { length: 5, .. } => {}
-            other => return Err(unexpected(&other, "the figures of a function")),
+            other => return Err(unexpected(&other, "the values of a function")),
         }
         let (primitive_calls, calls) = (marshal.int()?, marshal.int()?);
         let (tottime, cumtime) = (marshal.seconds()?, marshal.seconds()?);
@@ -171,7 +171,7 @@ impl Profile<'_> {
                     tottime_ns: nanoseconds(marshal.seconds()?),
                     cumtime_ns: nanoseconds(marshal.seconds()?),
                 },
-                other => return Err(unexpected(&other, "the figures of a caller")),
+                other => return Err(unexpected(&other, "the values of a caller")),
             });
             if marshal.offset_bytes() - self.offset_bytes > self.max_bytes {
                 return Err(Stop::TooLong);

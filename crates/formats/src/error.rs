@@ -10,7 +10,7 @@ use crate::looks_like::LooksLike;
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     /// There is nothing in it.
-    #[error("empty: there is no trace in it")]
+    #[error("found an empty file, expected a trace")]
     Empty,
     /// No format knows it.
     #[error("not a trace that Stepscope reads: it looks like {0}")]
@@ -37,7 +37,7 @@ impl Hint for FormatError {
                 Some(looks_like.hint().into())
             }
             Self::NoEvents { looks_like: None } => Some(
-                "a trace has its events in `traceEvents`; if this one should have some, the profiler was stopped before it wrote them"
+                "a trace has its events in `traceEvents`; record again if the profiler was stopped before it wrote them"
                     .into(),
             ),
             Self::Io(_) | Self::Stopped => None,

@@ -120,29 +120,27 @@ impl LooksLike {
                 "a Chrome trace is an object with a list `traceEvents`, or a list of events with `ph` and `ts`"
             }
             Self::MemorySnapshot => {
-                "open it at pytorch.org/memory_viz; `prof.export_chrome_trace(path)` writes a trace that is read"
+                "open it at pytorch.org/memory_viz; write a Chrome trace with `prof.export_chrome_trace(path)`"
             }
             Self::LineProfile => "show it with `python -m line_profiler FILE`; Stepscope records lines by itself",
-            Self::Pickle => "`prof.export_chrome_trace(path)` writes a trace that is read",
-            Self::Marshal => "`python -m cProfile -o script.prof script.py` of Python 3 writes a profile that is read",
+            Self::Pickle => "write a Chrome trace with `prof.export_chrome_trace(path)`",
+            Self::Marshal => "record with Python 3: `python -m cProfile -o script.prof script.py`",
             Self::Tar | Self::Zip => "unpack it and open the traces inside",
             Self::OtherCompression => "unpack it first; Stepscope reads plain and gzip files",
             Self::NsightSystems | Self::Sqlite => {
-                "record with PyTorch's profiler; databases of Nsight Systems are not read"
+                "record with PyTorch's profiler; Nsight Systems databases are not supported"
             }
-            Self::XPlane => "open it in XProf or TensorBoard; traces of JAX and TensorFlow are not read",
-            Self::Perfetto => {
-                "open it at ui.perfetto.dev; `prof.export_chrome_trace(path)` writes a trace that is read"
-            }
-            Self::Table => "a store is opened by its folder, the one that holds `runs`",
+            Self::XPlane => "open it in XProf or TensorBoard; JAX and TensorFlow traces are not supported",
+            Self::Perfetto => "open it at ui.perfetto.dev; write a Chrome trace with `prof.export_chrome_trace(path)`",
+            Self::Table => "open the store by its folder, the one that holds `runs`",
             Self::Binary => {
-                "binary formats such as XPlane are not read; `prof.export_chrome_trace(path)` writes a trace that is"
+                "binary formats such as XPlane are not supported; write a Chrome trace with `prof.export_chrome_trace(path)`"
             }
             Self::Mprof => "plot it with `mprof plot FILE`; memory over time is in the traces of PyTorch's profiler",
             Self::CollapsedStacks => {
                 "open it in speedscope, or record with `python -m cProfile -o script.prof script.py`"
             }
-            Self::Text => "give the `.json` or `.json.gz` file that the profiler wrote",
+            Self::Text => "pass the `.json` or `.json.gz` file that the profiler wrote",
         }
     }
 }
@@ -153,22 +151,22 @@ impl fmt::Display for LooksLike {
             Self::ExecutionTrace => "a PyTorch execution trace",
             Self::Rocprof => "the JSON output of rocprofv3",
             Self::Speedscope => "a speedscope profile",
-            Self::JsonList => "a JSON list of something else than events",
+            Self::JsonList => "a JSON list of something other than events",
             Self::Json => "JSON of another kind",
             Self::MemorySnapshot => "a PyTorch memory snapshot",
             Self::LineProfile => "a line_profiler profile",
             Self::Pickle => "a Python pickle",
-            Self::Marshal => "marshal data of Python that is no profile of Python 3",
+            Self::Marshal => "Python marshal data that is not a Python 3 profile",
             Self::Tar => "a tar archive",
             Self::Zip => "a zip archive",
-            Self::OtherCompression => "data compressed with something else than gzip",
+            Self::OtherCompression => "data compressed with something other than gzip",
             Self::NsightSystems => "an SQLite export of Nsight Systems",
             Self::Sqlite => "an SQLite database",
             Self::XPlane => "an XPlane protobuf",
             Self::Perfetto => "a Perfetto protobuf",
             Self::Table => "a Parquet or Arrow table",
             Self::Binary => "binary data",
-            Self::Mprof => "an mprof recording",
+            Self::Mprof => "an mprof file",
             Self::CollapsedStacks => "collapsed stacks",
             Self::Text => "text",
         })

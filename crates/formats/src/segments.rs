@@ -1,7 +1,7 @@
 //! Reads what Stepscope's own recorder writes: segments of frames (see `stepscope_model::segment`).
 //!
 //! A program that was killed leaves a last frame that is cut: everything before it is there. Frames of several processes
-//! are in one file; a frame that is damaged is skipped up to the next one.
+//! are in one file; a damaged frame is skipped up to the next one.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ impl Format for Segments {
         while frames.next(reader.sink)? {
             reader.offset_bytes = frames.offset_bytes;
             if reader.payload(payload(&frames.bytes)).is_err() {
-                frames.damaged(reader.sink, "a record that is not one");
+                frames.damaged(reader.sink, "an invalid record");
             }
             frames.skip(FRAME_HEAD_BYTES + payload_length(&frames.bytes));
             if !reader.sink.progress(frames.offset_bytes) {
@@ -88,13 +88,13 @@ impl Frames<'_> {
                     self.note(Note::RecordingTruncated);
                     return Ok(false);
                 }
-                self.damaged(sink, "a frame that is cut");
+                self.damaged(sink, "a truncated frame");
                 continue;
             }
             if is_frame && checksum(&self.bytes) == XxHash3_128::oneshot(payload(&self.bytes)) as u64 {
                 return Ok(true);
             }
-            self.damaged(sink, "a frame that is damaged");
+            self.damaged(sink, "a damaged frame");
             if !self.skip_to_frame()? {
                 return Ok(false);
             }

@@ -66,7 +66,7 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// A row that waited in memory or in a temporary file is not what was put there.
-    #[error("cannot read back a row that was put aside: {source}")]
+    #[error("cannot read back a spilled row: {source}")]
     UnreadableRow {
         /// Where the temporary files are.
         folder: PathBuf,
@@ -150,7 +150,7 @@ impl Hint for IngestError {
             )
             .into(),
             Self::Spill { .. } => {
-                "a trace that is larger than `--memory-limit` needs room beside the store: free some, or allow more memory"
+                "a trace larger than `--memory-limit` needs disk space next to the store: free some, or raise `--memory-limit`"
                     .into()
             }
             Self::UnreadableRow { .. } => {

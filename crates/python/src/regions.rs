@@ -51,12 +51,12 @@ impl RegionRecorder {
             None => None,
             Some((_, Ok(count))) => Some(count),
             Some((samples, Err(_))) => {
-                return Err(PyTypeError::new_err(format!("samples is a whole number from 0 on, not {samples}")));
+                return Err(PyTypeError::new_err(format!("samples must be a whole number from 0, found: {samples}")));
             }
         };
         let Ok(text) = name.cast::<PyString>() else {
             return Err(PyTypeError::new_err(format!(
-                "the name of a region is a str, not {}",
+                "the name of a region must be a str, found: {}",
                 name.get_type().name()?
             )));
         };

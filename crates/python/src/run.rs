@@ -98,7 +98,7 @@ impl NativeRun {
     /// Answers an analysis.
     fn analyze(&self, py: Python<'_>, name: &str, part: Part) -> PyResult<NativeReport> {
         let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
-            return Err(errors::usage(py, &format!("no analysis named {name}"), None));
+            return Err(errors::usage(py, &format!("found no analysis: {name}"), None));
         };
         let cancel = CancelFlag::default();
         let question = Question {

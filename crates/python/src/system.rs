@@ -47,12 +47,14 @@ pub(crate) fn system_between(py: Python<'_>, start_ns: i64, end_ns: i64) -> Hash
 }
 
 fn group(name: &str) -> PyResult<Group> {
-    Group::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no group of sensors is called `{name}`")))
+    Group::from_name(name).ok_or_else(|| PyValueError::new_err(format!("found no group of sensors: {name}")))
 }
 
 fn interval(seconds: f64) -> PyResult<Duration> {
     let interval = Duration::try_from_secs_f64(seconds).ok().filter(|interval| !interval.is_zero());
-    interval.ok_or_else(|| PyValueError::new_err(format!("an interval is a number of seconds above 0, not {seconds}")))
+    interval.ok_or_else(|| {
+        PyValueError::new_err(format!("an interval must be a number of seconds above 0, found: {seconds}"))
+    })
 }
 
 /// How many latencies fell where: mergeable, percentiles within one part in 128.
@@ -93,7 +95,7 @@ impl LatencyHistogram {
     #[staticmethod]
     fn from_text(text: &str) -> PyResult<Self> {
         let sketch = Sketch::parse(text);
-        let sketch = sketch.ok_or_else(|| PyValueError::new_err("this is not the text of a latency histogram"))?;
+        let sketch = sketch.ok_or_else(|| PyValueError::new_err("this is not a saved latency histogram"))?;
         Ok(Self { nanoseconds: Mutex::new(sketch) })
     }
 }

@@ -2,7 +2,6 @@
 
 /// Phrases that say more than a keyword would; longer ones first.
 const PHRASES: &[(&str, &str)] = &[
-    ("give one folder a run, or use `--separate-runs`", "open the files of each run by themselves"),
     ("`stepscope ingest PATH --store DIR`", "`stepscope.open(PATH, store=DIR)`"),
     ("`stepscope cache clear --all`", "`stepscope cache clear`"),
     ("leave out `--strict`", "leave out `strict=True`"),
@@ -13,7 +12,6 @@ const PHRASES: &[(&str, &str)] = &[
     ("`stepscope functions`", "`run.functions()`"),
     ("`stepscope schema`", "`stepscope.tables()`"),
     ("; `-` reads standard input", ""),
-    ("; for several recordings name a folder: `-o parts/`", ""),
 ];
 
 /// Options whose keyword has another name.

@@ -23,7 +23,7 @@ fn every_sensor() {
     std::thread::sleep(Duration::from_secs(10));
     let share = process_cpu_time().saturating_sub(used).as_secs_f64() / start.elapsed().as_secs_f64();
     stepscope_record::unwatch(watch);
-    println!("all sensors, 10 times a second {:5.2} % of a core   (at most 0.5)", 100.0 * share);
+    println!("all sensors, 10 times per second {:5.2} % of a core   (at most 0.5)", 100.0 * share);
 }
 
 /// Pairs are taken side by side, since the machine is noisy; the middle of their ratios counts.

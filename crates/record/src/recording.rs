@@ -34,7 +34,7 @@ pub(crate) struct Open {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// One is going on.
-    #[error("this process records already, to {}", .0.display())]
+    #[error("this process is already recording to {}", .0.display())]
     GoingOn(PathBuf),
     /// The file cannot be made.
     #[error("cannot record to {}: {source}", path.display())]

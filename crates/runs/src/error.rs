@@ -31,13 +31,13 @@ pub enum RunError {
         path: PathBuf,
     },
     /// A store cannot be opened together with other paths.
-    #[error("a store is opened alone, without other paths")]
+    #[error("found a store among other paths, expected it alone")]
     StoreAmongTraces {
         /// The store.
         path: PathBuf,
     },
     /// A store has no run in it.
-    #[error("the store holds no run")]
+    #[error("found no run in the store")]
     EmptyStore {
         /// The store.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum RunError {
         reason: Option<String>,
     },
     /// No run has that name.
-    #[error("found no run {name}; there is {names}")]
+    #[error("found no run {name}, expected one of: {names}")]
     NoSuchRun {
         /// What was asked for.
         name: String,
@@ -61,7 +61,7 @@ pub enum RunError {
         names: String,
     },
     /// There are several sources and the question is about one.
-    #[error("there are {count} recordings here, and this question is about one: {names}")]
+    #[error("found {count} traces, expected one: {names}")]
     SeveralSources {
         /// How many.
         count: usize,
@@ -69,7 +69,7 @@ pub enum RunError {
         names: String,
     },
     /// No recording has that rank and window.
-    #[error("no recording of {what}; there is {names}")]
+    #[error("found no trace of {what}, expected one of: {names}")]
     NoSuchSource {
         /// What was asked for.
         what: String,
@@ -93,7 +93,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// What would be written is what is read.
-    #[error("the output is an input, expected another place: {}", input.display())]
+    #[error("the output is an input, expected another path: {}", input.display())]
     OutputIsInput {
         /// The output.
         path: PathBuf,
@@ -101,7 +101,7 @@ pub enum RunError {
         input: PathBuf,
     },
     /// Several recordings were to be written to one file.
-    #[error("found {count} recordings, expected one for one file")]
+    #[error("found {count} traces, expected one for one file")]
     SeveralToOneFile {
         /// The file.
         path: PathBuf,
@@ -119,7 +119,7 @@ pub enum RunError {
         known: Vec<String>,
     },
     /// A part is asked for by steps or times, of sums that have none.
-    #[error("a profile of functions has no steps and no times to choose by")]
+    #[error("a cProfile profile has no steps and no timestamps to select by")]
     NoTimes,
     /// The cache folder cannot be used.
     #[error("cannot use the cache: {source}")]
@@ -133,7 +133,7 @@ pub enum RunError {
     #[error("no cache folder: found neither STEPSCOPE_CACHE nor XDG_CACHE_HOME nor HOME")]
     NoCacheFolder,
     /// Somebody else may have written to the cache.
-    #[error("the cache is not yours alone: {why}")]
+    #[error("the cache folder is not private: {why}")]
     UntrustedCache {
         /// The folder.
         path: PathBuf,
@@ -149,7 +149,7 @@ pub enum RunError {
         value: String,
     },
     /// The cache has no such store.
-    #[error("nothing in the cache has that path or key: {what}")]
+    #[error("found no cached trace with this path or key: {what}")]
     NotCached {
         /// What was asked for.
         what: String,
@@ -169,14 +169,14 @@ pub enum RunError {
         path: PathBuf,
     },
     /// A query of our own gave something else than it should: a bug.
-    #[error("an answer of the engine has not the expected form: {0}")]
+    #[error("the engine returned an unexpected result: {0}")]
     Shape(String),
 }
 
 /// What to do about a full disk, by what was being written there.
-pub(crate) const CACHE_FULL: &str = "free some space, clear the cache with `stepscope cache clear --all`, put it \
-    elsewhere with STEPSCOPE_CACHE, or name a place with `--store DIR`";
-pub(crate) const TEMPORARY_FULL: &str = "free some space, or name a roomier folder for temporary files with TMPDIR";
+pub(crate) const CACHE_FULL: &str = "free some space, clear the cache with `stepscope cache clear --all`, move it with \
+                                     STEPSCOPE_CACHE, or choose a folder with `--store DIR`";
+pub(crate) const TEMPORARY_FULL: &str = "free some space, or set TMPDIR to a folder with more space";
 pub(crate) const STORE_FULL: &str = "free some space, or put the store elsewhere with `--store DIR`";
 
 impl RunError {
@@ -322,32 +322,31 @@ impl Hint for RunError {
             }
             Self::NoSuchRun { .. } => "choose one of them with `--run NAME`; a part of the name is enough".into(),
             Self::NoSuchStep { found: Some(_), .. } => {
-                "steps have the numbers of the trace: 16 is ProfilerStep#16; without such numbers they count from 0".into()
+                "steps are numbered as in the trace: 16 is ProfilerStep#16; without numbers they count from 0".into()
             }
             Self::NoSuchStep { found: None, .. } => {
                 "the trace has no steps; call `prof.step()` after each iteration".into()
             }
             Self::Write { source, .. } if is_disk_full(source) => "free some space, or write to another disk".into(),
-            Self::Write { .. } => "name a file in a folder that can be written".into(),
-            Self::OutputIsInput { .. } => "choose a place outside of the inputs".into(),
+            Self::Write { .. } => "name a file in a writable folder".into(),
+            Self::OutputIsInput { .. } => "choose a path outside of the inputs".into(),
             Self::SeveralToOneFile { .. } => "name a folder, for example `-o parts/`, or choose with `--rank` and `--window`".into(),
             Self::NoSuchGrouping { known, .. } if known.is_empty() => "leave out `--group-by`".into(),
             Self::NoSuchGrouping { known, .. } => format!("choose from {}", known.join(", ")).into(),
-            Self::NoTimes => "leave out `--step`, `--from` and `--to`; `stepscope functions` shows all of it".into(),
+            Self::NoTimes => "leave out `--step`, `--from` and `--to`: `stepscope functions` shows the whole profile".into(),
             Self::SeveralSources { .. } | Self::NoSuchSource { .. } => "choose with `--rank` and `--window`".into(),
             Self::Cache { .. } => {
-                "`--no-cache` works without one, `--store DIR` keeps the result where you say, and STEPSCOPE_CACHE names \
-                 another folder for the cache"
+                "pass `--no-cache` or `--store DIR`, or set STEPSCOPE_CACHE to another folder"
                     .into()
             }
-            Self::NoCacheFolder => "name one, for example STEPSCOPE_CACHE=/data/me/stepscope".into(),
+            Self::NoCacheFolder => "set one, for example STEPSCOPE_CACHE=/data/me/stepscope".into(),
             Self::UntrustedCache { path, .. } => format!(
-                "name a folder of yours with STEPSCOPE_CACHE, or take this one: `chown -R $USER {0} && chmod -R go-w {0}`",
+                "set STEPSCOPE_CACHE to a folder of yours, or take over this one: `chown -R $USER {0} && chmod -R go-w {0}`",
                 path.display()
             )
             .into(),
-            Self::CacheLimit { .. } => "for example STEPSCOPE_CACHE_LIMIT=5GB".into(),
-            Self::NotCached { .. } => "`stepscope cache` lists what there is".into(),
+            Self::CacheLimit { .. } => "set a size, for example STEPSCOPE_CACHE_LIMIT=5GB".into(),
+            Self::NotCached { .. } => "list the entries with `stepscope cache`".into(),
             Self::DiskFull { hint, .. } => (*hint).into(),
             Self::Changed { .. } => "wait until the job has written its trace, or leave out `--strict`".into(),
             Self::Shape(_) => return None,

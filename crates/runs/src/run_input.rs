@@ -26,10 +26,10 @@ impl RunInput {
         let folder = self.paths.first().filter(|path| path.is_dir()).and_then(|path| path.canonicalize().ok());
         let folder =
             folder.as_deref().and_then(Path::file_name).map(|name| layout::run_folder_name(&name.to_string_lossy()));
-        let behind = folder.and_then(|folder| run_name.strip_prefix(&folder));
-        match behind {
+        let rest = folder.and_then(|folder| run_name.strip_prefix(&folder));
+        match rest {
             _ if is_only_one => self.name.clone(),
-            Some(behind) => format!("{}{behind}", self.name),
+            Some(rest) => format!("{}{rest}", self.name),
             None => run_name.to_owned(),
         }
     }

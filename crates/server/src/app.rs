@@ -96,7 +96,7 @@ impl App {
         let runs = self.runs.read().unwrap_or_else(PoisonError::into_inner);
         let Some(run) = runs.iter().find(|run| run.name == name) else {
             let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).take(20).collect();
-            let failure = Failure::new(StatusCode::NOT_FOUND, format!("there is no run {name}"));
+            let failure = Failure::new(StatusCode::NOT_FOUND, format!("found no run: {name}"));
             return Err(failure.with_hint(format!("runs: {}", names.join(", "))));
         };
         let now = run.now.read().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +106,7 @@ impl App {
                 Err(Failure { status: StatusCode::UNPROCESSABLE_ENTITY, problem: problem.clone() })
             }
             (None, None) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, format!("{name} is still being read"))
-                .with_hint("api/session tells how far it is")),
+                .with_hint("read `api/session` for the progress")),
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn is_placeholder() -> bool {
 pub(crate) fn file(path: &str) -> Result<Response, Failure> {
     let path = if path.is_empty() { "index.html" } else { path };
     let Ok(place) = FILES.binary_search_by_key(&path, |(name, _)| *name) else {
-        return Err(Failure::new(StatusCode::NOT_FOUND, "there is no such page"));
+        return Err(Failure::new(StatusCode::NOT_FOUND, "found no page at this address"));
     };
     let ending = path.rsplit('.').next().unwrap_or_default();
     let content_type = match ending {

@@ -62,13 +62,13 @@ impl Door {
         let forbidden = |message: &str| Failure::new(StatusCode::FORBIDDEN, message);
         let host = request.header(HOST.as_str()).unwrap_or_default();
         if !self.is_ours(host) {
-            return Err(forbidden("this server is not asked under that name")
+            return Err(forbidden("found an unexpected host name")
                 .with_hint(format!("open http://127.0.0.1:{} as `stepscope open` prints it", self.port)));
         }
         if request.headers.contains_key(ORIGIN) {
             let origin = request.header(ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
             if !origin.is_some_and(|origin| self.is_ours(origin)) {
-                return Err(forbidden("another page may not ask this server"));
+                return Err(forbidden("found a request from another origin"));
             }
         }
         let is_page = request.method == Method::GET && request.path.is_empty();
@@ -117,7 +117,7 @@ impl Door {
 }
 
 fn unknown() -> Failure {
-    Failure::new(StatusCode::UNAUTHORIZED, "this browser was not let in")
+    Failure::new(StatusCode::UNAUTHORIZED, "found no valid token")
         .with_hint("open the address that `stepscope open` printed, with its token")
 }
 

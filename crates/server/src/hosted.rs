@@ -49,7 +49,7 @@ fn whole(mut answer: Response) -> Result<Response, Failure> {
         answer.body.extend(piece?);
         if answer.body.len() > LARGEST_ANSWER {
             let failure = Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "the answer is too large for this page");
-            return Err(failure.with_hint("ask for fewer rows, or use `stepscope sql`"));
+            return Err(failure.with_hint("request fewer rows, or use `stepscope sql`"));
         }
     }
     Ok(answer)

@@ -12,7 +12,7 @@ impl Request {
     /// A number behind the question mark.
     pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
         let Some(text) = self.value(name) else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| Failure::malformed(format!("{name} is no number that fits: {text}")))
+        text.parse().map(Some).map_err(|_| Failure::malformed(format!("{name} is not a valid number: {text}")))
     }
 
     /// An argument that is written as everywhere.

@@ -36,7 +36,7 @@ impl Request {
         if target.len() > LONGEST_TARGET {
             return Err(Failure::new(
                 StatusCode::URI_TOO_LONG,
-                format!("an address has at most {LONGEST_TARGET} bytes"),
+                format!("the address is too long, expected at most {LONGEST_TARGET} bytes"),
             ));
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -71,7 +71,7 @@ impl Request {
 /// Text with `%41` written as `A`.
 pub(crate) fn decoded(text: &str) -> Result<String, Failure> {
     let malformed =
-        || Failure::malformed("the address is malformed").with_hint("bytes are written as %41, text as UTF-8");
+        || Failure::malformed("the address is malformed").with_hint("encode bytes as %41 and text as UTF-8");
     // The library leaves a lone % as it is.
     let is_whole = |byte: &str| byte.len() >= 2 && byte.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_whole) {

@@ -91,8 +91,8 @@ pub(crate) fn answer(app: &App, request: &Request) -> Result<Response, Failure> 
         let route = found.value;
         if route.method != request.method {
             let failure =
-                Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{} is not answered here", request.method));
-            return Err(failure.with_hint(format!("ask with {}", route.method)));
+                Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("method {} is not allowed here", request.method));
+            return Err(failure.with_hint(format!("use {}", route.method)));
         }
         let parts = found.params.iter().map(|(_, part)| decoded(part)).collect::<Result<_, _>>()?;
         let asked = Asked { app, request, parts, revision: Cell::new(None) };
@@ -103,10 +103,10 @@ pub(crate) fn answer(app: &App, request: &Request) -> Result<Response, Failure> 
         });
     }
     if request.path.first().is_some_and(|first| first == "api") {
-        return Err(Failure::new(StatusCode::NOT_FOUND, format!("nothing answers at {}", request.path.join("/"))));
+        return Err(Failure::new(StatusCode::NOT_FOUND, format!("found nothing at: {}", request.path.join("/"))));
     }
     if request.method != Method::GET {
-        return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "a page can only be read"));
+        return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "a page is read-only, expected GET"));
     }
     assets::file(&request.path.join("/"))
 }

@@ -104,8 +104,8 @@ async fn answer(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Outgoi
     let guard = CancelOnDrop(request.cancel.clone());
     let answered = tokio::task::spawn_blocking(move || shared.door.answer(&shared.app, &request)).await;
     let response = answered.unwrap_or_else(|_| {
-        let failure = Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "bug: the work on this question panicked");
-        closed(failure.with_hint("please report it with the address that was asked").into())
+        let failure = Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "bug: the work on this request panicked");
+        closed(failure.with_hint("please report it with the address of the request").into())
     });
     outgoing(response, Some(guard))
 }
@@ -137,7 +137,7 @@ async fn read(incoming: Incoming) -> Result<Request, Failure> {
     let too_large = |_| {
         Failure::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            format!("a question has at most {LARGEST_BODY} bytes, and all of them"),
+            format!("the body is too large or incomplete, expected at most {LARGEST_BODY} bytes"),
         )
     };
     request.body = to_bytes(body, LARGEST_BODY).await.map_err(too_large)?.to_vec();

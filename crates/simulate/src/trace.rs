@@ -1,4 +1,4 @@
-//! Writes a simulated job as the profiler of `PyTorch` would have recorded it: one Kineto trace a rank.
+//! Writes a simulated job as the profiler of `PyTorch` would have recorded it: one Kineto trace per rank.
 
 mod events;
 mod header;

@@ -48,7 +48,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The store does not have the run.
-    #[error("no run named {run:?} in the store {}", path.display())]
+    #[error("found no run {run:?} in the store: {}", path.display())]
     NoSuchRun {
         /// Name that was asked for.
         run: String,
@@ -78,7 +78,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A source record promises a table whose file is not there.
-    #[error("the store has lost a file of the table {table}: {}", path.display())]
+    #[error("the store lacks a file of the table {table}: {}", path.display())]
     MissingFile {
         /// Name of the table.
         table: &'static str,
@@ -159,11 +159,11 @@ impl Hint for StoreError {
                     Some("the disk is full: free some space or put the store elsewhere with `--store`".into())
                 }
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Some("choose a folder that can be written with `--store`".into())
+                    Some("choose a writable folder with `--store`".into())
                 }
                 _ => None,
             },
-            Self::NotAStore { .. } => Some("`stepscope ingest PATH --store DIR` makes one".into()),
+            Self::NotAStore { .. } => Some("make one with `stepscope ingest PATH --store DIR`".into()),
             Self::NoSuchRun { known, .. } if known.is_empty() => Some("the store has no runs".into()),
             Self::NoSuchRun { known, .. } => Some(format!("the store has {}", known.join(", ")).into()),
             Self::CorruptRecord { .. } | Self::MissingFile { .. } | Self::Unreadable { .. } => {

@@ -54,7 +54,7 @@ impl OwnedFolder {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(io::ErrorKind::ResourceBusy, "new folders are swept away faster than they are made"))
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "new folders are removed faster than they are created"))
     }
 
     /// The folder.

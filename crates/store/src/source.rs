@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<SourceRecord>, StoreError> {
     let named = path.file_name().and_then(|name| layout::source_id_of(&name.to_string_lossy(), "json"));
     if named != Some(record.id) {
         let SourceId { rank, window } = record.id;
-        return Err(corrupt(path, &format_args!("it is about rank {rank}, window {window}, its name is not")));
+        return Err(corrupt(path, &format_args!("it is for rank {rank}, window {window}, but its name is not")));
     }
     Ok(Some(record))
 }

@@ -86,7 +86,7 @@ impl TableWriter {
                 let rows = file.rows;
                 let file = file.finish().map_err(StoreError::parquet(self.table.name, &self.path))?;
                 file.sync_all().map_err(StoreError::io("write a table to disk", &self.path))?;
-                let bytes = file.metadata().map_err(StoreError::io("look at a table", &self.path))?.len();
+                let bytes = file.metadata().map_err(StoreError::io("inspect a table", &self.path))?.len();
                 let size = Size { rows, bytes };
                 *slot = Slot::Finished(size);
                 Ok(size)

@@ -193,7 +193,7 @@ fn used_only(texts: &DictionaryArray<Int32Type>) -> Result<ArrayRef, ArrowError>
 /// The text of each row.
 fn texts(column: &ArrayRef) -> Result<impl Iterator<Item = Option<&str>>, RunError> {
     let known = column.as_dictionary_opt::<Int32Type>().and_then(DictionaryArray::downcast_dict::<StringArray>);
-    let known = known.ok_or_else(|| RunError::Shape(format!("texts are {}", column.data_type())))?;
+    let known = known.ok_or_else(|| RunError::Shape(format!("strings are {}", column.data_type())))?;
     Ok(known.into_iter())
 }
 

@@ -241,5 +241,5 @@ impl<'a> Names<'a> {
 /// A column of texts, each of which is there once.
 pub(super) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a DictionaryArray<Int32Type>, RunError> {
     let column = batch.column_by_name(name).and_then(|column| column.as_dictionary_opt::<Int32Type>());
-    column.ok_or_else(|| RunError::Shape(format!("{name} is not a column of texts")))
+    column.ok_or_else(|| RunError::Shape(format!("{name} is not a column of strings")))
 }

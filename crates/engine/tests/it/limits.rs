@@ -89,7 +89,7 @@ fn time_runs_out() {
     let options = QueryOptions { time_limit: Some(Duration::from_millis(200)), ..QueryOptions::default() };
     let error = engine.query(ENDLESS, &options).unwrap_err();
     assert!(matches!(error, EngineError::TimedOut { .. }), "{error:?}");
-    assert_eq!(error.to_string(), "the query did not end within 0.2 s");
+    assert_eq!(error.to_string(), "the query did not finish within 0.2 s");
     assert!(error.hint().is_some());
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     // The engine is still good, and dropping it does not wait for what may still run.
@@ -133,7 +133,7 @@ fn memory_runs_out() {
         let error = ask(&engine, sql).unwrap_err();
         assert!(matches!(error, EngineError::OutOfMemory { .. }), "{error:?}: {sql}");
         let text = error.to_string();
-        assert!(text.starts_with("the memory limit of 8 MiB does not suffice for "), "{text}");
+        assert!(text.starts_with("the memory limit of 8 MiB is too small for "), "{text}");
         assert!(!text.contains("Resources") && !text.contains("consumer"), "{text}");
         assert!(error.hint().unwrap().contains("`--memory-limit 16MiB`"), "{:?}", error.hint());
     }

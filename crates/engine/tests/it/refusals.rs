@@ -9,7 +9,7 @@ use crate::fixture::{ask, small_engine, small_store};
 fn check_refused(engine: &Engine, sql: &str, want: &str) {
     match ask(engine, sql) {
         Err(error @ EngineError::NotAQuery { .. }) => {
-            assert_eq!(error.to_string(), format!("only queries can be run, not {want}"), "{sql}");
+            assert_eq!(error.to_string(), format!("found {want}, expected a query"), "{sql}");
             assert!(error.hint().unwrap().contains("SELECT"));
         }
         other => panic!("{other:?}: {sql}"),
@@ -130,6 +130,6 @@ fn a_missing_run_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let store = small_store(folder.path());
     let error = Engine::open(&store, "other", &EngineOptions::default()).unwrap_err();
-    assert!(error.to_string().starts_with("no run named \"other\""), "{error}");
+    assert!(error.to_string().starts_with("found no run \"other\""), "{error}");
     assert_eq!(error.hint().unwrap(), "the store has run");
 }

@@ -145,7 +145,7 @@ impl<'a> Marshal<'a> {
     fn text(&mut self) -> Result<Arc<str>, Stop> {
         match self.value()? {
             Value::Text(text) => Ok(text),
-            other => Err(unexpected(&other, "a text")),
+            other => Err(unexpected(&other, "a string")),
         }
     }
 
@@ -244,7 +244,7 @@ pub(super) fn unexpected(value: &Value, wanted: &str) -> Stop {
         Value::End => "the end of a dict",
         Value::Dict => "a dict",
         Value::Tuple { .. } => "a tuple",
-        Value::Text(_) => "a text",
+        Value::Text(_) => "a string",
         Value::Int(_) => "an integer",
         Value::Float(_) => "a number",
         Value::Function(_) => "a function",

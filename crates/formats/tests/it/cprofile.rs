@@ -176,8 +176,7 @@ fn what_is_broken_is_counted() {
 
 #[test]
 fn other_data_of_marshal_is_refused() {
-    let refusal =
-        "not a trace that Stepscope reads: it looks like marshal data of Python that is no profile of Python 3";
+    let refusal = "not a trace that Stepscope reads: it looks like Python marshal data that is not a Python 3 profile";
     // As Python 2 wrote it.
     check(b"{(\x03\0\0\0s\x01\0\0\0fi\x01\0\0\0s\x01\0\0\0a", &[], &[], Err(refusal));
     check(&dict(&[b")\x03z\x01fi\x07\0\0\0z\x01a", b"i\x01\0\0\0"]), &[], &[], Err(refusal));

@@ -16,8 +16,8 @@ fn check(input: &[u8], want: &str) {
 
 #[test]
 fn messages() {
-    check(b"", "empty: there is no trace in it");
-    check(b" \n\t", "empty: there is no trace in it");
+    check(b"", "found an empty file, expected a trace");
+    check(b" \n\t", "found an empty file, expected a trace");
     check(b"\x80\x04\x95", "not a trace that Stepscope reads: it looks like a Python pickle");
     check(b"\x0a\x00\x01XPlane", "not a trace that Stepscope reads: it looks like binary data");
     // The traces in an archive are not taken for one.
@@ -28,13 +28,13 @@ fn messages() {
     check(b"hello", "not a trace that Stepscope reads: it looks like text");
     check(
         b"[[1, 2], [3]]",
-        "not a trace that Stepscope reads: it looks like a JSON list of something else than events",
+        "not a trace that Stepscope reads: it looks like a JSON list of something other than events",
     );
     check(
         br#"[{"file": "a"}]"#,
-        "not a trace that Stepscope reads: it looks like a JSON list of something else than events",
+        "not a trace that Stepscope reads: it looks like a JSON list of something other than events",
     );
-    let other = "not a trace that Stepscope reads: it looks like a JSON list of something else than events";
+    let other = "not a trace that Stepscope reads: it looks like a JSON list of something other than events";
     // However long they are, and wherever they are cut.
     check(format!("[{}]", vec!["1"; 70_000].join(",")).as_bytes(), other);
     check(format!("[{}", vec!["[1, 2"; 70_000].join(",")).as_bytes(), other);

@@ -50,7 +50,7 @@ impl FolderEntries {
             };
             match fs::metadata(&path) {
                 Ok(found) if found.is_dir() && is_one_of(&path, above) => {
-                    entries.skipped.push(skipped("a link to a folder above it"));
+                    entries.skipped.push(skipped("a link to a parent folder"));
                 }
                 Ok(found) if found.is_dir() && Store::is_store(&path) => entries.skipped.push(skipped("a store")),
                 Ok(found) if found.is_dir() => entries.folders.push(path),

@@ -12,7 +12,7 @@ use crate::error::IngestError;
 /// Values that are kept or written together.
 const SEGMENT_VALUES: usize = 1 << 17;
 
-/// One number a span. Numbers of old spans go to a file when memory is short; the few that are still missing there are
+/// One number per span. Numbers of old spans go to a file when memory is short; the few that are still missing there are
 /// written to their place when they come.
 #[derive(Debug)]
 pub(crate) struct LateColumn {

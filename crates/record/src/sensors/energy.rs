@@ -66,7 +66,7 @@ impl Package {
         let safe_seconds = self.range_uj as f64 / 1e6 / MOST_WATTS;
         if now.saturating_duration_since(then).as_secs_f64() > safe_seconds {
             return Err(NotMeasured::new(format!(
-                "the energy counter may have gone round unseen: it has to be read every {safe_seconds:.0} s"
+                "the energy counter may have wrapped around unseen; read it at least every {safe_seconds:.0} s"
             )));
         }
         let grown_uj = match count_uj.checked_sub(before_uj) {
@@ -93,7 +93,7 @@ fn open_packages(powercap: &Path) -> Result<Vec<Package>, NotMeasured> {
     });
     let packages: Vec<Package> = folders.map(|folder| Package::open(&folder)).collect::<Result<_, _>>()?;
     if packages.is_empty() {
-        return Err(not_there(format!("this machine tells no energy of CPU packages in {}", powercap.display())));
+        return Err(not_there(format!("this machine reports no energy of CPU packages in {}", powercap.display())));
     }
     Ok(packages)
 }

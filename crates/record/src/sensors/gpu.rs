@@ -72,7 +72,7 @@ impl Driver {
         let nvml = builder.init().map_err(|error| no_driver(sources.nvml.as_deref(), &error))?;
         let count = nvml.device_count().map_err(|error| not_told(&error))?;
         if count == 0 {
-            return Err(NotMeasured::new("the NVIDIA driver knows no GPU that this process may see"));
+            return Err(NotMeasured::new("the NVIDIA driver reports no GPU that is visible to this process"));
         }
         let energy_at_open_mj = (0..count).map(|index| {
             let energy = nvml.device_by_index(index).and_then(|device| device.total_energy_consumption());
@@ -112,7 +112,7 @@ impl Driver {
         let now_mj = device.total_energy_consumption().map_err(|error| not_told(&error))?;
         let since_mj = now_mj
             .checked_sub(at_open_mj)
-            .ok_or_else(|| NotMeasured::new("the GPU's energy counter started anew since the sensor was opened"))?;
+            .ok_or_else(|| NotMeasured::new("the GPU's energy counter was reset after the sensor was opened"))?;
         Ok(since_mj as f64 / 1000.0)
     }
 
@@ -125,13 +125,15 @@ impl Driver {
             let processes = device.running_compute_processes().map_err(|error| not_told(&error))?;
             for process in processes.iter().filter(|process| process.pid == std::process::id()) {
                 let UsedGpuMemory::Used(used) = process.used_gpu_memory else {
-                    return Err(NotMeasured::new("the NVIDIA driver does not tell the memory of processes"));
+                    return Err(NotMeasured::new("the NVIDIA driver does not report the memory of processes"));
                 };
                 bytes = Some(bytes.unwrap_or(0.0) + used as f64);
             }
         }
         bytes.or(self.shares_process_ids.then_some(0.0)).ok_or_else(|| {
-            NotMeasured::new("this process is in a container, where the NVIDIA driver may know it by another number")
+            NotMeasured::new(
+                "this process is in a container, where the NVIDIA driver may use another process id for it",
+            )
         })
     }
 }
@@ -147,15 +149,15 @@ fn no_driver(library: Option<&Path>, error: &NvmlError) -> NotMeasured {
     NotMeasured::new(match (error, library) {
         (NvmlError::LibloadingError(_), None) => "no NVIDIA driver library on this machine".to_owned(),
         (NvmlError::LibloadingError(error), Some(_)) => format!("the NVML library could not be opened: {error}"),
-        (NvmlError::FailedToLoadSymbol(error), _) => format!("this is no NVML library: {error}"),
+        (NvmlError::FailedToLoadSymbol(error), _) => format!("this is not an NVML library: {error}"),
         (error, _) => format!("NVML did not start: {error}"),
     })
 }
 
 fn not_told(error: &NvmlError) -> NotMeasured {
     NotMeasured::new(match error {
-        NvmlError::NotSupported => "this GPU does not tell it".to_owned(),
-        NvmlError::FailedToLoadSymbol(error) => format!("the NVIDIA driver is too old to tell it: {error}"),
+        NvmlError::NotSupported => "this GPU does not report it".to_owned(),
+        NvmlError::FailedToLoadSymbol(error) => format!("the NVIDIA driver is too old to report it: {error}"),
         error => format!("NVML failed: {error}"),
     })
 }
@@ -178,10 +180,10 @@ mod tests {
         assert!(reason.starts_with("the NVML library could not be opened: /no/such/library.so"), "{reason}");
         let reason = no_driver(None, &NvmlError::DriverNotLoaded).to_string();
         assert_eq!(reason, "NVML did not start: NVIDIA driver is not loaded");
-        assert_eq!(not_told(&NvmlError::NotSupported).to_string(), "this GPU does not tell it");
+        assert_eq!(not_told(&NvmlError::NotSupported).to_string(), "this GPU does not report it");
         assert!(not_told(&NvmlError::GpuLost).to_string().starts_with("NVML failed: "));
         let old = NvmlError::FailedToLoadSymbol("nvmlDeviceGetMemoryInfo_v2".to_owned());
         let reason = not_told(&old).to_string();
-        assert_eq!(reason, "the NVIDIA driver is too old to tell it: nvmlDeviceGetMemoryInfo_v2");
+        assert_eq!(reason, "the NVIDIA driver is too old to report it: nvmlDeviceGetMemoryInfo_v2");
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn not_there(reason: impl Into<String>) -> NotMeasured {
     if cfg!(target_os = "linux") {
         NotMeasured::new(reason)
     } else {
-        NotMeasured::new("this is measured on Linux only")
+        NotMeasured::new("this is only measured on Linux")
     }
 }
 

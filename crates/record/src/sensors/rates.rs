@@ -46,7 +46,7 @@ impl<const N: usize> Growth<N> {
         });
         let devices: Vec<_> = devices.collect();
         if devices.is_empty() {
-            return Err(NotMeasured::new("no device is in both readings, so there is no rate"));
+            return Err(NotMeasured::new("no device is in both readings, so the rate is not known"));
         }
         Ok(Self { elapsed: elapsed(then, now)?, devices })
     }

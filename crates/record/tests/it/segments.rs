@@ -59,7 +59,7 @@ fn a_second_recording_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = recording::start(folder.path(), 1 << 30).unwrap();
     let refused = recording::start(folder.path(), 1 << 30).unwrap_err();
-    assert_eq!(refused.to_string(), format!("this process records already, to {}", path.display()));
+    assert_eq!(refused.to_string(), format!("this process is already recording to {}", path.display()));
     recording::stop();
     recording::start(folder.path(), 1 << 30).unwrap();
 }

@@ -69,7 +69,7 @@ impl Cache {
                 return Err(IngestError::Canceled.into());
             }
             if !is_told && started.elapsed() >= PATIENCE {
-                progress.notice("another stepscope is reading this trace; waiting");
+                progress.notice("another stepscope process is reading this trace; waiting");
                 is_told = true;
             }
             thread::sleep(LOOK_EVERY);

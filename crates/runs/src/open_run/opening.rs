@@ -290,8 +290,7 @@ fn tell_damage<'a>(sources: impl IntoIterator<Item = &'a SourceRecord>, progress
         progress.notice(notice);
     }
     if notices.len() > TOLD {
-        progress
-            .notice(&format!("{} more recordings are broken; `stepscope health` has them all", notices.len() - TOLD));
+        progress.notice(&format!("{} more traces are broken; `stepscope health` lists them all", notices.len() - TOLD));
     }
 }
 

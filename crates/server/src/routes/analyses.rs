@@ -41,6 +41,6 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
 
 fn unknown(name: &str) -> Failure {
     let known: Vec<&str> = ANALYSES.iter().map(|analysis| analysis.name).chain(OTHERS).collect();
-    Failure::new(StatusCode::NOT_FOUND, format!("there is no analysis {name}"))
+    Failure::new(StatusCode::NOT_FOUND, format!("found no analysis: {name}"))
         .with_hint(format!("choose from {}", known.join(", ")))
 }

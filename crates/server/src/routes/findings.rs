@@ -20,6 +20,6 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     };
     match asked.workspace()?.worst_instance(rule, scope, &request.cancel)? {
         Some(worst) => Response::json(&worst),
-        None => Err(Failure::new(StatusCode::NOT_FOUND, format!("nothing in the recording shows {rule}"))),
+        None => Err(Failure::new(StatusCode::NOT_FOUND, format!("the trace has no instance of the rule: {rule}"))),
     }
 }

@@ -67,5 +67,5 @@ fn wanted(request: &Request) -> Result<SearchFor, Failure> {
 
 fn text(request: &Request) -> Result<&str, Failure> {
     let text = request.value("q").filter(|text| !text.is_empty());
-    text.ok_or_else(|| Failure::malformed("what to search for is missing: q"))
+    text.ok_or_else(|| Failure::malformed("missing parameter: q"))
 }

@@ -12,11 +12,11 @@ pub(super) static ROUTE: Route = Route { method: Method::GET, path: "api/runs/{r
 fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     let name = asked.part(1);
     let (id, span_id) = named(name).ok_or_else(|| {
-        Failure::malformed(format!("no name of a span: {name}")).with_hint("name it RANK.WINDOW.SPAN_ID")
+        Failure::malformed(format!("not the name of a span: {name}")).with_hint("write it as RANK.WINDOW.SPAN_ID")
     })?;
     match asked.workspace()?.span(id, span_id, &asked.request.cancel)? {
         Some(span) => Response::json(&span),
-        None => Err(Failure::new(StatusCode::NOT_FOUND, format!("there is no span {name}"))),
+        None => Err(Failure::new(StatusCode::NOT_FOUND, format!("found no span: {name}"))),
     }
 }
 

@@ -46,10 +46,10 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
     let content_type = asked.request.header(CONTENT_TYPE.as_str()).unwrap_or_default();
     // A form of another page cannot send this type.
     if !content_type.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a statement is sent as application/json"));
+        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected the content type: application/json"));
     }
     let body: Body = serde_json::from_slice(&asked.request.body).map_err(|error| {
-        Failure::malformed(format!("the body is not as expected: {error}"))
+        Failure::malformed(format!("cannot read the body: {error}"))
             .with_hint("send {\"statement\": \"SELECT 1\", \"limit\": 100, \"format\": \"csv\"}")
     })?;
     let workspace = asked.workspace()?;

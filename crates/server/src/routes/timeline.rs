@@ -33,7 +33,7 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
 fn answer_track(asked: &Asked<'_>) -> Result<Response, Failure> {
     let request = asked.request;
     let track = asked.part(1);
-    let track = track.parse().map_err(|_| Failure::malformed(format!("a track is a number, not {track}")))?;
+    let track = track.parse().map_err(|_| Failure::malformed(format!("track is not a number: {track}")))?;
     let (from_ns, to_ns, width) = stretch(request)?;
     let (rank, window) = (request.number("rank")?, request.number("window")?);
     let range = TrackRange { track, from_ns, to_ns, width };
@@ -56,7 +56,7 @@ pub(super) fn stretch(request: &Request) -> Result<(i64, i64, u32), Failure> {
     let from_ns = request.number("from")?.unwrap_or(0);
     let to_ns = request.number("to")?.unwrap_or(i64::MAX / 4);
     if !(-i64::MAX / 4..to_ns).contains(&from_ns) || to_ns > i64::MAX / 4 {
-        return Err(Failure::malformed("the stretch of time ends before it begins, or is too long"));
+        return Err(Failure::malformed("the time range ends before it begins, or is too long"));
     }
     Ok((from_ns, to_ns, width(request)?))
 }

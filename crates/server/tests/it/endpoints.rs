@@ -174,9 +174,9 @@ fn sql_is_answered_within_its_limit() {
     };
     check(r#"{"statement": "DROP TABLE spans"}"#, json_type, 400, "only queries can be run");
     check(r#"{"statement": "SELEC 1"}"#, json_type, 400, "cannot read the query");
-    check(r#"{"statement": 1}"#, json_type, 400, "the body is not as expected");
+    check(r#"{"statement": 1}"#, json_type, 400, "cannot read the body");
     check(r#"{"statement": "SELECT 1", "file": "x"}"#, json_type, 400, "unknown field");
-    check("", json_type, 400, "the body is not as expected");
+    check("", json_type, 400, "cannot read the body");
     check(r#"{"statement": "SELECT 1"}"#, "text/plain", 415, "application/json");
 }
 
@@ -284,22 +284,22 @@ fn what_is_not_there_is_said_so() {
         assert_eq!(response.status, want, "{target}: {text}");
         assert!(text.contains(words), "{target}: {text}");
     };
-    check("/api/runs/other/analyses/ops", 404, "there is no run other");
-    check("/api/runs/job/analyses/nonsense", 404, "there is no analysis nonsense");
-    check("/api/runs/job/analyses/ops?rank=7", 404, "no recording of rank 7");
+    check("/api/runs/other/analyses/ops", 404, "found no run: other");
+    check("/api/runs/job/analyses/nonsense", 404, "found no analysis: nonsense");
+    check("/api/runs/job/analyses/ops?rank=7", 404, "found no trace of rank 7");
     check("/api/runs/job/analyses/ops?step=9", 404, "found no step 9");
     check("/api/runs/job/analyses/ops?group=color", 400, "cannot be grouped by color");
     check("/api/runs/job/analyses/ops?sort=color", 400, "no column named color");
     check("/api/runs/job/analyses/ops?rank=x", 400, "rank: expected ranks such as 0 or 0,2-4, found x");
     check("/api/runs/job/analyses/ops?from=soon", 400, "from is no number");
     check("/api/runs/job/analyses/ops?limit=-1", 400, "limit is no number");
-    check("/api/runs/job/timeline?rank=3", 404, "no recording of rank 3");
+    check("/api/runs/job/timeline?rank=3", 404, "found no trace of rank 3");
     check("/api/runs/job/timeline/tracks/x", 400, "a track is a number");
     check("/api/runs/job/timeline/tracks/0?from=5&to=1", 400, "ends before it begins");
-    check("/api/runs/job/spans/0.0", 400, "no name of a span");
-    check("/api/runs/job/spans/0.0.999", 404, "there is no span");
+    check("/api/runs/job/spans/0.0", 400, "not the name of a span");
+    check("/api/runs/job/spans/0.0.999", 404, "found no span");
     check("/api/runs/job/search", 400, "what to search for is missing");
-    check("/api/runs/job/sql", 405, "ask with POST");
+    check("/api/runs/job/sql", 405, "use POST");
     check("/api/nonsense", 404, "nothing answers");
-    check("/nonsense.js", 404, "there is no such page");
+    check("/nonsense.js", 404, "found no page at this address");
 }

@@ -85,7 +85,7 @@ fn a_record_under_another_name_is_corrupt() {
     let (_folder, store, record) = store_with_one_source();
     fs::rename(&record, record.with_file_name("7.0.json")).unwrap();
     let error = store.sources(RUN).unwrap_err().to_string();
-    assert!(error.contains("it is about rank 0, window 0, its name is not"), "{error}");
+    assert!(error.contains("it is for rank 0, window 0, but its name is not"), "{error}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_is_not_there_is_named() {
     let (folder, store, _record) = store_with_one_source();
     assert!(store.sources("other").unwrap().is_empty());
     let error = store.require_sources("other").unwrap_err();
-    assert!(error.to_string().starts_with("no run named \"other\" in the store"), "{error}");
+    assert!(error.to_string().starts_with("found no run \"other\" in the store"), "{error}");
     assert_eq!(error.hint().unwrap(), "the store has run");
     let error = Store::open(&folder.path().join("runs")).unwrap_err();
     assert!(error.to_string().starts_with("not a store: "), "{error}");

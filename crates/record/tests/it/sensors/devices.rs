@@ -98,7 +98,7 @@ fn disks_that_come_and_go_are_left_out() {
         ("disk_written_bytes_per_s", 0.0),
     ]);
     machine.write("proc/diskstats", diskstats(&[("sdb", 9999, 9999, 500)]));
-    disk.read_after_ms(1000).assert_reason("no device is in both readings, so there is no rate");
+    disk.read_after_ms(1000).assert_reason("no device is in both readings, so the rate is not known");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn two_gpus_tell_their_figures() {
     for (series, value) in expected {
         assert!((first.value(series) - value).abs() < 1e-9, "{series}: {}", first.value(series));
     }
-    assert_eq!(first.reason("gpu1_energy_joules"), "this GPU does not tell it");
+    assert_eq!(first.reason("gpu1_energy_joules"), "this GPU does not report it");
     assert_eq!(first.0.len(), expected.len() + 1);
     assert!((read(&mut sensors).value("gpu0_energy_joules") - 10.0).abs() < 1e-9);
 }
@@ -89,5 +89,5 @@ fn a_library_that_is_not_there_or_no_nvml_is_a_reason() {
     check(Path::new("/no/such/library.so"), "the NVML library could not be opened: /no/such/library.so: ");
     check(&machine.path("not_a_library.so"), "the NVML library could not be opened: ");
     // A library, but not NVML.
-    check(Path::new("libc.so.6"), "this is no NVML library: ");
+    check(Path::new("libc.so.6"), "this is not an NVML library: ");
 }

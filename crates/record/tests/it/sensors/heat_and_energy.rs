@@ -123,7 +123,7 @@ fn energy_is_the_sum_of_packages() {
     machine.write(&folders[1][1], "4000000\n");
     energy.read_after_ms(100).assert_values(&[("cpu_energy_joules", 7.5)]);
     // 100 kJ take a package 100 s at 1,000 W: after more than that nobody knows how often it went round.
-    let reason = "the energy counter may have gone round unseen: it has to be read every 100 s";
+    let reason = "the energy counter may have wrapped around unseen; read it at least every 100 s";
     energy.read_after_ms(101_000).assert_reason(reason);
     energy.read_after_ms(100).assert_reason(reason);
 }
@@ -131,7 +131,7 @@ fn energy_is_the_sum_of_packages() {
 #[test]
 fn energy_that_cannot_be_read_has_a_reason() {
     let check = |files: &[(&str, &str)], reason: &str| Machine::new(files).read(Group::Energy).assert_reason(reason);
-    check(&[], "this machine tells no energy of CPU packages in /sys/class/powercap");
+    check(&[], "this machine reports no energy of CPU packages in /sys/class/powercap");
     let name = ("sys/class/powercap/intel-rapl:0/name", "package-0\n");
     check(&[name], "this machine has no /sys/class/powercap/intel-rapl:0/energy_uj");
     let energy = ("sys/class/powercap/intel-rapl:0/energy_uj", "1000\n");
