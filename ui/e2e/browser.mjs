@@ -20,9 +20,10 @@ export async function startBrowser() {
  * A page of the server; `complaints` gathers errors, refused policies and requests to other hosts. `before` runs in the
  * page before anything of its own; `pages` is a folder that stands in for the pages in the command.
  */
-export async function openPage(browser, address, { theme = "dark", width = 1440, height = 900, before, pages } = {}) {
+export async function openPage(browser, address, { theme = "dark", width = 1440, height = 900, scale = 1, before, pages } = {}) {
   const context = await browser.newContext({
     viewport: { width, height },
+    deviceScaleFactor: scale,
     colorScheme: theme,
     reducedMotion: "reduce",
     bypassCSP: false,
