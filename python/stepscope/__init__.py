@@ -5,7 +5,7 @@
 >>> run.summary()                           # doctest: +SKIP
 >>> run.ops(group_by="input_shape").to_pandas()   # doctest: +SKIP
 
-Nothing heavy is imported before it is used: neither the engine, nor torch, numpy or pandas.
+Imports the engine, torch, numpy and pandas only when they are used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The `stepscope` command, also as `python -m stepscope`."""
+"""Runs the `stepscope` command, also as `python -m stepscope`."""
 
 from __future__ import annotations
 

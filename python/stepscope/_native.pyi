@@ -88,7 +88,7 @@ def ranks(text: str) -> list[int]: ...
 def steps(text: str) -> tuple[int, int]: ...
 
 class RegionTotals:
-    """What all calls of one region add up to."""
+    """Totals of all calls of one region."""
 
     @property
     def name(self) -> str: ...
@@ -159,11 +159,11 @@ class LatencyHistogram:
     def from_text(text: str) -> LatencyHistogram: ...
 
 def op_flops(operator: str, input_dims: str, concrete_inputs: str | None) -> int | None:
-    """FLOPs of one call. Shapes and values of the arguments come as JSON lists, one entry an argument: `[]` for the
-    shape of what is no tensor, `""` for the value of what is one; lists and truths as JSON writes them."""
+    """Returns the FLOPs of one call. Shapes and values are JSON lists with one entry per argument: `[]` is the shape
+    of an argument that is not a tensor, `""` the value of a tensor; lists and booleans are written as in JSON."""
 
 def op_flops_operators() -> list[str]:
-    """The operators that have a formula."""
+    """Lists the operators that have a formula."""
 
 def refuse_output(path: str | PathLike[str], inputs: Sequence[str | PathLike[str]]) -> None: ...
 def write_output(path: str | PathLike[str], text: str, inputs: Sequence[str | PathLike[str]]) -> None: ...

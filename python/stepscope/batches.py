@@ -1,4 +1,4 @@
-"""Rows of a query that come batch by batch."""
+"""Rows of a query, batch by batch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Batches"]
 
 
 class Batches:
-    """Iterates over the rows of a query, one `Table` per batch. `Run.sql_batches` makes it.
+    """Iterates over the rows of a query, one `Table` per batch. `Run.sql_batches` returns it.
 
-    The rows are made while you read them, so an answer of any size takes little memory. Read them once: in a loop, or
-    as a whole through the Arrow PyCapsule interface, which takes what is left.
+    The query runs while you read, so a result of any size takes little memory. Read it once: in a loop, or through the
+    Arrow PyCapsule interface, which takes the batches that are left.
 
     >>> for batch in run.sql_batches("SELECT * FROM spans"):      # doctest: +SKIP
     ...     print(len(batch), batch.columns)
@@ -36,7 +36,7 @@ class Batches:
         return Table(table)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand over the batches that are left; other libraries call this."""
+        """Exports the batches that are left; other libraries call this."""
         return self._native.__arrow_c_stream__(requested_schema)
 
     @property

@@ -1,6 +1,6 @@
-"""What can go wrong, as a small tree: catch `StepscopeError` for all of it.
+"""Errors that Stepscope raises. Catch `StepscopeError` to catch all of them.
 
-Every error says what happened (`message`), where (`location`) and what to do next (`hint`).
+Every error has a `message` (what happened), a `location` (where) and a `hint` (what to do next).
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ __all__ = [
 
 
 class StepscopeError(Exception):
-    """Anything that Stepscope cannot do."""
+    """The base class of all errors that Stepscope raises.
+
+    Args:
+        message: What happened.
+        location: Where, such as a file and a line; `None` if there is no place to name.
+        hint: What to do next; `None` if there is nothing to suggest.
+    """
 
     def __init__(self, message: str, location: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, location, hint)
@@ -39,44 +45,44 @@ class StepscopeError(Exception):
 
 
 class UsageError(StepscopeError, ValueError):
-    """A question that makes no sense, such as a column or a step that is not there."""
+    """An argument or option is wrong, such as a column or a step that does not exist."""
 
 
 class QueryError(UsageError):
-    """A SQL statement that cannot be answered."""
+    """A SQL statement cannot be run."""
 
 
 class RegionError(UsageError, KeyError):
-    """A region that has not closed, or never was."""
+    """A region has not closed yet, or does not exist."""
 
     # `KeyError` would print its own words.
     __str__ = StepscopeError.__str__
 
 
 class ProfilerBusyError(UsageError, RuntimeError):
-    """Another profiler is recording, and torch has room for one."""
+    """Another profiler is already recording; torch allows one at a time."""
 
 
 class NotFoundError(StepscopeError, FileNotFoundError):
-    """Nothing is at that path."""
+    """A path does not exist."""
 
     # `FileNotFoundError` would print its own words.
     __str__ = StepscopeError.__str__
 
 
 class TraceError(StepscopeError):
-    """Input that cannot be read at all."""
+    """A trace cannot be read at all."""
 
 
 class OutputError(StepscopeError, OSError):
-    """An output that cannot be written: a full disk, or a folder without permission."""
+    """An output cannot be written, for example because the disk is full."""
 
     # `OSError` would print its own words.
     __str__ = StepscopeError.__str__
 
 
 class MemoryLimitError(StepscopeError, MemoryError):
-    """A query that needs more than the memory limit."""
+    """A query needs more memory than the memory limit allows."""
 
 
 class MissingPackageError(StepscopeError, ImportError):
@@ -86,4 +92,4 @@ class MissingPackageError(StepscopeError, ImportError):
 
 
 class BugError(StepscopeError):
-    """A bug in Stepscope: please report it."""
+    """A bug in Stepscope. Please report it."""

@@ -1,4 +1,4 @@
-"""What the processes of one job have in common and those of the next job have not."""
+"""Identifies the job that a process belongs to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 
 def job_of_ranks() -> str:
-    """What the ranks of a job have in common and other jobs have not; empty if this is not one of several ranks."""
+    """Returns a name that all ranks of this job share and other jobs do not; empty for a single process."""
     environment = os.environ
     ranks = environment.get("WORLD_SIZE", "1")
     if ranks == "1" or "RANK" not in environment:
@@ -30,10 +30,10 @@ def job_of_ranks() -> str:
 
 
 def run_id(processes: int) -> str | None:
-    """Tells the traces of this run from those of another in the same folder.
+    """Returns an id that separates the traces of this run from those of other runs in the same folder.
 
-    `processes` is how many this one works with, as far as it knows. None where nothing says which processes of other
-    machines or launchers belong together: better one run too few than a job in pieces.
+    `processes` is the number of processes of the job, as far as this one knows. Returns None if it is not known which
+    processes of other machines or launchers belong together, so that one job is never split.
     """
     if job := job_of_ranks():
         return letters_of(job)
@@ -45,13 +45,13 @@ def run_id(processes: int) -> str | None:
 
 
 def letters_of(text: str | bytes) -> str:
-    """Six letters and digits that follow from a text, or from a digest of one."""
+    """Returns six letters and digits that follow from a string or a digest."""
     digest = hashlib.sha256(text.encode()).digest() if isinstance(text, str) else text
     return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:6])
 
 
 def _start_of(process_id: int | None) -> str:
-    """When a process started, as the system counts it: numbers of processes come again, soon in containers."""
+    """Returns when a process started; process ids are reused, soon in containers."""
     try:
         with open(f"/proc/{process_id}/stat", encoding="ascii", errors="replace") as numbers:
             return numbers.read().rpartition(")")[2].split()[19]

@@ -30,13 +30,27 @@ def open(
     memory_limit: int | str | None = None,
     threads: int | None = None,
 ) -> Run:
-    """Opens a trace file, a folder of them, several files, or a store.
+    """Opens a trace file, a folder of traces, several files, or a store.
 
-    Where there are several runs, `run` chooses one by its name or a part of it.
+    Reads each trace once and caches the result, so the next `open` of the same files does not read them again.
 
-    A trace is read once and kept in the user's cache (`cache=False` keeps it nowhere, `store` in a folder of your own);
-    the next `open` is quick. A trace that is broken but partly readable opens with a warning, or is refused with
-    `strict=True`. `memory_limit` is a number of bytes or a size such as `"2GB"` (10^9 bytes each) or `"2GiB"` (2^30).
+    Args:
+        paths: A trace file, a folder or a store, or several of them.
+        run: Name of the run to open, or a part of it, if `paths` hold several runs.
+        store: Folder to write the store to, instead of the cache.
+        cache: Whether to use the cache; `False` reads the traces again and keeps nothing.
+        strict: Whether to refuse a damaged trace; by default it opens as far as it can be read, with a warning.
+        memory_limit: Memory to use at most: a number of bytes, or a size such as `"2GB"` (2 × 10^9 bytes) or `"2GiB"`
+            (2 × 2^30 bytes).
+        threads: Number of threads to use; chosen by the number of cores by default.
+
+    Returns:
+        The run, ready for analyses and SQL.
+
+    Raises:
+        NotFoundError: A path does not exist.
+        TraceError: A trace cannot be read at all, or is damaged and `strict` is set.
+        UsageError: `paths` hold several runs and `run` does not choose one.
     """
     native = NativeRun.open(
         _checked(paths),
@@ -57,7 +71,7 @@ def _checked(paths: _Path | Iterable[_Path]) -> list[str]:
     try:
         several = [_path("paths", path) for path in paths]
     except TypeError:
-        raise TypeError(f"paths: expected a path or several, found {paths!r}") from None
+        raise TypeError(f"paths: expected one or more paths, found {paths!r}") from None
     if not several:
         raise UsageError("found no path, expected one or more", None, "pass a trace file, a folder or a store")
     return several
@@ -71,12 +85,12 @@ def _path(name: str, path: object) -> str:
 
 
 def tables() -> Report:
-    """The tables, views and columns that `Run.sql` knows."""
+    """Lists the tables, views and columns that `Run.sql` can query."""
     return Report(native_schema())
 
 
 class _Progress:
-    """One line on standard error for what takes longer than a second, where somebody can see it."""
+    """Shows progress on standard error after one second, in a terminal or a notebook."""
 
     def __init__(self) -> None:
         self._begun = monotonic()

@@ -1,4 +1,4 @@
-"""Which part of a run is asked about."""
+"""The part of a run that an analysis covers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Steps: TypeAlias = int | str | tuple[int, int] | range
 
     class Part(TypedDict, total=False):
-        """Which part of a run is asked about, and how its rows are grouped."""
+        """The part of a run that an analysis covers, and how its rows are grouped."""
 
         group_by: str | Iterable[str]
         rank: int | str | Iterable[int]

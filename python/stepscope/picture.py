@@ -9,7 +9,7 @@ __all__ = ["Picture"]
 
 
 class Picture:
-    """A picture that a notebook shows; `save` writes it as a page of its own."""
+    """A picture that a notebook shows; `save` writes it as a separate HTML page."""
 
     def __init__(self, markup: str, inputs: Sequence[str | os.PathLike[str]] = ()) -> None:
         self._markup = markup
@@ -19,7 +19,12 @@ class Picture:
         return self._markup
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture as an HTML file that needs nothing else. Overwrites an existing file, but no trace of the run.
+        """Writes the picture as one HTML file that needs no other file.
+
+        Overwrites an existing file, but never a trace of the run.
+
+        Args:
+            path: File to write.
 
         Raises:
             OutputError: The file cannot be written; an existing one is unchanged.
@@ -30,4 +35,4 @@ class Picture:
         write_output(path, page, self._inputs)
 
     def __repr__(self) -> str:
-        return "<Picture: a notebook shows it, save('timeline.html') writes it>"
+        return "<Picture: shown in a notebook; call save('timeline.html') to write it>"

@@ -1,4 +1,4 @@
-"""A script or a module, run as Python itself would run it."""
+"""Runs a script or a module as Python itself would run it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Around = Callable[[Callable[[], Any]], None]
 
 
 def plainly(act: Callable[[], Any]) -> None:
-    """Nothing around it."""
+    """Calls it, with nothing around the call."""
     act()
 
 
 @dataclass(frozen=True)
 class Program:
-    """What stands behind the options of a command: a script, or `-m` and a module, with arguments."""
+    """The program that a command runs: a script, or `-m` and a module, with its arguments."""
 
     name: str
     arguments: list[str]
@@ -36,25 +36,25 @@ class Program:
 
     @staticmethod
     def of(command: str, module: list[str] | None, script: list[str]) -> Program:
-        """Checks that it is there."""
+        """Reads the program from the arguments of a command, and checks that it exists."""
         if module is not None:
             return _module(command, module)
         words = script[1:] if script[:1] == ["--"] else script
         if not words:
-            raise UsageError("there is no script to run", command, f"for example {command} train.py --lr 0.1")
+            raise UsageError("found no script, expected one", command, f"{command} train.py --lr 0.1")
         if not os.path.isfile(words[0]):
-            raise UsageError("no such script", words[0], f"options of {command} stand before the script")
+            raise UsageError("no such script", words[0], f"put options of {command} before the script")
         return Program(words[0], words[1:])
 
     @property
     def short_name(self) -> str:
-        """What its results can be called after."""
+        """Returns a short name for files and folders of its results."""
         if self.is_module:
             return self.name.removesuffix(".__main__").rpartition(".")[2]
         return Path(self.name).stem
 
     def run(self, around: Around = plainly) -> int:
-        """Runs it; gives its exit code, or leaves with its `SystemExit`."""
+        """Runs it and returns its exit code, or raises its `SystemExit`."""
         path = os.path.abspath(self.name)
         sys.argv = [self.name if self.is_module else path, *self.arguments]
         if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
@@ -78,11 +78,11 @@ class Program:
 
 def _module(command: str, words: list[str]) -> Program:
     if not words:
-        raise UsageError("-m has no module", command, f"for example {command} -m package.train --lr 0.1")
+        raise UsageError("found no module, expected one after -m", command, f"{command} -m package.train --lr 0.1")
     # Only the package is looked for, as looking for what is in it would import it.
     package = words[0].partition(".")[0]
     if PathFinder.find_spec(package, [os.getcwd(), *sys.path]) is None:
-        raise UsageError("no such module", words[0], "it is looked for in this folder and where Python looks")
+        raise UsageError("no such module", words[0], "modules are searched in the current folder and in sys.path")
     return Program(words[0], words[1:], is_module=True)
 
 
@@ -100,7 +100,7 @@ def _run_script(path: str, around: Around) -> None:
 
 
 def _without_our_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback as it would be without the command: from the first line of the program on."""
+    """Removes the frames of the command: the traceback starts at the first line of the program."""
     ours = os.path.dirname(__file__) + os.sep
     while traceback:
         file = traceback.tb_frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""An answer: a table with the words around it."""
+"""The result of an analysis: a table with its title and notes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["Report"]
 
 
 class Report:
-    """What an analysis says.
+    """Holds the result of an analysis.
 
-    It prints as the terminal shows it, and a notebook shows it with its pictures. Its rows are columns for other
-    libraries: `to_pandas()`, `to_polars()`, `to_arrow()`, or anything that takes the Arrow PyCapsule interface.
+    It prints as the command does, and a notebook shows it with its charts. Convert its rows with `to_pandas()`,
+    `to_polars()` or `to_arrow()`, or pass it to any library that reads the Arrow PyCapsule interface.
     """
 
     def __init__(self, native: NativeReport) -> None:
@@ -39,9 +39,12 @@ class Report:
     def pick(
         self, columns: str | Iterable[str] = (), *, sort: str | None = None, limit: int | None = None
     ) -> Report:
-        """The same with these columns, sorted by one (a leading `-` reverses), and so many rows; 0 is all.
+        """Returns a report with other columns, another order or another number of rows.
 
-        Without a limit it prints as many rows as the command shows, and its data has all.
+        Args:
+            columns: Columns to keep, as a list or separated by commas; all columns by default.
+            sort: Column to sort by; a leading `-` reverses the order.
+            limit: Number of rows; 0 is all. Without it, the data has all rows and the print as many as the command.
         """
         rows = optional(whole_number, "limit", limit)
         return Report(self._native.shaped(texts("columns", columns), sort, rows))
@@ -52,26 +55,26 @@ class Report:
         return Table(self._native.table())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hands the main table over; other libraries call this."""
+        """Exports the main table; other libraries call this."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
         return len(self.table)
 
     def to_arrow(self) -> pyarrow.Table:
-        """The main table as a `pyarrow.Table`, not copied."""
+        """Returns the main table as a `pyarrow.Table`, without copying it."""
         return self.table.to_arrow()
 
     def to_polars(self) -> polars.DataFrame:
-        """The main table as a `polars.DataFrame`."""
+        """Returns the main table as a `polars.DataFrame`."""
         return self.table.to_polars()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The main table as a `pandas.DataFrame`."""
+        """Returns the main table as a `pandas.DataFrame`; copies the data."""
         return self.table.to_pandas()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as `stepscope … -f json` writes it."""
+        """Returns the whole report as a dictionary, as `stepscope … -f json` writes it."""
         document: dict[str, Any] = json.loads(self._native.json())
         return document
 

@@ -1,4 +1,4 @@
-"""A run that is open for questions."""
+"""An open run: analyses, metrics, SQL and pictures of the timeline."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ __all__ = ["Run"]
 
 
 class Run(Analyses):
-    """A run: the recordings of one job, one or many ranks. `stepscope.open` makes it.
+    """Answers queries about a run: all traces of one job, of one or many ranks. `stepscope.open` returns it.
 
-    Every analysis takes the same keywords: `group_by`, `rank` (`0`, `[0, 3]`, `"0,2-4"`), `window`, `step` (`3`,
-    `"2-5"`, `(2, 5)`; 16 is `ProfilerStep#16`), `from_ns` and `to_ns` (nanoseconds from the first event),
-    `samples_per_step`.
+    Every analysis takes the same keywords:
+
+    - `group_by`: How to group the rows, such as `"input_shape"`; each analysis lists its groups.
+    - `rank`: Ranks to include: `0`, `[0, 3]` or `"0,2-4"`.
+    - `window`: Window to include: one capture cycle of a rank.
+    - `step`: Steps to include: `3`, `"2-5"` or `(2, 5)`. 16 is `ProfilerStep#16`.
+    - `from_ns` and `to_ns`: Time range to include, in nanoseconds from the first event.
+    - `samples_per_step`: Samples that a step works on, for the throughput.
     """
 
     def __init__(self, native: NativeRun) -> None:
@@ -41,47 +46,65 @@ class Run(Analyses):
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """The recordings of the run: rank, window, events, times, health, devices."""
+        """Traces of the run, one per rank and window: events, times, health, devices."""
         sources: list[dict[str, Any]] = json.loads(self._native.sources())
         return sources
 
     def findings(self, **part: Unpack[Part]) -> Report:
-        """What is slow, why, and what a change would save; the same as `diagnose`."""
+        """Finds what is slow, why, and the code to change; the same as `diagnose`."""
         return self.diagnose(**part)
 
     def tracks(self) -> Report:
-        """Threads, streams and lanes."""
+        """Lists the threads, streams and lanes of the run."""
         return Report(self._native.tracks())
 
     def health(self, *, rank: int | None = None, window: int | None = None) -> Report:
-        """What could be read, what could not, and what was linked."""
+        """Reports what could be read, what could not, and what was linked.
+
+        Args:
+            rank: Rank to report; all ranks by default.
+            window: Window to report; all windows by default.
+        """
         return Report(self._native.health(*_source(rank, window)))
 
     def metrics(self, *, rank: int | None = None, window: int | None = None) -> dict[str, Any]:
-        """Every figure of one recording; `stepscope metrics -f json` in the terminal."""
+        """Returns every metric of one trace, as `stepscope metrics -f json` prints it.
+
+        Args:
+            rank: Rank of the trace; required if the run has several ranks.
+            window: Window of the trace; required if the rank has several windows.
+        """
         metrics: dict[str, Any] = json.loads(self._native.metrics(*_source(rank, window)))
         return metrics
 
     def sql(self, statement: str, *, limit: int | None = None) -> Table:
-        """Answers a query over the tables of the run; `stepscope.tables()` lists them.
+        """Runs a SQL query over the tables of the run; `stepscope.tables()` lists them.
+
+        Args:
+            statement: The query, one `SELECT` statement.
+            limit: Rows to return at most; all rows by default.
+
+        Raises:
+            QueryError: The statement cannot be run.
+            MemoryLimitError: The query needs more memory than the limit allows.
 
         >>> run.sql("SELECT name, sum(dur_ns) AS total_ns FROM spans GROUP BY name")   # doctest: +SKIP
         """
         return Table(self._native.sql(statement, optional(whole_number, "limit", limit)))
 
     def sql_batches(self, statement: str, *, limit: int | None = None) -> Batches:
-        """Answer a query batch by batch, for answers larger than memory.
+        """Runs a SQL query batch by batch, for results larger than memory.
 
         Args:
             statement: The query, as for `sql`.
-            limit: Rows at most; all without it.
+            limit: Rows to return at most; all rows by default.
 
         Returns:
             An iterator of `Table`, also an Arrow stream for pyarrow, polars and DuckDB.
 
         Raises:
-            QueryError: The statement cannot be answered.
-            MemoryLimitError: The memory limit does not suffice, for example to sort.
+            QueryError: The statement cannot be run.
+            MemoryLimitError: The query needs more memory than the limit allows, for example to sort.
 
         >>> sum(len(batch) for batch in run.sql_batches("SELECT * FROM spans"))   # doctest: +SKIP
         """
@@ -96,7 +119,15 @@ class Run(Analyses):
         from_ns: int | None = None,
         to_ns: int | None = None,
     ) -> Picture:
-        """A still picture of the timeline for a notebook: of one step, of a stretch of time, or of everything."""
+        """Draws a still picture of the timeline for a notebook: one step, a time range, or the whole trace.
+
+        Args:
+            step: Number of the step to draw; 16 is `ProfilerStep#16`.
+            rank: Rank to draw; the first by default.
+            window: Window to draw; the first by default.
+            from_ns: Start of the time range, in nanoseconds from the first event.
+            to_ns: End of the time range, in nanoseconds from the first event.
+        """
         source = self._one_source(*_source(rank, window))
         from_ns, to_ns = optional(whole_number, "from_ns", from_ns), optional(whole_number, "to_ns", to_ns)
         if step is not None:
@@ -122,14 +153,14 @@ class Run(Analyses):
         return Report(self._native.analyze(name, _native_part(part)))
 
     def _one_source(self, rank: int | None, window: int | None) -> dict[str, Any]:
-        """The recording that is meant: the first that fits."""
+        """Returns the first trace of the rank and window."""
         fitting = [
             source
             for source in self.sources
             if rank in (None, source["rank"]) and window in (None, source["window"])
         ]
         if not fitting:
-            raise UsageError(f"there is no recording of rank {rank}, window {window}", None, "see run.sources")
+            raise UsageError(f"no trace found of rank {rank}, window {window}", None, "run.sources lists the traces")
         return fitting[0]
 
 
@@ -139,7 +170,7 @@ _KEYWORDS = ("group_by", "rank", "window", "step", "from_ns", "to_ns", "samples_
 def _native_part(part: Part) -> dict[str, Any]:
     unknown = [name for name in part if name not in _KEYWORDS]
     if unknown:
-        raise TypeError(f"unknown keyword {unknown[0]!r}; an analysis takes {', '.join(_KEYWORDS)}")
+        raise TypeError(f"unknown keyword {unknown[0]!r}, expected one of: {', '.join(_KEYWORDS)}")
     return {
         "ranks": optional(ranks, "rank", part.get("rank")) or [],
         "window": optional(whole_number, "window", part.get("window")),
@@ -156,7 +187,7 @@ def _source(rank: int | None, window: int | None) -> tuple[int | None, int | Non
 
 
 def _steps(step: Steps | None) -> tuple[int, int] | None:
-    """First and last step, as people may write them."""
+    """Reads the first and the last step."""
     if step is None:
         return None
     from stepscope._native import steps as read
@@ -169,5 +200,5 @@ def _steps(step: Steps | None) -> tuple[int, int] | None:
     elif not isinstance(step, (tuple, list)):
         pair = (step, step)
     if len(pair) != 2:
-        raise UsageError(f"{step!r} names no steps", None, 'write 3, "2-5" or (2, 5)')
+        raise UsageError(f"step: expected one step or a range, found {step!r}", None, 'write 3, "2-5" or (2, 5)')
     return from_text(read, "step", "-".join(str(whole_number("step", one)) for one in pair))

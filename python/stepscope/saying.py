@@ -1,4 +1,4 @@
-"""What the package tells on standard error."""
+"""Prints messages on standard error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["say"]
 
 
 def say(message: str) -> None:
-    """One line, unless `STEPSCOPE_QUIET=1`; a standard error that is closed or gone is no reason to fail."""
+    """Prints one line, unless `STEPSCOPE_QUIET=1` is set. Never fails, even if standard error is closed."""
     if os.environ.get("STEPSCOPE_QUIET") == "1" or sys.stderr is None:
         return
     try:

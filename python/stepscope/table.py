@@ -1,4 +1,4 @@
-"""Columns of an answer, for the library of your choice."""
+"""Columns of a result, ready for pyarrow, polars and pandas."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SHOWN_ROWS = 20
 
 
 class Table:
-    """Rows and columns in Arrow's memory.
+    """Holds rows and columns in Arrow memory.
 
-    Any library that speaks the Arrow PyCapsule interface takes it without a copy: `polars.DataFrame(table)`,
+    Libraries that read the Arrow PyCapsule interface take it directly: `polars.DataFrame(table)`,
     `pyarrow.table(table)`, `duckdb.sql("SELECT * FROM table")`.
     """
 
@@ -32,7 +32,7 @@ class Table:
         self._native = native
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hands the columns over; other libraries call this."""
+        """Exports the columns; other libraries call this."""
         return self._native.__arrow_c_stream__(requested_schema)
 
     @property
@@ -49,21 +49,21 @@ class Table:
         return len(self._native)
 
     def to_arrow(self) -> pyarrow.Table:
-        """The columns as a `pyarrow.Table`, not copied."""
+        """Returns the columns as a `pyarrow.Table`, without copying them."""
         return _package("pyarrow").table(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """The columns as a `polars.DataFrame`."""
+        """Returns the columns as a `polars.DataFrame`."""
         frame: polars.DataFrame = _package("polars").DataFrame(self)
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The columns as a `pandas.DataFrame`; goes through pyarrow, which copies texts."""
+        """Returns the columns as a `pandas.DataFrame`; needs pyarrow and copies the data."""
         _package("pandas")
         return self.to_arrow().to_pandas()
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries; for a few of them. Needs no other library."""
+        """Returns the rows as dictionaries. Needs no other library; suits small tables."""
         rows: list[dict[str, Any]] = json.loads(self._native.json())["rows"]
         return rows
 
@@ -79,4 +79,4 @@ def _package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         hint = f"pip install {name}"
-        raise MissingPackageError(f"this needs {name}, which is not installed", None, hint) from error
+        raise MissingPackageError(f"{name} is not installed", None, hint) from error

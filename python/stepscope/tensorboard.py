@@ -1,6 +1,6 @@
-"""A tab in TensorBoard with the pages of Stepscope, for every log folder that a trace handler ever wrote.
+"""Adds a Stepscope tab to TensorBoard, for every log folder with traces.
 
-`pip install` makes it known to TensorBoard; `tensorboard --logdir runs` then has a tab Stepscope.
+TensorBoard finds the plugin once the package is installed: `tensorboard --logdir runs` shows the tab.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAGE = "/page/"
 
 
 class StepscopePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
-    """What TensorBoard asks."""
+    """Serves the web UI as a TensorBoard plugin."""
 
     plugin_name = "stepscope"
 
@@ -32,15 +32,15 @@ class StepscopePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         self._opened: NativePages | None = None
 
     def get_plugin_apps(self) -> dict[str, Callable[[dict[str, Any], _StartResponse], Iterable[bytes]]]:
-        """The addresses below `data/plugin/stepscope`."""
+        """Returns the routes below `data/plugin/stepscope`."""
         return {"/index.js": _entry, f"{_PAGE}*": self._page}
 
     def is_active(self) -> bool:
-        """Whether the folder holds a run; TensorBoard asks now and then, so a new one makes the tab appear."""
+        """Returns whether the folder holds a run. TensorBoard asks again, so the tab appears with the first run."""
         return self._folder is not None and self._pages().has_runs()
 
     def frontend_metadata(self) -> Any:
-        """The name of the tab, and where its page begins."""
+        """Returns the name of the tab and its entry page."""
         return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Stepscope", disable_reload=True)
 
     def _pages(self) -> NativePages:

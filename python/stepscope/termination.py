@@ -1,7 +1,7 @@
-"""Lets a recording be finished before the process ends: at a signal that would kill it, or at its exit.
+"""Finishes a recording before the process ends: at a signal that would kill it, or at its exit.
 
-Only signals that nobody else listens to are taken: a handler of the program stays in charge, before and after. The
-process then ends as it would have, by the signal.
+Handles only signals that have no handler yet: a handler of the program stays in charge, before and after. The process
+then ends by the signal, as it would have.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _pending: int | None = None
 
 
 def before_end(action: Callable[[str], None]) -> Callable[[], None]:
-    """Has `action` called with why the process ends; gives what takes it back."""
+    """Registers `action`, called with the reason why the process ends; returns what unregisters it."""
     global _owner_id
     if _owner_id != os.getpid():
         _owner_id = os.getpid()
@@ -52,7 +52,7 @@ def before_end(action: Callable[[str], None]) -> Callable[[], None]:
 
 @contextmanager
 def postponed() -> Iterator[None]:
-    """While a recording changes its state: a signal of this time is answered behind it."""
+    """Delays signals while a recording changes its state; they are handled after it."""
     global _critical_sections, _pending
     _critical_sections += 1
     try:
@@ -96,7 +96,7 @@ def _signaled(number: int, _frame: FrameType | None) -> None:
             _pending = number
             return
         if _is_ending.is_set():
-            say(f"{name} came again before the trace was written; there is none")
+            say(f"no trace was written: {name} came again before it was complete")
         else:
             _is_ending.set()
             _finish(name)
@@ -120,7 +120,7 @@ def _finish(why: str) -> None:
 
 
 def _start_alarm() -> None:
-    """Has a thread hear of signals at once, while the main thread may be in a long call."""
+    """Starts a thread that receives signals at once, even while the main thread is in a long call."""
     global _alarm
     if _alarm is not None:
         return
@@ -152,13 +152,13 @@ def _hear(readable: int) -> None:
     while number := os.read(readable, 1):
         if number[0] in _SIGNALS and _is_ours(number[0]) and not _is_ending.wait(PATIENCE_S):
             name = signal.Signals(number[0]).name
-            say(f"no trace was written: the program did not react to {name} for {PATIENCE_S:.0f} s")
+            say(f"no trace was written: the program did not respond to {name} for {PATIENCE_S:.0f} s")
             os._exit(128 + number[0])
     os.close(readable)
 
 
 def _forget() -> None:
-    """In a fork: it has no recording, and its signals must not be taken for those of its parent."""
+    """Clears the state in a fork: it has no recording, and its signals are not those of its parent."""
     global _alarm
     if _alarm is None and not any(_is_ours(number) for number in _SIGNALS):
         return

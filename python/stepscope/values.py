@@ -1,4 +1,4 @@
-"""Values that callers pass, checked in the words of Python: what was expected, and what was found."""
+"""Checks the values that callers pass, and names what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Read = TypeVar("Read")
 
 
 def size_in_bytes(name: str, value: Any) -> int:
-    """A number of bytes, or a size such as `"20MB"`: a MB is 10^6 bytes, a MiB is 2^20.
+    """Reads a number of bytes, or a size such as `"20MB"`: 1 MB is 10^6 bytes, 1 MiB is 2^20.
 
     >>> size_in_bytes("max_bytes", "1GB")
     1000000000
@@ -27,7 +27,7 @@ def size_in_bytes(name: str, value: Any) -> int:
 
 
 def from_text(read: Callable[[str], Read], name: str, text: str) -> Read:
-    """What a text means where the command takes the same one."""
+    """Reads a string as the command reads the same option."""
     try:
         return read(text)
     except ValueError as error:
@@ -35,7 +35,7 @@ def from_text(read: Callable[[str], Read], name: str, text: str) -> Read:
 
 
 def whole_number(name: str, value: Any, *, least: int = 0, wanted: str | None = None) -> int:
-    """A whole number that is not less than `least`; one of numpy or torch and a float such as 1e9 count too."""
+    """Checks a whole number that is at least `least`; also accepts those of numpy and torch, and floats such as 1e9."""
     wanted = wanted or f"a whole number, {least} or more"
     if isinstance(value, bool):
         raise TypeError(_message(name, wanted, value))
@@ -50,7 +50,7 @@ def whole_number(name: str, value: Any, *, least: int = 0, wanted: str | None = 
 
 
 def ranks(name: str, value: Any) -> list[int]:
-    """One rank or several, or a text such as `"0,2-4"`."""
+    """Reads one rank or several, or a string such as `"0,2-4"`."""
     if isinstance(value, str):
         from stepscope._native import ranks as read
 
@@ -60,8 +60,8 @@ def ranks(name: str, value: Any) -> list[int]:
 
 
 def number(name: str, value: Any) -> float:
-    """A number more than 0."""
-    wanted = "a number more than 0"
+    """Checks a number greater than 0."""
+    wanted = "a number greater than 0"
     if isinstance(value, (bool, str)):
         raise TypeError(_message(name, wanted, value))
     try:
@@ -74,15 +74,15 @@ def number(name: str, value: Any) -> float:
 
 
 def texts(name: str, value: Any) -> list[str]:
-    """Texts, or one with commas between them."""
+    """Reads strings, or one string with commas between them."""
     several = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     if not all(isinstance(one, str) for one in several):
-        raise TypeError(_message(name, "a text or several", value))
+        raise TypeError(_message(name, "one or more strings", value))
     return several
 
 
 def optional(check: Any, name: str, value: Any, **how: Any) -> Any:
-    """The value checked by `check`, or None."""
+    """Returns the value checked by `check`, or None."""
     return None if value is None else check(name, value, **how)
 
 

@@ -1,7 +1,7 @@
 """Notices when a recording without steps may have reached its budget.
 
-A script without steps never comes to a place where its recording could be measured, and the profiler cannot be asked how
-much it holds. What can be told is how much it holds at most: from its age, and from what the process has grown by.
+A script without steps never reaches a point where its recording can be measured, and the profiler does not report how
+much it holds. The age of the recording and the growth of the process give an upper bound.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _pending_call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 class Watch:
     """Calls `end` in the main thread, between two of its instructions, when `max_bytes` may be reached.
 
-    `end` says whether it could; if not, it is asked again a little later.
+    `end` returns whether it could end the recording; if not, it is called again a little later.
     """
 
     def __init__(self, max_bytes: int, end: Callable[[], bool]) -> None:
@@ -43,7 +43,7 @@ class Watch:
         self._is_over.set()
 
     def age_s(self) -> float:
-        """How long the recording goes on."""
+        """Returns how long the recording has run."""
         return time.monotonic() - self._started_s
 
     def _look(self) -> None:
@@ -68,7 +68,7 @@ class Watch:
 
 
 def _memory_bytes() -> int | None:
-    """What the process has in memory; None where the system does not tell."""
+    """Returns the resident memory of the process; None where the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as numbers:
             return int(numbers.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

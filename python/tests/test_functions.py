@@ -239,7 +239,7 @@ def test_run_records_the_functions_of_a_script(tmp_path: Path) -> None:
     ended = _run(tmp_path, "--cprofile", "train.py", "100")
     assert (ended.returncode, ended.stdout) == (0, "['100'] __main__\n"), ended.stderr
     (path,) = tmp_path.glob("runs/train_*/*/train.prof")
-    told = re.fullmatch(r"stepscope: recorded [\d,]+ functions; look at them with: stepscope (.*)\n", ended.stderr)
+    told = re.fullmatch(r"stepscope: recorded [\d,]+ functions; show them with: stepscope (.*)\n", ended.stderr)
     assert told, ended.stderr
     shown = subprocess.run(
         [sys.executable, "-m", "stepscope", *told[1].split()], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -90,7 +90,7 @@ def test_the_table(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "   9                                                                           total = 0\n"
         "  10     1  0.25 ms  250.00 µs   2.5 %        0.00 MiB       0.00 MiB      return total\n"
         "\n"
-        "7 lines of 2 functions in 1 file ran for 12.00 ms; time holds the calls that a line makes\n"
+        "7 lines of 2 functions in 1 file ran for 12.00 ms; the time of a line includes the calls it makes\n"
     )
 
 
@@ -183,14 +183,14 @@ def test_nothing_recorded_is_said(script: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "there is no script to run"),
+        ((), "found no script, expected one"),
         (("missing.py",), "no such script\n  --> missing.py\nhint: "),
         (("-m", "missing_module"), "no such module\n  --> missing_module\nhint: "),
-        (("-m",), "-m has no module"),
+        (("-m",), "found no module, expected one after -m"),
         (("--filse", "a.py", "script.py"), "unknown option `--filse`"),
         (("-f", "xml", "script.py"), "invalid choice: 'xml'"),
-        (("-o", ".", "script.py"), "--output is a folder\n  --> .\nhint: "),
-        (("--limit", "-1", "script.py"), "--limit must be 0 or more"),
+        (("-o", ".", "script.py"), "--output: expected a file, found a folder\n  --> .\nhint: "),
+        (("--limit", "-1", "script.py"), "--limit: expected 0 or more, found -1"),
         (("-o", "no/such/folder.json", "script.py"), "there is no such folder\n  --> no/such\nhint: "),
     ],
 )

@@ -40,12 +40,12 @@ def test_a_region_left_elsewhere_marks_its_figures(tmp_path: Path) -> None:
     job = subprocess.run(
         [sys.executable, "-c", LEAVES_ELSEWHERE, tmp_path], capture_output=True, text=True, check=True, timeout=60
     )
-    why = "regions were dropped: left on another thread or task than entered on"
+    why = "regions were dropped: they were closed on another thread or task than opened"
     marked = next(line for line in job.stdout.splitlines() if line.startswith("incomplete: "))
     assert marked.endswith(why) and "self_time_s, total_time_s, calls" in marked, job.stdout
     assert "calls                      1" in job.stdout, "what was measured stays"
     assert "kept: None" in job.stdout
-    assert "1 region of this process was not measured: left on another thread" in job.stderr, job.stderr
+    assert "1 region of this process was not measured: they were closed on another thread" in job.stderr, job.stderr
     health = " ".join(str(ss.open(tmp_path).health()).split())
     assert "some regions were not recorded: no room, or left on another thread" in health, health
     assert "had no room for some regions" not in health

@@ -98,7 +98,7 @@ def test_the_merged_reports_of_24_processes_are_the_report_of_all(tmp_path: Path
     together.close()
     with pytest.raises(UsageError, match="no report to merge"):
         ss.ProductionProfiler.merge_reports([])
-    with pytest.raises(UsageError, match="this is no report"):
+    with pytest.raises(UsageError, match="expected an hourly report"):
         ss.ProductionProfiler.merge_reports(["{}"])
 
 
@@ -154,7 +154,7 @@ def test_the_log_has_the_use_of_the_cpu_soon_after_the_start(tmp_path: Path) -> 
 
 
 def test_a_service_is_refused_what_it_cannot_work_with(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="sla_seconds must be more than 0"):
+    with pytest.raises(UsageError, match="sla_seconds: expected more than 0 seconds"):
         ss.ProductionProfiler(sla_seconds=-1)
     with pytest.raises(UsageError, match="the log cannot be written"):
         ss.ProductionProfiler(log_path=tmp_path)
@@ -247,7 +247,7 @@ def test_alerts_are_one_line_a_minute(capsys: pytest.CaptureFixture[str]) -> Non
     service = ss.ProductionProfiler(sla_seconds=0.5)
     for number in range(100):
         service.log_metrics(number, 0.75)
-    assert capsys.readouterr().err == "stepscope: request 0 took 0.750 s, more than the 0.5 s of the SLA\n"
+    assert capsys.readouterr().err == "stepscope: request 0 took 0.750 s, longer than the SLA of 0.5 s\n"
     service.close()
 
 

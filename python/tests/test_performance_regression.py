@@ -89,7 +89,7 @@ def test_a_block_that_fails_gets_no_verdict(tmp_path: Path) -> None:
 def test_the_first_run_makes_the_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "baseline_metrics.json"
     first = ss.PerformanceRegressionDetector(path)
-    assert "there is no baseline" in capsys.readouterr().err
+    assert "no baseline found" in capsys.readouterr().err
     for _ in range(5):
         with first.check_regression("model_training"):
             time.sleep(SLEEP_S)

@@ -89,7 +89,10 @@ with profile({plan}on_trace_ready=trace_handler("runs")) as prof:
 @pytest.mark.parametrize(
     ("loop", "reason"),
     [
-        ("for _ in range(3):\n        work()\n        prof.step()", "the program ended after 3 steps, and 11 are skipped; "),
+        (
+            "for _ in range(3):\n        work()\n        prof.step()",
+            "the program ended after 3 steps, and the schedule skips 11; ",
+        ),
         ("for _ in range(3):\n        work()", "step() was not called; call prof.step() after each iteration"),
     ],
 )
@@ -156,9 +159,9 @@ PLAIN = "[data[:4]] * 10"
     [
         (PLAIN, 2, [], "no DataLoader was read to its end"),
         (PLAIN, 2, ["--profiling.wait=0", "--profiling.warmup=0"], "no DataLoader was read to its end"),
-        (LOADER, 1, [], "the script ended after 1 epoch, 2 are skipped"),
-        (LOADER, 2, [], "the script ended after 2 epochs, 2 are skipped"),
-        (LOADER, 2, ["--profiling.wait=5"], "the script ended after 2 epochs, 6 are skipped"),
+        (LOADER, 1, [], "the script ended after 1 epoch, and the schedule skips 2"),
+        (LOADER, 2, [], "the script ended after 2 epochs, and the schedule skips 2"),
+        (LOADER, 2, ["--profiling.wait=5"], "the script ended after 2 epochs, and the schedule skips 6"),
     ],
 )
 def test_a_run_with_too_few_epochs_records_steps(
@@ -168,7 +171,7 @@ def test_a_run_with_too_few_epochs_records_steps(
     ended = run_command(tmp_path, [sys.executable, "-m", "stepscope", "run", *options, "train.py"])
     assert ended.code == 0, ended.err
     (note,) = ended.notes
-    assert note.startswith(f"stepscope: recorded 3 steps instead of epochs: {reason}; look at it with: ")
+    assert note.startswith(f"stepscope: recorded 3 steps instead of epochs: {reason}; open with: ")
     (trace,) = traces(tmp_path / "runs")
     assert [complete for _, complete in complete_steps(trace.parent)] == [True] * 3
     optimizer_steps = trace.read_text().count('"Optimizer.step#SGD.step"')
@@ -179,7 +182,7 @@ def test_a_run_with_too_few_epochs_records_steps(
 def test_enough_epochs_replace_the_steps(options: list[str], tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAIN.format(batches=LOADER, epochs=6))
     ended = run_command(tmp_path, [sys.executable, "-m", "stepscope", "run", *options, "train.py"])
-    assert mentions(ended.notes, "recorded 3 epochs; look at it with") and len(ended.notes) == 1
+    assert mentions(ended.notes, "recorded 3 epochs; open with") and len(ended.notes) == 1
     (trace,) = traces(tmp_path / "runs")
     first = 1 if options else 2
     assert complete_steps(trace.parent) == [(number, True) for number in range(first, first + 3)]
@@ -241,4 +244,4 @@ print(prof.overhead > 1)
 """
     ended = run(tmp_path, HEAD + loop)
     assert (ended.code, ended.out) == (0, "True\n"), ended.err
-    assert mentions(ended.notes, r"recording took \+\d{3}% time per step")
+    assert mentions(ended.notes, r"recording changed the time per step by \+\d{3}%")

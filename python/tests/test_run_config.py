@@ -94,9 +94,15 @@ def test_options_are_taken_out_and_the_rest_is_left_alone() -> None:
             "error: unknown key `warm_up` in profiling\n  --> option `--profiling.warm_up`\n"
             "hint: did you mean `warmup`? known: wait, ",
         ),
-        (["--profiling.active=0", "script.py"], "error: `active` in profiling must be a whole number, 1 or more"),
-        (["script.py", "--profiling.active"], "error: --profiling.active has no value\n  --> option"),
-        (["--profiling.wait", "--profiling.active", "1", "script.py"], "error: --profiling.wait has no value\n"),
+        (["--profiling.active=0", "script.py"], "error: `active` in profiling: expected a whole number, 1 or more"),
+        (
+            ["script.py", "--profiling.active"],
+            "error: found no value after --profiling.active, expected one\n  --> option",
+        ),
+        (
+            ["--profiling.wait", "--profiling.active", "1", "script.py"],
+            "error: found no value after --profiling.wait, expected one\n",
+        ),
         (
             ["--confg", "c.yaml", "script.py"],
             "error: unknown option `--confg`\n  --> stepscope run\nhint: did you mean `--config`?",
@@ -106,7 +112,7 @@ def test_options_are_taken_out_and_the_rest_is_left_alone() -> None:
             "error: cannot read the config: No such file or directory\n  --> nowhere.yaml\n",
         ),
         (["nowhere.py"], "error: no such script\n  --> nowhere.py"),
-        ([], "error: there is no script to run"),
+        ([], "error: found no script, expected one"),
     ],
 )
 def test_wrong_usage_says_what_and_where(
@@ -134,10 +140,10 @@ def test_help_shows_keys_and_examples(capsys: pytest.CaptureFixture[str]) -> Non
     ("keywords", "expected"),
     [
         ({"warm_up": 1}, "configure(warm_up=1)\nhint: did you mean `warmup`?"),
-        ({"active": 1.5}, "a whole number, 1 or more, not `1.5`"),
-        ({"wait": True}, "a whole number, 0 or more, not `True`"),
-        ({"wait": "1"}, 'not the text "1"'),
-        ({"with_stack": 1}, "must be true or false, not `1`"),
+        ({"active": 1.5}, "a whole number, 1 or more, found `1.5`"),
+        ({"wait": True}, "a whole number, 0 or more, found `True`"),
+        ({"wait": "1"}, 'found the string "1"'),
+        ({"with_stack": 1}, "expected true or false, found `1`"),
     ],
 )
 def test_configure_checks_its_keywords(keywords: dict[str, bool | int | str], expected: str) -> None:

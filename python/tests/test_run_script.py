@@ -117,7 +117,7 @@ def test_way_one_a_section_in_the_default_config(tmp_path: Path) -> None:
     folder = ended.traces()[0].parent.relative_to(tmp_path).as_posix()
     uuid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     assert re.fullmatch(rf"runs/latent_default_\d{{4}}-\d\d-\d\d_[a-z0-9]{{6}}/{uuid}/profiler_traces", folder)
-    assert ended.notes == [f"stepscope: recorded 3 epochs; look at it with: stepscope open {folder}"]
+    assert ended.notes == [f"stepscope: recorded 3 epochs; open with: stepscope open {folder}"]
     assert ended.err.rstrip().endswith(ended.notes[0])
 
 
@@ -157,7 +157,7 @@ def test_a_section_that_is_commented_out_switches_profiling_off(tmp_path: Path) 
     ended = start(tmp_path, "--config", "c.yaml", "script.py", "x")
     assert (ended.code, ended.out) == (0, "['x']\n")
     assert ended.err.count("\n") == 1
-    assert ended.notes[0].startswith("stepscope: profiling is off, as c.yaml has no `profiling` section")
+    assert ended.notes[0].startswith("stepscope: profiling is off: c.yaml has no `profiling` section")
     assert ended.traces() == []
 
 
@@ -262,7 +262,8 @@ def test_a_module_runs_as_python_runs_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["-m"], "-m has no module"), (["-m", "not.there"], "no such module\n  --> not.there")]
+    ("words", "said"),
+    [(["-m"], "found no module, expected one after -m"), (["-m", "not.there"], "no such module\n  --> not.there")],
 )
 def test_a_module_that_is_not_there(words: list[str], said: str, tmp_path: Path) -> None:
     ended = start(tmp_path, *words)
@@ -304,7 +305,7 @@ def test_steps_without_epochs_are_recorded(tmp_path: Path) -> None:
     ended = start(tmp_path, "train.py")
     assert ended.steps() == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
     (note,) = ended.notes
-    assert "recorded 3 steps instead of epochs: no DataLoader was read to its end; look at it with: " in note
+    assert "recorded 3 steps instead of epochs: no DataLoader was read to its end; open with: " in note
 
 
 def test_a_script_that_ends_too_early_says_what_to_change(tmp_path: Path) -> None:
@@ -312,7 +313,7 @@ def test_a_script_that_ends_too_early_says_what_to_change(tmp_path: Path) -> Non
     ended = start(tmp_path, "train.py", "--profiling.wait", "20")
     assert ended.traces() == []
     assert ended.notes == [
-        "stepscope: nothing recorded: the script ended after 6 epochs, 21 are skipped; "
+        "stepscope: nothing recorded: the script ended after 6 epochs, and the schedule skips 21; "
         "lower --profiling.wait or --profiling.warmup"
     ]
 
@@ -370,7 +371,8 @@ def test_without_torch_the_script_runs_all_the_same(script: str, code: int, tmp_
     write(tmp_path, "script.py", script + "\n")
     ended = start(tmp_path, "script.py", "--wait", code=WITHOUT_TORCH + RUN)
     assert ended.code == code
-    assert ended.notes == ["stepscope: torch is not installed, so there is nothing to record"]
+    why = "torch is not installed; for Python functions: stepscope run --cprofile"
+    assert ended.notes == [f"stepscope: nothing will be recorded: {why}"]
     assert "stepscope/running" not in ended.err and "runpy" not in ended.err
     plain = subprocess.run(
         [sys.executable, "script.py", "--wait"], cwd=tmp_path, capture_output=True, text=True, timeout=60

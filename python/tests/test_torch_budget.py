@@ -80,7 +80,7 @@ def test_a_cap_of_20_mb_holds_on_a_loop_of_500_mb(tmp_path: Path, capsys: pytest
     step = tiny_ops_step(2000)
     plan = schedule(wait=1, warmup=1, active=250, repeat=1)
     finished = 0
-    with pytest.warns(CaptureWarning, match=r"250 steps will give about [\d.]+ MB"):
+    with pytest.warns(CaptureWarning, match=r"250 steps will take about [\d.]+ MB"):
         with profile(
             activities=CPU, schedule=plan, on_trace_ready=trace_handler(str(tmp_path)), max_bytes=20_000_000
         ) as prof:
@@ -95,7 +95,7 @@ def test_a_cap_of_20_mb_holds_on_a_loop_of_500_mb(tmp_path: Path, capsys: pytest
     steps = recorded_steps(trace)
     assert steps == list(range(2, 2 + len(steps)))
     said = capsys.readouterr().err
-    assert f"stopped recording after {len(steps)} steps: the next step would pass max_bytes (20.0 MB)" in said
+    assert f"stopped recording after {len(steps)} steps: the next step would exceed max_bytes (20.0 MB)" in said
     assert f"stepscope: {len(steps)} steps, " in said
     count = next(row.count for row in prof.key_averages() if row.key == "aten::add")
     assert count == 2000 * len(steps)
@@ -326,7 +326,7 @@ def test_a_large_trace_is_announced_even_below_the_cap(monkeypatch: pytest.Monke
 
     assert run(500_000_000) == []
     (announced,) = run(10_000)
-    assert re.match(r"1 step will give about [\d.]+ kB and \d+ events; ", announced)
+    assert re.match(r"1 step will take about [\d.]+ kB and \d+ events; ", announced)
 
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")

@@ -88,7 +88,7 @@ def test_a_failed_ingest_is_said_and_harms_nothing(
         mlp_step()()
     assert prof.key_averages()
     assert len(list(tmp_path.glob("*.pt.trace.json"))) == 1
-    assert f"{tmp_path} is written, but could not be ingested: not a trace" in capsys.readouterr().err
+    assert f"the trace was written but could not be ingested: {tmp_path}: not a trace" in capsys.readouterr().err
 
 
 def test_nobody_sees_half_a_trace(
@@ -150,7 +150,7 @@ def test_stacks_of_a_device_that_was_not_there_say_so(tmp_path: Path) -> None:
     with pytest.warns(CaptureWarning, match="nothing ran on a device, so .* holds CPU time"):
         prof.export_stacks(str(tmp_path / "stacks.txt"), "self_cuda_time_total")
     assert "inner" in (tmp_path / "stacks.txt").read_text()
-    with pytest.raises(ValueError, match="metric must be one of self_cpu_time_total"):
+    with pytest.raises(ValueError, match="metric: expected one of self_cpu_time_total"):
         prof.export_stacks(str(tmp_path / "stacks.txt"), "cpu")
 
 

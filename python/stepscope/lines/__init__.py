@@ -1,4 +1,4 @@
-"""Times and memory by line of source: `stepscope lines script.py`, or a part of a program.
+"""Measures time and memory per source line: `stepscope lines script.py`, or inside a program.
 
 >>> import stepscope.lines
 >>> def slow_sum(count):

@@ -1,4 +1,4 @@
-"""The command `stepscope lines`: runs a script as it is, and tells the time of its lines."""
+"""The command `stepscope lines`: runs an unmodified script and reports the time of its lines."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .result import LineProfile
 from .table import terminal
 
 _EPILOG = """\
-Every file outside the standard library and the folders of installed packages is recorded, or the files that --files
-names: a path, a folder, or a glob in quotes. Time holds the calls that a line makes. Threads are recorded (before
-Python 3.12 those that the script starts with `threading`), other processes are not. The result comes behind what the
-script prints, or goes to the file that --output names.
+Records every file outside the standard library and the installed packages, or the files that --files names: a path, a
+folder, or a glob in quotes. The time of a line includes the calls it makes. Records all threads; before Python 3.12,
+those that the script starts with `threading`. Does not record other processes. Prints the result after the output of
+the script, or writes it to the file that --output names.
 
 examples:
   stepscope lines train.py --lr 0.1                         annotated source of all functions that ran
   stepscope lines --files model.py --files 'layers/*' train.py
   stepscope lines --files '*/transformers/trainer.py' train.py
-  stepscope lines --memory -m package.module                growth of memory by line; much slower
+  stepscope lines --memory -m package.module                memory growth per line; much slower
   stepscope lines -f json -o lines.json train.py
 """
 
@@ -40,23 +40,22 @@ UNWRITABLE = 5
 
 
 def main(arguments: list[str]) -> int:
-    """Runs `stepscope lines` with the arguments behind `lines`; gives the exit code of the script, or 2 for wrong
-    usage."""
+    """Runs `stepscope lines` with the arguments after `lines`; returns the script's exit code, or 2 for wrong usage."""
     try:
         options, unknown = _parser().parse_known_args(arguments)
         if unknown:
-            hint = "options of the script stand behind it; see stepscope lines --help"
+            hint = "put options of the script after it; see stepscope lines --help"
             raise UsageError(f"unknown option `{unknown[0]}`", "stepscope lines", hint)
         program = Program.of("stepscope lines", options.module, options.script)
         output = Path(options.output) if options.output else None
         if output and not output.absolute().parent.is_dir():
-            raise UsageError("there is no such folder", str(output.parent), "make it first, or name another --output")
+            raise UsageError("no such folder", str(output.parent), "create it first, or pass another --output")
         if output and output.is_dir():
-            raise UsageError("--output is a folder", str(output), "name a file in it")
+            raise UsageError("--output: expected a file, found a folder", str(output), "name a file in it")
         if output and not program.is_module:
             refuse_output(output, [program.name])
         if options.limit < 0:
-            raise UsageError(f"--limit must be 0 or more, not {options.limit}", "stepscope lines", "0 shows all")
+            raise UsageError(f"--limit: expected 0 or more, found {options.limit}", "stepscope lines", "0 shows all")
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -99,24 +98,25 @@ def _parser() -> argparse.ArgumentParser:
         prog="stepscope lines",
         usage="stepscope lines [--files GLOB ...] [--memory] [--format FORMAT] [--output FILE] [--limit N]\n"
         "                       SCRIPT [ARGUMENT ...] | -m MODULE [ARGUMENT ...]",
-        description="Runs a Python script as it is, and tells how often each line ran and how long it took.",
+        description="Run an unmodified Python script and report how often each line ran and how long it took.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--files", metavar="GLOB", action="append", help="files to record; may be given several times")
-    parser.add_argument("--memory", action="store_true", help="also measure how memory grows by line (much slower)")
+    parser.add_argument("--files", metavar="GLOB", action="append", help="files to record; may be repeated")
+    parser.add_argument("--memory", action="store_true", help="also measure memory growth per line (much slower)")
     formats = ("table", "json", "csv")
     parser.add_argument("--format", "-f", choices=formats, default="table", help="table (default), json or csv")
-    parser.add_argument("--output", "-o", metavar="FILE", help="file for the result; else standard output")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="functions in the table (20); 0 is all")
-    parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, as python -m")
+    parser.add_argument("--output", "-o", metavar="FILE", help="file to write the result to (standard output)")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="functions to show (20); 0 shows all")
+    module_help = "run a module, as python -m does"
+    parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help=module_help)
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="the script and its arguments")
     return parser
 
 
 def _wait_for_threads() -> None:
-    """As Python does before it ends: what they run is a part of the program."""
+    """Waits for threads, as Python does before it ends: they are part of the program."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
@@ -124,7 +124,7 @@ def _wait_for_threads() -> None:
 
 def _tell(profile: LineProfile, form: str, output: Path | None, limit: int) -> None:
     if not profile.rows:
-        say("nothing recorded: no line of the wanted files ran; name them with --files, such as --files '*/package/*'")
+        say("nothing recorded: no line of the chosen files ran; choose others, such as --files '*/package/*'")
     if form == "json":
         text = profile.to_json()
     elif form == "csv":

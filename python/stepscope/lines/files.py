@@ -1,4 +1,4 @@
-"""Which files are recorded: those that are asked for, or by default the user's own."""
+"""Chooses the files to record: those that are named, or by default those of the user."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from types import CodeType
 
-#: They run as a part of the line they stand in; from Python 3.12 most of them are no functions any more.
+#: They run as part of their line; from Python 3.12 on, most of them are not functions any more.
 _PARTS_OF_A_LINE = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
-#: Code that somebody has typed: it has no file, but its source is known.
+#: Code typed at a prompt: it has no file, but its source is known.
 _TYPED = ("<doctest ", "<ipython-input-", "<python-input-")
 
 _OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 class Files:
-    """Files by patterns: a path, a folder for all that is in it, or a glob; without patterns, every file outside the
-    standard library and the folders that packages are installed in.
+    """Selects files by patterns: a path, a folder with all its files, or a glob.
+
+    Without patterns, selects every file outside the standard library and the installed packages.
 
     >>> Files(["src", "*/trainer.py"]).holds("/usr/lib/python3/site-packages/transformers/trainer.py")
     True
@@ -38,7 +39,7 @@ class Files:
         self._decisions: dict[str, bool] = {}
 
     def holds(self, file: str) -> bool:
-        """Whether the lines of a file are wanted."""
+        """Returns whether to record the lines of a file."""
         decision = self._decisions.get(file)
         if decision is None:
             decision = self._decisions[file] = self._decide(file)
@@ -55,7 +56,7 @@ class Files:
 
 
 def has_lines_of_its_own(code: CodeType) -> bool:
-    """Whether code is more than a part of a line."""
+    """Returns whether code is more than part of a line."""
     return code.co_name not in _PARTS_OF_A_LINE
 
 

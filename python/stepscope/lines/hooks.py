@@ -1,4 +1,4 @@
-"""Has Python tell a `LineRecorder` of every line: `sys.monitoring` from Python 3.12, a trace function before it."""
+"""Reports every line to a `LineRecorder`: with `sys.monitoring` from Python 3.12 on, with a trace function before."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from stepscope.errors import UsageError
 if TYPE_CHECKING:
     from stepscope._native import LineRecorder
 
-_TAKEN_OVER = "another trace function (a debugger or a coverage tool) took over; lines that ran after that are missing"
+_TAKEN_OVER = "lines are missing: another trace function, such as a debugger or a coverage tool, took over"
 
 
 class TraceHook:
-    """Python 3.10 and 3.11: a trace function for this thread and for those that begin later."""
+    """Uses a trace function for this thread and for those that begin later: Python 3.10 and 3.11."""
 
     def __init__(self, recorder: LineRecorder) -> None:
         self._recorder = recorder
@@ -27,12 +27,12 @@ class TraceHook:
         recorder.trace_thread()
 
     def refresh(self) -> None:
-        """Another profiler has begun, maybe on another thread."""
+        """Notes that another profiler has begun, maybe on another thread."""
         if sys.gettrace() is not cast(Any, self._recorder):
             self._recorder.trace_thread()
 
     def remove(self) -> str | None:
-        """Puts back what was there before; tells if something came between."""
+        """Restores what was there before; returns a message if another trace function took over."""
         is_ours = sys.gettrace() is cast(Any, self._recorder)
         # Every other thread takes its own off when it next comes to a line.
         self._recorder.end()
@@ -55,7 +55,7 @@ if sys.version_info >= (3, 12):
     _MONITORING = sys.monitoring
 
     class MonitoringHook:
-        """From Python 3.12: callbacks for all threads; those of code that is not wanted are switched off one by one."""
+        """Uses callbacks for all threads, from Python 3.12 on; turns off those of unwanted code one by one."""
 
         def __init__(self, recorder: LineRecorder) -> None:
             # Profilers share a number by custom; any free one does.
@@ -63,7 +63,7 @@ if sys.version_info >= (3, 12):
             if not free:
                 names = ", ".join(str(_MONITORING.get_tool(tool)) for tool in range(6))
                 hint = "stop one of them"
-                raise UsageError(f"sys.monitoring has no room for another tool; there are {names}", None, hint)
+                raise UsageError(f"found no free tool id in sys.monitoring, in use: {names}", None, hint)
             self._tool = free[0]
             _MONITORING.use_tool_id(self._tool, "stepscope")
             events = _MONITORING.events
@@ -83,11 +83,11 @@ if sys.version_info >= (3, 12):
             _MONITORING.set_events(self._tool, sum(self._callbacks))
 
         def refresh(self) -> None:
-            """Another profiler has begun: it may want what was switched off."""
+            """Notes that another profiler has begun: it may want what was turned off."""
             _MONITORING.restart_events()
 
         def remove(self) -> str | None:
-            """Takes the callbacks off."""
+            """Removes the callbacks."""
             _MONITORING.set_events(self._tool, 0)
             for event in self._callbacks:
                 _MONITORING.register_callback(self._tool, event, None)

@@ -6,11 +6,11 @@ import os
 import tracemalloc
 
 #: Why the memory of the process is not known.
-NO_RESIDENT_MEMORY = "this system has no /proc/self/statm to read it from"
+NO_RESIDENT_MEMORY = "this system has no /proc/self/statm"
 
 
 class MemoryReader:
-    """Bytes of the process (resident) and of Python's objects (`tracemalloc`), as often as it is called."""
+    """Returns the resident bytes of the process and the bytes of Python's objects (`tracemalloc`) at each call."""
 
     def __init__(self) -> None:
         self._starts_tracing = not tracemalloc.is_tracing()
@@ -24,7 +24,7 @@ class MemoryReader:
 
     @property
     def has_resident_memory(self) -> bool:
-        """Whether the memory of the process can be read here; else it is always 0."""
+        """Returns whether the memory of the process can be read here; if not, it is always 0."""
         return self._file is not None
 
     def __call__(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Records lines while it is started."""
+"""Records lines between start and stop."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from .result import LineProfile, profile_of
 
 __all__ = ["LineProfiler", "profile"]
 
-_NOT_MEASURED = "memory was not measured; ask for it with memory=True, or stepscope lines --memory"
+_NOT_MEASURED = "memory was not measured; pass memory=True, or run stepscope lines --memory"
 
 
 class LineProfiler:
-    """Counts hits and times of lines between `start()` and `stop()`, or inside `with`; several times if you like.
+    """Measures hits and time of lines between `start()` and `stop()`, or inside `with`.
 
-    `files` names what to record: a path, a folder or a glob, or several of them. Without it, every file outside the
-    standard library and the folders that packages are installed in. `memory=True` also measures how memory grows by
-    line, which makes each line many times slower. Starts may nest: the last `stop()` counts. Several profilers may run
-    at once.
+    It can be started again, and adds up what it measures. Calls of `start()` may nest: the last `stop()` ends the
+    recording. Several profilers may run at once.
+
+    Args:
+        files: What to record: a path, a folder or a glob, or several of them. By default, every file outside the
+            standard library and the installed packages.
+        memory: Also measure memory growth per line, which makes each line many times slower.
 
     >>> profiler = LineProfiler()
     >>> profiler.start()
@@ -47,7 +50,7 @@ class LineProfiler:
         self._notes: list[str] = []
 
     def start(self) -> None:
-        """Records from here on."""
+        """Starts recording."""
         self._starts += 1
         if self._starts == 1:
             self._counted.add(recording.begin(self._wish), -1)
@@ -55,7 +58,7 @@ class LineProfiler:
                 self._missing = {} if recording.has_resident_memory() else {"memory_growth_bytes": NO_RESIDENT_MEMORY}
 
     def stop(self) -> None:
-        """Ends what the first `start()` has begun; without one, it does nothing."""
+        """Ends the recording that the first `start()` began; does nothing without one."""
         if self._starts == 1:
             counted, problem = recording.end(self._wish)
             self._counted.add(counted)
@@ -65,7 +68,7 @@ class LineProfiler:
         self._starts = max(self._starts - 1, 0)
 
     def result(self) -> LineProfile:
-        """What was recorded, up to now if it is not stopped."""
+        """Returns what was recorded; up to now, if the recording has not stopped."""
         counted = recording.Counts()
         counted.add(self._counted)
         if self._starts:
@@ -88,7 +91,12 @@ class LineProfiler:
 def profile(
     files: Iterable[str | os.PathLike[str]] | str | os.PathLike[str] | None = None, *, memory: bool = False
 ) -> LineProfiler:
-    """A `LineProfiler` for a `with` statement.
+    """Returns a `LineProfiler` for a `with` statement.
+
+    Args:
+        files: What to record: a path, a folder or a glob, or several of them. By default, every file outside the
+            standard library and the installed packages.
+        memory: Also measure memory growth per line, which makes each line many times slower.
 
     >>> with profile() as profiler:
     ...     words = "a line is a line".split()

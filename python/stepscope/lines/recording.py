@@ -1,4 +1,4 @@
-"""The one recording of this process, which all profilers that are started share: Python hears one trace function."""
+"""Holds the one recording of this process, shared by all started profilers: Python has one trace function."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What was counted for a line."""
+    """Counts of a line."""
 
     hits: int = 0
     time_ns: int = 0
@@ -35,26 +35,26 @@ class Figures(NamedTuple):
     python_growth_bytes: int = 0
 
     def combined(self, other: Figures, sign: int = 1) -> Figures:
-        """The sum, or the difference."""
+        """Returns the sum, or the difference."""
         return Figures(*(mine + sign * its for mine, its in zip(self, other, strict=True)))
 
 
 @dataclass
 class Counts:
-    """Everything counted up to a moment."""
+    """All counts up to a moment."""
 
     figures: defaultdict[Place, Figures] = field(default_factory=lambda: defaultdict(Figures))
     total_ns: int = 0
 
     def add(self, other: Counts, sign: int = 1) -> None:
-        """Adds, or takes away."""
+        """Adds, or subtracts."""
         for place, figures in other.figures.items():
             self.figures[place] = self.figures[place].combined(figures, sign)
         self.total_ns += sign * other.total_ns
 
 
 class Wish:
-    """What one profiler wants to be recorded, from `begin` to `end`."""
+    """What one profiler records, from `begin` to `end`."""
 
     def __init__(self, files: Files, has_memory: bool) -> None:
         self.files = files
@@ -69,7 +69,7 @@ _memory: MemoryReader | None = None
 
 
 def begin(wish: Wish) -> Counts:
-    """Records what is wished from now on; gives what was counted before."""
+    """Starts recording what a profiler wants; returns the counts before."""
     global _hook, _memory, _recorder
     with _lock:
         if wish.has_memory and _memory is None:
@@ -87,7 +87,7 @@ def begin(wish: Wish) -> Counts:
 
 
 def end(wish: Wish) -> tuple[Counts, str | None]:
-    """Gives what was counted until now, and what has gone wrong; records no longer if nobody else wishes it."""
+    """Returns the counts until now, and what went wrong; stops recording if no other profiler needs it."""
     global _hook, _memory, _recorder
     with _lock:
         counted = counts(wish, is_end=True)
@@ -105,7 +105,7 @@ def end(wish: Wish) -> tuple[Counts, str | None]:
 
 
 def counts(wish: Wish, *, is_end: bool) -> Counts:
-    """What was counted of the files of a wish; at an end without the line that ends it."""
+    """Returns the counts of a profiler's files; at an end, without the line that ends it."""
     result = Counts()
     if _recorder is not None:
         rows, result.total_ns = _recorder.snapshot(is_end)
@@ -117,7 +117,7 @@ def counts(wish: Wish, *, is_end: bool) -> Counts:
 
 
 def has_resident_memory() -> bool:
-    """Whether the memory of the process is measured now."""
+    """Returns whether the memory of the process is measured."""
     return _memory is not None and _memory.has_resident_memory
 
 

@@ -1,4 +1,4 @@
-"""What a line profiler has found."""
+"""The result of a line profiler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_HIT = "the line began before the recording did"
 
 @dataclass(frozen=True)
 class LineRow:
-    """One line of a function. Its time holds the calls it makes, and not the time while a generator is suspended."""
+    """One line of a function. Its time includes the calls it makes, but not the time a generator is suspended."""
 
     #: File of the source.
     file: str
@@ -31,21 +31,21 @@ class LineRow:
     line_number: int
     #: The function it belongs to, or `<module>`.
     function: str
-    #: The line that this function begins at.
+    #: First line of that function.
     function_line: int
-    #: How often the line was run.
+    #: How often the line ran.
     hits: int
-    #: Time until the next line of the same call, all hits together.
+    #: Time until the next line of the same call, over all hits.
     time_ns: int
-    #: Time of one hit; `None` if there was none.
+    #: Time per hit; `None` if there was none.
     per_hit_ns: int | None
-    #: Share of the time in which lines were recorded. Lines that call each other share it, so the sum may be above 100.
+    #: Percentage of the recorded time. A line includes the lines it calls, so the sum may exceed 100.
     time_percent: float
-    #: Share of the times of all lines of this function.
+    #: Percentage of the time of all lines of this function.
     function_percent: float
-    #: By how much the memory of the process grew while the line ran; `None` if it was not measured.
+    #: Growth of the process memory while the line ran; `None` if it was not measured.
     memory_growth_bytes: int | None
-    #: By how much the memory of Python's objects grew; `None` if it was not measured.
+    #: Growth of the memory of Python's objects; `None` if it was not measured.
     python_growth_bytes: int | None
     #: The source, empty if it cannot be read.
     code: str
@@ -53,7 +53,7 @@ class LineRow:
 
 @dataclass(frozen=True)
 class FunctionLines:
-    """The lines of a function that ran. A module and the body of a class are here too, but are no functions."""
+    """The lines of a function that ran. Also holds modules and class bodies, with `is_function` false."""
 
     file: str
     name: str
@@ -63,14 +63,14 @@ class FunctionLines:
 
     @property
     def time_ns(self) -> int:
-        """The times of all its lines."""
+        """Time of all its lines."""
         return sum(row.time_ns for row in self.rows)
 
 
 class LineProfile:
-    """The lines that ran: functions with the most time first, each in the order of its source.
+    """Holds the lines that ran: functions with the most time first, each in the order of its source.
 
-    It is a sequence of rows, prints as annotated source, and a notebook shows it with bars.
+    It is a sequence of rows, prints as annotated source, and shows bars in a notebook.
 
     >>> profile = LineProfile([], 0)
     >>> [row.line_number for row in profile if row.time_percent > 10]
@@ -86,9 +86,9 @@ class LineProfile:
     ) -> None:
         #: The rows by function.
         self.functions = tuple(functions)
-        #: Time in which lines were recorded, all threads together.
+        #: Recorded time, over all threads.
         self.total_ns = total_ns
-        #: Columns that hold nothing, and why.
+        #: Columns that are empty, and why.
         self.missing = dict(missing or {})
         #: What else is missing.
         self.notes = tuple(notes)
@@ -108,7 +108,7 @@ class LineProfile:
         return self.rows[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as `stepscope lines -f json` writes it."""
+        """Returns the whole profile as a dictionary, as `stepscope lines -f json` writes it."""
         from stepscope import __version__
 
         nulls = {f"rows[].{column}": reason for column, reason in self.missing.items()}
@@ -125,11 +125,11 @@ class LineProfile:
         }
 
     def to_json(self) -> str:
-        """`to_dict()` as text."""
+        """Returns `to_dict()` as JSON."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
     def to_csv(self) -> str:
-        """The rows as CSV; a value that is not known is empty."""
+        """Returns the rows as CSV; a value that is not known is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         names = [field.name for field in fields(LineRow)]
@@ -138,7 +138,13 @@ class LineProfile:
         return text.getvalue()
 
     def to_text(self, *, width: int | None = None, has_color: bool = False, limit: int = 0) -> str:
-        """Annotated source of the functions, the first `limit` of them or all, cut at a width if there is one."""
+        """Returns the annotated source of the functions.
+
+        Args:
+            width: Columns to cut lines at; not cut by default.
+            has_color: Whether to mark slow lines with terminal colors.
+            limit: Functions to show; 0 shows all.
+        """
         from .table import text
 
         return text(self, width, has_color, limit)
@@ -157,7 +163,7 @@ class LineProfile:
 
 
 def profile_of(counts: Counts, missing: Mapping[str, str], notes: Sequence[str]) -> LineProfile:
-    """Makes rows of what was counted."""
+    """Builds rows from the counts."""
     by_function: defaultdict[Place, dict[int, Figures]] = defaultdict(dict)
     for place, figures in counts.figures.items():
         if any(figures):

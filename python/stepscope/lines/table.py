@@ -1,4 +1,4 @@
-"""A line profile for people: annotated source for the terminal and for notebooks."""
+"""Prints a line profile as annotated source, for the terminal and for notebooks."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 _TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _SIZE_UNITS = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 
-#: From this share of its function on, a line is worth a color.
+#: Percentage of its function from which a line is colored.
 _HOT_PERCENT, _WARM_PERCENT = 50, 10
 
 
 def terminal() -> dict[str, Any]:
-    """How to print on standard output: as wide as it is and in color on a terminal, plain and whole elsewhere."""
+    """Returns how to print on standard output: with its width and in color on a terminal, plain and uncut elsewhere."""
     if not sys.stdout.isatty():
         return {"width": None, "has_color": False}
     return {"width": get_terminal_size().columns, "has_color": "NO_COLOR" not in os.environ}
 
 
 def text(profile: LineProfile, width: int | None, has_color: bool, limit: int) -> str:
-    """The functions one after the other, with a summary below."""
+    """Returns the functions one after the other, with a summary below."""
     shown = profile.functions[: limit or None]
     blocks = [_block(function, profile, width, has_color) for function in shown]
     return "\n\n".join([*blocks, _summary(profile, len(shown))]) + "\n"
 
 
 def html(profile: LineProfile) -> str:
-    """The same as tables with bars."""
+    """Returns the same as HTML tables with bars."""
     parts = []
     for function in profile.functions:
         columns = _columns(function, profile)
@@ -107,7 +107,7 @@ def _columns(function: FunctionLines, profile: LineProfile) -> list[_Column]:
 
 
 def _lines(function: FunctionLines) -> list[_Line]:
-    """All lines of a function; of a module or a class those that ran, as the others belong to functions."""
+    """Returns all lines of a function; of a module or a class those that ran, as the others belong to functions."""
     rows = {row.line_number: row for row in function.rows}
     source = linecache.getlines(function.file)
     numbers = set(rows)
@@ -150,7 +150,7 @@ def _location(function: FunctionLines) -> str:
 
 
 def _in_one_unit(values: Sequence[int | None], units: Sequence[tuple[str, float]]) -> list[str]:
-    """Texts with the largest unit that neither the largest value nor most of the others are too small for."""
+    """Formats values in one unit: the largest that suits the largest value and most of the others."""
     sizes = sorted(abs(value) for value in values if value) or [0]
     largest, middle = sizes[-1], sizes[len(sizes) // 2]
     name, size = next((unit for unit in units if largest >= unit[1] and middle >= 0.005 * unit[1]), units[-1])
@@ -179,7 +179,7 @@ def _summary(profile: LineProfile, shown: int) -> str:
         return " · ".join(["no line was recorded", *profile.notes])
     functions, files = len(profile.functions), len({function.file for function in profile.functions})
     counted = f"{_number(len(profile), 'line')} of {_number(functions, 'function')} in {_number(files, 'file')}"
-    parts = [f"{counted} ran for {_time(profile.total_ns)}; time holds the calls that a line makes"]
+    parts = [f"{counted} ran for {_time(profile.total_ns)}; the time of a line includes the calls it makes"]
     if shown < functions:
         parts.append(f"{shown:,} of {functions:,} functions shown (--limit 0 shows all)")
     return " · ".join([*parts, *profile.notes])

@@ -1,4 +1,4 @@
-"""Stepscope's own profiler: time, memory, FLOPs and the machine, for the regions that a program names.
+"""The region profiler: measures time, memory, FLOPs and the machine for regions that a program names.
 
 >>> from stepscope import PerformanceProfiler
 >>> profiler = PerformanceProfiler()

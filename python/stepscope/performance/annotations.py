@@ -1,4 +1,4 @@
-"""Regions in the traces of torch: tells the recorder while one of torch's profilers records."""
+"""Adds regions to torch's traces: notifies the recorder while one of torch's profilers records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _follows = False
 
 
 def follow_torch() -> None:
-    """Makes regions annotations as well while torch records, whenever it is imported."""
+    """Writes regions as annotations while torch records, whenever torch is imported."""
     global _follows
     if not _follows:
         _follows = True

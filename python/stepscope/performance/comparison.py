@@ -1,4 +1,4 @@
-"""Regions side by side: of one profiler, or of several runs."""
+"""Compares regions of one profiler, or of several runs."""
 
 from __future__ import annotations
 
@@ -26,39 +26,49 @@ _COLUMNS = (
 
 
 class Comparison:
-    """Figures of several regions or runs, the first being what the others are compared with.
+    """Compares the metrics of several regions or runs with those of the first one.
 
-    It prints as a table, a notebook shows it as one, and `pandas.DataFrame(comparison.to_dict())` takes it as it is.
+    It prints as a table, also in a notebook. `pandas.DataFrame(comparison.to_dict())` reads it unmodified.
     """
 
     def __init__(self, rows: Mapping[str, Row], bases: Mapping[str, str] | None = None) -> None:
-        """`bases` names the row that each row is compared with; the first one if it is not given."""
+        """Creates a comparison.
+
+        Args:
+            rows: Metrics by label.
+            bases: Label that each label is compared with; the first one by default.
+        """
         self._rows = dict(rows)
         first = next(iter(self._rows), "")
         self._bases = {label: (bases or {}).get(label, first) for label in self._rows}
 
     @property
     def labels(self) -> list[str]:
-        """What is compared, in order."""
+        """Labels of what is compared, in order."""
         return list(self._rows)
 
     @property
     def fastest(self) -> str:
-        """What has the shortest typical call."""
+        """Label with the shortest typical call."""
         if not self._rows:
-            raise RegionError("there is nothing to compare", None, "no region has closed, or the profiler is off")
+            raise RegionError("found nothing to compare", None, "no region has closed, or the profiler is off")
         return min(self._rows, key=lambda label: self._rows[label]["wall_time_s"] or float("inf"))
 
     def ratio(self, label: str, figure: str = "wall_time_s") -> float | None:
-        """A figure as a multiple of what it is compared with; `None` if one of them was not measured."""
+        """Returns a metric as a multiple of what it is compared with; `None` if one of them was not measured.
+
+        Args:
+            label: Label of the row, as `labels` lists it.
+            figure: Name of the metric, such as `"peak_ram_mb"`.
+        """
         row, base_row = self._row_and_base(label)
         own, base = row.get(figure), base_row.get(figure)
         return None if own is None or not base else own / base
 
     def is_within_noise(self, label: str) -> bool | None:
-        """Whether the times of most calls overlap with those that they are compared with.
+        """Returns whether the times of most calls overlap with those they are compared with.
 
-        `None` if that cannot be told, because one of the two has too few calls.
+        `None` if that is not known, because one of the two has too few calls.
         """
         ranges = []
         for row in self._row_and_base(label):
@@ -70,7 +80,7 @@ class Comparison:
         return own_least <= base_most and base_least <= own_most
 
     def to_dict(self) -> dict[str, Row]:
-        """Figures by label; `None` for what was not measured."""
+        """Returns the metrics by label; `None` for what was not measured."""
         return {label: dict(row) for label, row in self._rows.items()}
 
     def __len__(self) -> int:
@@ -95,12 +105,12 @@ class Comparison:
 
     def _row_and_base(self, label: str) -> tuple[Row, Row]:
         if label not in self._rows:
-            hint = f"there are {', '.join(f'`{known}`' for known in self._rows)}" if self._rows else None
-            raise RegionError(f"`{label}` is not compared here", None, hint)
+            hint = f"pass one of: {', '.join(f'`{known}`' for known in self._rows)}" if self._rows else None
+            raise RegionError(f"no such label in the comparison: `{label}`", None, hint)
         return self._rows[label], self._rows[self._bases[label]]
 
     def _shown(self) -> list[tuple[str, str, str]]:
-        """The columns that somebody measured."""
+        """Returns the columns with at least one measured value."""
         return [column for column in _COLUMNS if any(row.get(column[0]) is not None for row in self._rows.values())]
 
     def _headings(self) -> list[str]:

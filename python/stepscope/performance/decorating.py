@@ -12,10 +12,10 @@ __all__ = ["inside"]
 
 
 def inside(region: AbstractContextManager[Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, each call inside the region; of a coroutine function or generator, from its first line on."""
+    """Wraps a function so that each call is inside the region; coroutines and generators from their first line on."""
     if inspect.isclass(function) or not callable(function):
         what = f"the class {function.__name__}" if inspect.isclass(function) else repr(function)
-        raise TypeError(f"a region goes around a function or a method, not around {what}")
+        raise TypeError(f"region: expected a function or a method to decorate, found {what}")
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)

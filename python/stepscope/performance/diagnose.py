@@ -1,4 +1,4 @@
-"""Says what the figures of a region point to."""
+"""Finds issues in the metrics of a region."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HIGH_IO_WAIT_PERCENT = 20
 
 
 class Diagnosis(list[str]):
-    """The issues, each a sentence. `unchecked` has what could not be checked: figure and reason."""
+    """Lists issues, one sentence each. `unchecked` has the metrics that could not be checked, with the reason."""
 
     def __init__(self, issues: list[str], unchecked: dict[str, str]) -> None:
         super().__init__(issues)
@@ -38,37 +38,43 @@ _RULES = (
         "memory.peak_ram_mb",
         lambda metrics: metrics.memory.peak_ram_mb,
         lambda value: value > HIGH_RAM_MB,
-        "High memory usage ({:,.0f} MB): a smaller batch or model would need less",
+        "High memory usage ({:,.0f} MB): use a smaller batch or model",
     ),
     _Rule(
         "system.cpu_percent",
         lambda metrics: metrics.system.cpu_percent,
         lambda value: value > BUSY_CPU_PERCENT,
-        "CPU bottleneck ({:.0f} % of all cores): load data more cheaply, or spread the work over machines",
+        "CPU bottleneck ({:.0f} % of all cores): make data loading cheaper, or spread the work over machines",
     ),
     _Rule(
         "compute.gpu_utilization_percent",
         lambda metrics: metrics.compute.gpu_utilization_percent,
         lambda value: value < IDLE_GPU_PERCENT,
-        "GPU underutilized ({:.0f} %): a larger batch or faster data loading would keep it busy",
+        "GPU underutilized ({:.0f} %): use a larger batch, or load data faster",
     ),
     _Rule(
         "system.disk_io_wait_percent",
         lambda metrics: metrics.system.disk_io_wait_percent,
         lambda value: value > HIGH_IO_WAIT_PERCENT,
-        "I/O bottleneck ({:.0f} % of CPU time waits for disks): read less, ahead of time, or from faster storage",
+        "I/O bottleneck ({:.0f} % of CPU time waits for disks): read less, prefetch, or use faster storage",
     ),
 )
 
 
 def diagnose_performance_issues(metrics: Metrics) -> Diagnosis:
-    """A list of the issues that `get_metrics()` shows.
+    """Lists the issues in the metrics of a region.
 
-    A figure that was not measured is no issue; it stands in `unchecked` of the answer, with the reason.
+    A metric that was not measured is not an issue; `unchecked` of the result lists it with the reason.
+
+    Args:
+        metrics: What `PerformanceProfiler.get_metrics()` returned.
+
+    Raises:
+        UsageError: `metrics` is something else.
     """
     if not isinstance(metrics, Metrics):
         hint = "diagnose_performance_issues(profiler.get_metrics())"
-        raise UsageError(f"this needs the metrics of a region, not a {type(metrics).__name__}", None, hint)
+        raise UsageError(f"expected the metrics of a region, found a {type(metrics).__name__}", None, hint)
     issues: list[str] = []
     unchecked: dict[str, str] = {}
     for rule in _RULES:

@@ -1,9 +1,9 @@
-"""Figures with a reason: not measured (NaN), or measured in part (a number).
+"""Values with a reason: not measured (NaN), or measured in part (a number).
 
-A figure that was not measured is a float that is NaN and says why.
+A value that was not measured is a NaN with the reason why.
 
-It formats, compares and computes as any NaN does, so code that expects a number goes on. What is computed from it
-keeps the reason.
+It formats, compares and computes as any NaN does, so code that expects a number keeps working. Results computed from
+it keep the reason.
 
 >>> peak = unmeasured("track_gpu is off")
 >>> f"{peak:.1f} MB"
@@ -13,7 +13,7 @@ False
 >>> (peak / 1000).reason
 'track_gpu is off'
 
-A figure that covers only a part of what it is about is a plain number that says so.
+A value that covers only a part is a plain number with the reason why.
 
 >>> calls = incomplete(1200, "some calls were dropped")
 >>> calls + 1, calls.reason
@@ -31,7 +31,7 @@ _INTEGER_FORMATS = "bcdoxX"
 
 
 class Unmeasured(float):
-    """NaN with a reason: what a figure is that nobody measured."""
+    """NaN with a `reason`: a value that was not measured."""
 
     reason: str
 
@@ -78,12 +78,12 @@ for _name in ("__neg__", "__pos__", "__abs__"):
 
 
 def unmeasured(reason: str) -> Unmeasured:
-    """A figure that was not measured, and why."""
+    """Returns a value that was not measured, with the reason."""
     return Unmeasured(reason)
 
 
 class _IncompleteFloat(float):
-    """A float that covers a part, and says why."""
+    """A float that covers only a part, with the reason."""
 
     reason: str
 
@@ -92,7 +92,7 @@ class _IncompleteFloat(float):
 
 
 class _IncompleteInt(int):
-    """An integer that covers a part, and says why."""
+    """An integer that covers only a part, with the reason."""
 
     reason: str
 
@@ -101,7 +101,7 @@ class _IncompleteInt(int):
 
 
 def incomplete(value: Any, reason: str | None) -> Any:
-    """The value, with the reason why it does not cover everything; unmodified without a reason, or if it is NaN."""
+    """Adds the reason why a value does not cover everything; leaves it unmodified without a reason, or if it is NaN."""
     if reason is None or value != value:
         return value
     kind = _IncompleteInt if isinstance(value, int) else _IncompleteFloat
@@ -111,15 +111,15 @@ def incomplete(value: Any, reason: str | None) -> Any:
 
 
 def what_is_missing(value: Any) -> str | None:
-    """Why a figure that was measured does not cover everything; `None` if it does."""
+    """Returns why a measured value does not cover everything; `None` if it does."""
     return getattr(value, "reason", None) if known(value) else None
 
 
 def known(value: float | str | None) -> bool:
-    """Whether a figure was measured."""
+    """Returns whether a value was measured."""
     return value is not None and value == value
 
 
 def reason_of(value: float | str | None) -> str | None:
-    """Why a figure was not measured; `None` for one that was."""
+    """Returns why a value was not measured; `None` if it was."""
     return None if known(value) else getattr(value, "reason", "it was not measured")

@@ -1,7 +1,7 @@
-"""Counts the floating-point operations of torch's operators, forward and backward, as they are dispatched.
+"""Counts the floating-point operations of torch's operators, forward and backward, when torch dispatches them.
 
-The formulas are those of the traces (matrix products, convolutions, attention); other operators contribute nothing.
-What `torch.compile` has compiled is not dispatched operator by operator, so it is not counted.
+Uses the same formulas as for traces (matrix products, convolutions, attention); other operators count as 0. Code that
+`torch.compile` has compiled is not dispatched operator by operator, so it is not counted.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _Mode: Any = TorchDispatchMode
 
 @dataclass
 class Tally:
-    """What the operators of one region did so far."""
+    """Counts the work of the operators in one region."""
 
     flops: int = 0
     calls_without_flops: int = 0
     _parameters: dict[int, Any] = field(default_factory=dict)
 
     def add(self, flops: int | None, parameters: Iterable[Any]) -> None:
-        """One call of an operator; `None` if it is not known what it computes."""
+        """Adds one call of an operator; `None` if it has no formula."""
         self.flops += flops or 0
         self.calls_without_flops += flops is None
         # They are kept while the region is open, so that no other tensor gets the same id.
         self._parameters.update((id(parameter), parameter) for parameter in parameters)
 
     def parameters(self) -> int:
-        """Elements of the distinct parameters that the operators received."""
+        """Returns the elements of the distinct parameters that the operators received."""
         return sum(parameter.numel() for parameter in self._parameters.values())
 
 
@@ -55,7 +55,7 @@ class FlopsCounter:
         self._of_thread = threading.local()
 
     def start(self, tally: Tally) -> None:
-        """Counts for one more tally on this thread."""
+        """Starts counting for one more tally on this thread."""
         watch = getattr(self._of_thread, "watch", None)
         if watch is None:
             watch = self._of_thread.watch = _Watch(self._open_tallies)
@@ -63,7 +63,7 @@ class FlopsCounter:
         watch.tallies.append(tally)
 
     def stop(self, tally: Tally) -> None:
-        """Ends that."""
+        """Stops counting for a tally."""
         watch = getattr(self._of_thread, "watch", None)
         if watch is None:  # The region was opened on another thread.
             return
@@ -133,7 +133,7 @@ def _parameters(arguments: Iterable[Any]) -> Iterable[Any]:
 
 @lru_cache(maxsize=None)
 def _formula_name(operator: Any) -> str | None:
-    """The name under which the operator has a formula."""
+    """Returns the name under which the operator has a formula."""
     # The CPU's attention has a name of its own and the same arguments.
     name = str(operator._schema.name).replace("_for_cpu", "")
     return name if name in _operators_with_formula() else None
@@ -146,6 +146,6 @@ def _operators_with_formula() -> frozenset[str]:
 
 @lru_cache(maxsize=None)
 def _is_view(operator: Any) -> bool:
-    """Whether the result is the same memory as an input that stays as it is, so that nothing was computed."""
+    """Returns whether the result shares the memory of an unmodified input, so that nothing was computed."""
     aliases = [returned.alias_info for returned in operator._schema.returns]
     return any(alias is not None and not alias.is_write for alias in aliases)

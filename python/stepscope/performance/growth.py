@@ -1,4 +1,4 @@
-"""Tells steady growth from warm-up, caches that fill up, and noise."""
+"""Separates steady growth from warm-up, caches that fill up, and noise."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MOST_GIVEN_BACK = 0.2
 
 
 def steady_growth(steps: Sequence[int], values: Sequence[float], least: float, steadiness: float = 0.8) -> float | None:
-    """Growth for each step if it is steady and at least `least` in all; else `None`.
+    """Returns the growth per step if it is steady and at least `least` in all; else `None`.
 
-    What fills up grows slower and slower: the second half must grow by `steadiness` of the first one or more.
+    A cache that fills up grows ever slower: the second half must grow by at least `steadiness` times the first one.
 
     >>> steady_growth(range(7), [0, 10, 20, 30, 40, 50, 60], least=50)
     10.0

@@ -1,4 +1,4 @@
-"""Latencies of requests added up so that the sums of many minutes and processes are the sum of all."""
+"""Adds up request latencies, so that reports of many minutes and processes can be merged exactly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Counts", "HourlyReport", "Latencies"]
 
 
 class Counts:
-    """How many requests, and how long they took. All whole numbers, so the order of adding changes nothing."""
+    """Counts requests and their latencies. Uses whole numbers, so the order of adding changes nothing."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -36,7 +36,7 @@ class Counts:
 
 
 class Latencies(Counts):
-    """The requests of a while, with their percentiles."""
+    """Counts the requests of a period, with percentiles."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Latencies(Counts):
         self.histogram.add(seconds)
 
     def merge(self, other: Latencies) -> None:
-        """All requests of another."""
+        """Adds all requests of another period."""
         self.histogram.merge(other.histogram)
         self.count += other.count
         self.total_ns += other.total_ns
@@ -58,10 +58,11 @@ class Latencies(Counts):
 
 
 class HourlyReport(dict[str, Any]):
-    """`requests_processed`, `average_latency`, `p50_latency`, `p95_latency`, `p99_latency`, `max_latency`,
-    `sla_violations`, `invalid_latencies` and the period, as a dictionary.
+    """Reports the requests of a period as a dictionary.
 
-    Percentiles are within 1 %. `to_text()` carries it to another process, where reports are merged.
+    Keys: `period_start`, `period_end`, `requests_processed`, `average_latency`, `p50_latency`, `p95_latency`,
+    `p99_latency`, `max_latency`, `sla_violations` and `invalid_latencies`. Latencies are in seconds; percentiles are
+    within 1 %. To merge reports of several processes, send `to_text()` to one of them.
     """
 
     def __init__(self, latencies: Latencies, first_minute: int, last_minute: int) -> None:
@@ -88,7 +89,7 @@ class HourlyReport(dict[str, Any]):
         )
 
     def to_text(self) -> str:
-        """The report for another process to merge: one line of text."""
+        """Returns the report as one line of text, for another process to merge."""
         latencies = self._latencies
         return json.dumps(
             {
@@ -104,7 +105,11 @@ class HourlyReport(dict[str, Any]):
 
     @staticmethod
     def from_text(text: str) -> HourlyReport:
-        """The report that `to_text()` wrote."""
+        """Reads a report that `to_text()` wrote.
+
+        Raises:
+            UsageError: The text is not a report.
+        """
         try:
             document = json.loads(text)
             latencies = Latencies()
@@ -116,14 +121,18 @@ class HourlyReport(dict[str, Any]):
             latencies.invalid = document["invalid"]
             first_minute, last_minute = document["minutes"]
         except (KeyError, TypeError, ValueError) as error:
-            hint = "give what HourlyReport.to_text() returned"
+            hint = "pass what HourlyReport.to_text() returned"
             what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            raise UsageError(f"this is no report: {what}", None, hint) from error
+            raise UsageError(f"expected an hourly report, found other text: {what}", None, hint) from error
         return HourlyReport(latencies, first_minute, last_minute)
 
     @staticmethod
     def merged(reports: Iterable[HourlyReport]) -> HourlyReport:
-        """One report of all, the same as if one process had logged everything."""
+        """Merges reports into one, the same as if one process had logged everything.
+
+        Raises:
+            UsageError: There is no report.
+        """
         everything = Latencies()
         firsts: list[int] = []
         lasts: list[int] = []
@@ -132,7 +141,7 @@ class HourlyReport(dict[str, Any]):
             firsts.append(report._minutes[0])
             lasts.append(report._minutes[1])
         if not firsts:
-            raise UsageError("there is no report to merge", None, "give one report for each process")
+            raise UsageError("found no report to merge, expected one or more", None, "pass one report per process")
         return HourlyReport(everything, min(firsts), max(lasts))
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""Looks for memory that grows from step to step, and names the lines that allocated it.
+"""Finds memory that grows from step to step, and the lines that allocated it.
 
-Python's own allocations are known by their stacks (`tracemalloc`). What Python does not see, such as the memory of
-tensors, shows in the memory of the process; the lines that leave more and more objects alive are its suspects.
+Python's allocations are known with their stacks (`tracemalloc`). Other memory, such as that of tensors, shows only in
+the memory of the process; lines that keep ever more objects alive are its suspects.
 """
 
 from __future__ import annotations
@@ -60,31 +60,31 @@ class Leak:
     kind: str
     """`python` if Python allocated it, `native` if only the memory of the process shows it."""
     bytes_per_step: float
-    """How much is added by a step."""
+    """Growth per step."""
     growth_mb: float
-    """How much was added in the steps that were looked at."""
+    """Growth over all measured steps."""
     steps: int
-    """How many steps were looked at."""
+    """Number of measured steps."""
     stack: Stack
     """File and line of the calls that allocated it, innermost first; of the first suspect if it is `native`."""
     suspects: tuple[str, ...] = ()
-    """For `native` memory: lines that leave more objects alive with each step."""
+    """For `native` memory: lines that keep more objects alive with each step."""
 
     @property
     def where(self) -> str:
-        """File and line: the innermost one that is not in a library."""
+        """File and line: the innermost that is not in a library."""
         return _where(self.stack) if self.stack else "unknown"
 
     def summary(self) -> str:
-        """One line for people."""
+        """Returns the leak in one line."""
         amount = f"{self.bytes_per_step / MB:,.3f} MB per step, {self.growth_mb:,.1f} MB in {self.steps} steps"
         if self.kind == "python":
             return f"{self.where} keeps {amount}"
-        suspects = f"; more and more objects come from {', '.join(self.suspects)}" if self.suspects else ""
+        suspects = f"; ever more objects are alive from: {', '.join(self.suspects)}" if self.suspects else ""
         return f"memory outside Python grows by {amount}{suspects}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns all values, ready for JSON."""
         return {
             "region": self.region,
             "kind": self.kind,
@@ -99,25 +99,25 @@ class Leak:
 
 @dataclass
 class _Look:
-    """What was alive after one step."""
+    """Memory that was alive after one step."""
 
     step: int
     rss_bytes: float
     traced_bytes: int
     tracing_bytes: int
-    """What the tracing itself takes."""
+    """Memory of the tracing itself."""
     stacks: dict[Stack, tuple[int, int]]
     """Bytes and blocks of each stack."""
 
     @property
     def native_bytes(self) -> float:
-        """Memory of the process that Python did not allocate."""
+        """Returns the memory of the process that Python did not allocate."""
         return self.rss_bytes - self.traced_bytes - self.tracing_bytes
 
 
 @dataclass
 class _Steps:
-    """The looks at one region: every step at first, then ever fewer of them, so that they stay few."""
+    """The measured steps of one region: every step at first, then ever fewer, so that they stay few."""
 
     count: int = 0
     stride: int = 1
@@ -131,7 +131,7 @@ class _Steps:
 
 
 class _Tracing:
-    """The tracing of Python's allocations, which a process has once and several profilers may need."""
+    """Traces Python's allocations, once per process, for all profilers that need it."""
 
     def __init__(self) -> None:
         # A forgotten profiler is closed whenever the collector runs, also while another one begins.
@@ -159,7 +159,7 @@ _tracing = _Tracing()
 
 
 class LeakWatch:
-    """Looks at what is alive after the steps of each region."""
+    """Measures what is alive after the steps of each region."""
 
     def __init__(self) -> None:
         _tracing.begin()
@@ -171,13 +171,13 @@ class LeakWatch:
         self._later_s = 0.0
 
     def close(self) -> None:
-        """Ends the tracing of Python's allocations, if nobody else needs it."""
+        """Ends the tracing of Python's allocations, if no other profiler needs it."""
         if not self._is_closed:
             self._is_closed = True
             _tracing.end()
 
     def note_step(self, region: str) -> None:
-        """A step of a region has ended."""
+        """Notes that a step of a region has ended."""
         with self._lock:
             steps = self._regions.setdefault(region, _Steps())
             steps.count += 1
@@ -192,7 +192,7 @@ class LeakWatch:
                 self._later_s += time.perf_counter() - begun_s
 
     def leaks(self, region: str | None = None) -> tuple[Leak, ...]:
-        """What grows in one region, or in any of them, largest first; each line once."""
+        """Returns what grows in one region, or in any of them, largest first; each line once."""
         with self._lock:
             names = list(self._regions) if region is None else [region]
             found = [leak for name in names if name in self._regions for leak in _leaks(name, self._regions[name])]
@@ -204,7 +204,7 @@ class LeakWatch:
 
 
 def _import_early() -> None:
-    """Torch imports its compiler with the first optimizer, and importing is very slow while allocations are traced."""
+    """Imports torch's compiler now: with the first optimizer, it would be very slow while allocations are traced."""
     if "torch" in sys.modules:
         with suppress(ImportError):
             import_module("torch._dynamo")
@@ -220,7 +220,7 @@ def _look(step: int) -> _Look:
 
 
 def _stacks() -> dict[Stack, tuple[int, int]]:
-    """Bytes and blocks of what is alive, by the stack that allocated it, innermost call first."""
+    """Returns the bytes and blocks that are alive, by the stack that allocated them, innermost call first."""
     # Every object that is made here is traced too, which takes longer than all the rest. So none is made for a block:
     # its size is there already, and a sum is added up outside of Python.
     snapshot: Any = tracemalloc.take_snapshot()
@@ -274,7 +274,7 @@ def _native_leak(region: str, looks: list[_Look]) -> list[Leak]:
 
 
 def _suspects(numbers: list[int], looks: list[_Look]) -> list[Stack]:
-    """The stacks that leave an object or more alive with each step, those with most of them first."""
+    """Returns the stacks that keep one or more objects alive with each step, those with most of them first."""
     slopes: dict[Stack, float] = {}
     for stack in looks[-1].stacks:
         blocks = [look.stacks.get(stack, (0, 0))[1] for look in looks]

@@ -1,7 +1,7 @@
-"""What was measured of a region, as plain values.
+"""The metrics of a region, as plain values.
 
-A megabyte (MB) is 1,000,000 bytes, everywhere. What was not measured is `nan` with a `reason`; documents for other
-programs have `null` there, and the reasons under `nulls`.
+A megabyte (MB) is 1,000,000 bytes, everywhere. A value that was not measured is `nan` with a `reason`; JSON documents
+have `null` there, and the reasons under `nulls`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_MANY_CALLS = ("total_time_s", "mean_s", "min_s", "max_s", "p50_s", "p95_s", 
 
 
 class _Figures:
-    """A group of figures, which prints as a line for each."""
+    """A group of metrics, which prints one line per metric."""
 
     def __repr__(self) -> str:
         group = type(self).__name__.removesuffix("Metrics").lower()
@@ -43,106 +43,106 @@ class MemoryMetrics(_Figures):
     """Memory during the call that closed last."""
 
     peak_ram_mb: float
-    """Most memory that the process held; exact if it was the most so far, else the largest reading."""
+    """Peak memory of the process; exact if it was a new peak, else the largest reading."""
     start_ram_mb: float
-    """Memory of the process at the beginning."""
+    """Memory of the process at the start."""
     end_ram_mb: float
     """Memory of the process at the end."""
     growth_mb: float
-    """End less beginning."""
+    """Memory at the end minus memory at the start."""
     peak_gpu_mb: float
-    """Most memory that the process held on all GPUs, of the readings."""
+    """Peak memory of the process on all GPUs, from readings."""
     python_peak_mb: float
-    """Most memory that Python's allocator held; with `detailed_memory`."""
+    """Peak memory of Python's allocator; with `detailed_memory`."""
     leaks: tuple[Leak, ...] | None
-    """What grows from step to step, largest first; `None` without `detailed_memory`."""
+    """Memory that grows from step to step, largest first; `None` without `detailed_memory`."""
 
 
 @dataclass(frozen=True, repr=False)
 class TimingMetrics(_Figures):
-    """Times in seconds: `wall_time_s` and `cpu_time_s` of the call that closed last, the rest of all calls."""
+    """Times in seconds: `wall_time_s` and `cpu_time_s` of the call that closed last, the others over all calls."""
 
     wall_time_s: float
-    """The call that closed last."""
+    """Duration of the call that closed last."""
     cpu_time_s: float
-    """Time of all threads of the process on CPUs during that call."""
+    """CPU time of all threads of the process during that call."""
     self_time_s: float
-    """All calls, without the regions inside them."""
+    """Total duration of all calls, without the regions inside them."""
     total_time_s: float
-    """All calls."""
+    """Total duration of all calls."""
     calls: int
-    """How often the region was closed."""
+    """Number of calls that have closed."""
     mean_s: float
-    """The average call."""
+    """Mean duration of a call."""
     min_s: float
-    """The shortest call."""
+    """Duration of the shortest call."""
     max_s: float
-    """The longest call."""
+    """Duration of the longest call."""
     p50_s: float
-    """Half of the calls took at most so long; percentiles are within 1 %."""
+    """Median duration; percentiles are within 1 %."""
     p95_s: float
-    """95 % of the calls took at most so long."""
+    """95th percentile of the durations."""
     p99_s: float
-    """99 % of the calls took at most so long."""
+    """99th percentile of the durations."""
 
 
 @dataclass(frozen=True, repr=False)
 class ComputeMetrics(_Figures):
-    """Work of the call that closed last."""
+    """Compute work of the call that closed last."""
 
     estimated_flops: int | float
     """Floating-point operations of torch's operators, two for a multiply-add; with `estimate_flops`."""
     flops_per_param: float
-    """The same for each element of the parameters that those operators received."""
+    """`estimated_flops` per element of the parameters that those operators received."""
     flops_per_second: float
-    """The same for each second of the call, which counting makes longer."""
+    """`estimated_flops` per second of the call; counting makes the call longer."""
     parameters: int | float
     """Elements of the distinct parameters that torch's operators received."""
     calls_without_flops: int | float
-    """Calls of operators that have no formula and so contribute nothing; views are not counted."""
+    """Calls of operators that have no formula and count as 0; without views."""
     gpu_utilization_percent: float
-    """Share of the time in which a GPU ran something, averaged over GPUs; with `track_gpu`."""
+    """Percentage of the time in which a GPU was busy, averaged over GPUs; with `track_gpu`."""
 
 
 @dataclass(frozen=True, repr=False)
 class SystemMetrics(_Figures):
-    """The machine during the call that closed last, or now: averages of the readings."""
+    """The machine during the call that closed last, or now, as averages of readings."""
 
     cpu_percent: float
-    """All cores together, 0 to 100."""
+    """CPU use of all cores together, 0 to 100."""
     process_cpu_percent: float
-    """This process, from the start of the call to its end; 100 is one core."""
+    """CPU use of this process, from the start of the call to its end; 100 is one core."""
     memory_percent: float
-    """Memory of the machine in use."""
+    """Percentage of the machine's memory in use."""
     disk_io_percent: float
-    """Share of the time in which the busiest disk was busy."""
+    """Percentage of the time in which the busiest disk was busy."""
     disk_io_wait_percent: float
-    """Share of CPU time that waited for disks."""
+    """Percentage of CPU time that waited for disks."""
     disk_read_mb_per_s: float
-    """Read from disks."""
+    """Megabytes per second read from disks."""
     disk_written_mb_per_s: float
-    """Written to disks."""
+    """Megabytes per second written to disks."""
     network_received_mb_per_s: float
-    """Received; with `track_network`."""
+    """Megabytes per second received; with `track_network`."""
     network_sent_mb_per_s: float
-    """Sent; with `track_network`."""
+    """Megabytes per second sent; with `track_network`."""
     cpu_temperature_celsius: float
-    """With `track_cpu_temp`."""
+    """Temperature of the CPU; with `track_cpu_temp`."""
     gpu_temperature_celsius: float
-    """The hottest GPU; with `track_gpu`."""
+    """Temperature of the hottest GPU; with `track_gpu`."""
     gpu_power_watts: float
-    """All GPUs together; with `track_gpu`."""
+    """Power of all GPUs together; with `track_gpu`."""
     energy_joules: float
-    """Of what `energy_covers` says; with `track_carbon`."""
+    """Energy of what `energy_covers` names; with `track_carbon`."""
     energy_covers: str
-    """What `energy_joules` is the energy of: the CPU, GPUs, both, or `nothing`."""
+    """What `energy_joules` covers: the CPU, GPUs, both, or `nothing`."""
     carbon_g: float
-    """Of that energy, with `track_carbon` and the `carbon_intensity_g_per_kwh` of your grid."""
+    """Carbon emissions of that energy; with `track_carbon` and `carbon_intensity_g_per_kwh`."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """Everything that was measured of one region."""
+    """All metrics of one region."""
 
     name: str
     """Name of the region."""
@@ -151,16 +151,16 @@ class Metrics:
     timing: TimingMetrics
     """Times of that call and of all calls."""
     compute: ComputeMetrics
-    """Work of that call."""
+    """Compute work of that call."""
     system: SystemMetrics
     """The machine during that call."""
     throughput: float
-    """Samples per second, over the calls that were given `samples`; else over those with such regions inside."""
+    """Samples per second, over the calls with `samples`; else over the calls with such regions inside."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: `None` where nothing was measured, with the reasons under `nulls`.
+        """Returns all metrics, ready for JSON: `None` for what was not measured, with the reasons under `nulls`.
 
-        Figures that dropped regions make wrong have their reasons under `incomplete`.
+        `incomplete` has the reasons for metrics that dropped regions affect.
         """
         document: dict[str, Any] = {"name": self.name}
         nulls: dict[str, str] = {}
@@ -182,7 +182,7 @@ class Metrics:
         return document
 
     def to_json(self) -> str:
-        """`to_dict()` as JSON."""
+        """Returns `to_dict()` as JSON."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
@@ -221,7 +221,7 @@ class Metrics:
 
 
 def _lines_of(group: str, value: Any) -> list[str]:
-    """A line for each figure that was measured."""
+    """Returns one line per measured metric."""
     left_out = ("leaks", *(_OF_MANY_CALLS if getattr(value, "calls", None) == 1 else ()))
     figures = [(field.name, getattr(value, field.name)) for field in fields(value) if field.name not in left_out]
     return [
@@ -230,7 +230,7 @@ def _lines_of(group: str, value: Any) -> list[str]:
 
 
 def _nulls(value: Any) -> dict[str, str]:
-    """Why figures of a group are missing, by their names."""
+    """Returns why metrics of a group are missing, by name."""
     reasons = {field.name: reason_of(getattr(value, field.name)) for field in fields(value)}
     if reasons.get("leaks"):
         reasons["leaks"] = reason_of(value.python_peak_mb) or "detailed_memory is off"
@@ -238,13 +238,13 @@ def _nulls(value: Any) -> dict[str, str]:
 
 
 def _parts(value: Any) -> dict[str, str]:
-    """Why figures of a group do not cover everything, by their names."""
+    """Returns why metrics of a group do not cover everything, by name."""
     reasons = {field.name: what_is_missing(getattr(value, field.name)) for field in fields(value)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def lines_of_missing(nulls: Mapping[str, str], what: str = "not measured") -> list[str]:
-    """A line for each reason with the figures that are missing for it."""
+    """Returns one line per reason, with the metrics that are missing for it."""
     reasons: dict[str, list[str]] = {}
     for name, reason in nulls.items():
         reasons.setdefault(reason, []).append(name.split(".")[-1])

@@ -1,4 +1,4 @@
-"""Watches the requests of a service: latencies, agreed limits, reports that merge, a log and Prometheus."""
+"""Monitors the requests of a service: latencies, SLA violations, mergeable reports, a log and Prometheus."""
 
 from __future__ import annotations
 
@@ -31,9 +31,16 @@ _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 class ProductionProfiler:
     """Profiles the requests of a service, on all of its threads, in bounded memory.
 
-    `sla_seconds` is the service level agreement: how long a request may take. Every request is the region `request`;
-    its id goes to the log alone. `log_path` names a file that gets a JSON object for each request; when it is full it
-    becomes `<name>.1`, and both together stay below `log_limit_mb`. `profiler` is one to use instead of a plain one.
+    Every request is a call of the region `request`; only the log has its id.
+
+    Args:
+        sla_seconds: How long a request may take (service level agreement).
+        log_path: File that gets one JSON object per request; no log by default.
+        log_limit_mb: Size of the log at most. A full file is renamed to `<name>.1`, which counts too.
+        profiler: Profiler to use instead of a new one.
+
+    Raises:
+        UsageError: `sla_seconds` is not more than 0, or the log cannot be written.
     """
 
     def __init__(
@@ -45,15 +52,15 @@ class ProductionProfiler:
         profiler: PerformanceProfiler | None = None,
     ) -> None:
         if not isinstance(sla_seconds, (int, float)) or not sla_seconds > 0:
-            hint = "sla_seconds=2.0, for example"
-            raise UsageError(f"sla_seconds must be more than 0 seconds, not {sla_seconds!r}", None, hint)
+            hint = "pass sla_seconds=2.0, for example"
+            raise UsageError(f"sla_seconds: expected more than 0 seconds, found {sla_seconds!r}", None, hint)
         self.sla_seconds = sla_seconds
         self.profiler = PerformanceProfiler() if profiler is None else profiler
         self._region = self.profiler.profile("request")
         self._log = None if log_path is None else RequestLog(log_path, round(log_limit_mb * 1e6))
         self._requests = MetricsLog()
         self.metrics_log = self._requests
-        """The last 10,000 requests that were logged, oldest first: a dictionary each, as `log_metrics` writes it."""
+        """The last 10,000 logged requests, oldest first: one dictionary per request, as `log_metrics` writes it."""
         self._lock = threading.Lock()
         self._minutes: dict[int, Latencies] = {}
         self._since_start = Counts()
@@ -65,11 +72,20 @@ class ProductionProfiler:
         self._silent_alerts = 0
 
     def profile_request(self, request_id: Hashable) -> _Request:
-        """Measures a request: `with service.profile_request(request_id):`."""
+        """Measures a request: `with service.profile_request(request_id):`.
+
+        Args:
+            request_id: Any hashable id; pass the same one to `log_metrics`.
+        """
         return _Request(self, request_id)
 
     def log_metrics(self, request_id: Hashable, user_facing_latency: float) -> None:
-        """Counts a request that took so many seconds for the user, logs it, and alerts if that was too long."""
+        """Counts and logs a request, and alerts if it took longer than `sla_seconds`.
+
+        Args:
+            request_id: Id of the request, as passed to `profile_request`.
+            user_facing_latency: Seconds that the user waited.
+        """
         is_valid = 0 <= user_facing_latency < float("inf")
         is_violation = is_valid and user_facing_latency > self.sla_seconds
         now_s = self._now_s()
@@ -106,7 +122,11 @@ class ProductionProfiler:
             self.alert_sla_violation(entry)
 
     def alert_sla_violation(self, entry: dict[str, Any]) -> None:
-        """What happens when a request took too long: a line on standard error, at most one per minute. Override it."""
+        """Prints that a request took too long, at most one line per minute. Override it to send an alert.
+
+        Args:
+            entry: The request, as it is logged.
+        """
         with self._lock:
             now_s = time.monotonic()
             if now_s < self._next_alert_s:
@@ -116,11 +136,11 @@ class ProductionProfiler:
             more, self._silent_alerts = self._silent_alerts, 0
         since = f" ({more:,} more since the last line)" if more else ""
         latency = entry["user_facing_latency"]
-        limit = f"more than the {self.sla_seconds:g} s of the SLA"
+        limit = f"longer than the SLA of {self.sla_seconds:g} s"
         say(f"request {entry['request_id']} took {latency:.3f} s, {limit}{since}")
 
     def generate_hourly_report(self) -> HourlyReport:
-        """The requests of the last 60 minutes, the current one included."""
+        """Reports the requests of the last 60 minutes, including the current one."""
         last = int(self._now_s() // 60)
         first = last - _MINUTES_IN_REPORT + 1
         everything = Latencies()
@@ -132,13 +152,17 @@ class ProductionProfiler:
 
     @staticmethod
     def merge_reports(reports: Iterable[HourlyReport | str]) -> HourlyReport:
-        """One report of many processes, from their reports or the texts of those (`report.to_text()`)."""
+        """Merges the reports of several processes into one.
+
+        Args:
+            reports: Reports, or the strings that `report.to_text()` returned.
+        """
         return HourlyReport.merged(
             HourlyReport.from_text(report) if isinstance(report, str) else report for report in reports
         )
 
     def prometheus_text(self) -> str:
-        """The figures since the start in the text format that Prometheus reads."""
+        """Returns the metrics since the start, in the text format of Prometheus."""
         memory_mb, cpu_percent = self._machine_now()
         memory_bytes = None if memory_mb is None else round(memory_mb * 1e6)
         name = "stepscope_request_latency_seconds"
@@ -154,24 +178,24 @@ class ProductionProfiler:
         lines += [f"{name}_sum {total_ns / 1e9!r}", f"{name}_count {requests}"]
         for figure, kind, value, meaning in (
             ("stepscope_requests_total", "counter", requests, "Requests that were logged."),
-            ("stepscope_sla_violations_total", "counter", violations, "Requests that took longer than agreed."),
+            ("stepscope_sla_violations_total", "counter", violations, "Requests that took longer than the SLA."),
             ("stepscope_invalid_latencies_total", "counter", invalid, "Requests logged without a usable latency."),
-            ("stepscope_sla_seconds", "gauge", self.sla_seconds, "Latency that is agreed."),
+            ("stepscope_sla_seconds", "gauge", self.sla_seconds, "Latency of the SLA."),
             ("stepscope_memory_bytes", "gauge", memory_bytes, "Memory of the process."),
-            ("stepscope_cpu_percent", "gauge", cpu_percent, "Use of all cores together."),
+            ("stepscope_cpu_percent", "gauge", cpu_percent, "CPU use of all cores together."),
         ):
             if value is not None:
                 lines += [f"# HELP {figure} {meaning}", f"# TYPE {figure} {kind}", f"{figure} {value!r}"]
         return "\n".join(lines) + "\n"
 
     def close(self) -> None:
-        """Ends the log and the profiler. A second time is harmless."""
+        """Closes the log and the profiler. Calling it again does nothing."""
         if self._log is not None:
             self._log.close()
         self.profiler.close()
 
     def _begin_minute(self, minute: int) -> Latencies:
-        """Begins a minute, and forgets those that no report will have."""
+        """Starts a minute, and removes those that are too old for a report."""
         for old in [past for past in self._minutes if past <= minute - _MINUTES_IN_REPORT]:
             del self._minutes[old]
         return self._minutes.setdefault(minute, Latencies())
@@ -183,7 +207,7 @@ class ProductionProfiler:
                 self._unlogged.popitem(last=False)
 
     def _machine_now(self) -> tuple[float | None, float | None]:
-        """Memory of the process and use of the CPU, read once a second at most; `None` if that cannot be read."""
+        """Returns memory and CPU use, read at most once per second; `None` for what cannot be read."""
         read_s, memory_mb, cpu_percent = self._machine
         now_s = time.monotonic()
         # The use of the CPU is not known before it was read twice, so a new profiler asks again soon.
@@ -202,7 +226,7 @@ class ProductionProfiler:
 
 
 class _Request:
-    """The measurement of one request."""
+    """Measures one request."""
 
     __slots__ = ("_begun_s", "_profiler", "_request_id")
 

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["PerformanceProfiler"]
 
 _WHY_DROPPED = {
-    "dropped_ring_full": "ended faster than they could be collected; put a region around more work",
+    "dropped_ring_full": "they ended faster than they could be collected; put more work into each region",
     "dropped_no_ring": "too many threads had regions at once",
-    "dropped_left_elsewhere": "left on another thread or task than entered on",
+    "dropped_left_elsewhere": "they were closed on another thread or task than opened",
 }
 
 
 class PerformanceProfiler:
-    """Measures regions of a program, cheaply enough to be left on.
+    """Measures regions of a program: time, memory, FLOPs and the machine.
 
     >>> profiler = PerformanceProfiler()
     >>> with profiler.profile("training"):
@@ -51,12 +51,26 @@ class PerformanceProfiler:
     ['loading', 'training']
     >>> profiler.close()
 
-    Memory is read every `memory_interval` seconds and the machine every `system_interval`, on a thread of its own that
-    does not need the interpreter. `estimate_flops`, `enable_line_profiling` and `detailed_memory` slow down the code
-    that they look at; leave them off where times matter.
+    A separate thread that does not need the interpreter reads memory and the machine.
 
-    `record` names a folder: what is measured is written to a file there as well, at most `record_limit_mb` by each
-    process, and `stepscope open FOLDER` shows it. `enabled=False` turns everything off and leaves the code as it is.
+    Args:
+        track_gpu: Read utilization, memory, temperature and power of GPUs.
+        track_carbon: Read energy; with `carbon_intensity_g_per_kwh`, also compute emissions.
+        detailed_memory: Trace Python's allocations, for peaks and leaks; slows the program down.
+        memory_interval: Seconds between readings of memory.
+        track_cpu_temp: Read the temperature of the CPU.
+        track_network: Read network traffic.
+        enable_line_profiling: Time every line that runs in a region; slows the program down.
+        estimate_flops: Count the FLOPs of torch's operators; slows the program down.
+        track_system: Read CPU and disks.
+        system_interval: Seconds between readings of the machine.
+        enabled: `False` turns everything off, and leaves decorated functions unmodified.
+        record: Folder to write all measurements to; open it with `stepscope open FOLDER`.
+        record_limit_mb: Size that the file of each process may reach there.
+        carbon_intensity_g_per_kwh: Grams of CO₂ per kWh of your grid.
+
+    Raises:
+        UsageError: An interval or limit is not more than 0, or `record` cannot be written to.
     """
 
     def __init__(
@@ -88,7 +102,7 @@ class PerformanceProfiler:
         self._begun_ns = time.time_ns()
         self._counts_before = _native.recording_counts()
         self.recording: str | None = None
-        """The file that the recording goes to; `None` without `record`."""
+        """File that measurements are written to; `None` without `record`."""
         switches = {
             "memory": (enabled, memory_interval),
             # CPU time is read as often as memory, so that short regions have one.
@@ -131,7 +145,7 @@ class PerformanceProfiler:
         self.close()
 
     def close(self) -> None:
-        """Ends the readings and the recording; what was measured can still be asked for. A second time is harmless."""
+        """Ends the readings and the recording; metrics stay available. Calling it again does nothing."""
         if not self._is_enabled or self._last_readings is not None:
             return
         self._last_readings = self._readings_now()
@@ -140,16 +154,26 @@ class PerformanceProfiler:
         _say_what_was_lost(self._counts_before, self.recording)
 
     def profile(self, name: str, samples: int | None = None) -> _native.Region:
-        """A region: a context manager and a decorator, of functions and coroutine functions.
+        """Returns a region: a context manager, and a decorator for functions and coroutine functions.
 
-        It can be used again and nested, on any thread and in any task of asyncio. `samples` is how many the program
-        works on in it, for the throughput.
+        It can be reused and nested, on any thread and in any asyncio task.
+
+        Args:
+            name: Name of the region; calls with the same name add up.
+            samples: Samples that a call works on, for the throughput.
         """
         region: _native.Region = self._region_of(name, samples)
         return region
 
     def get_metrics(self, name: str | None = None) -> Metrics:
-        """Everything of a region that has closed; without a name, of the outermost region that closed last."""
+        """Returns all metrics of a region that has closed.
+
+        Args:
+            name: Name of the region; the outermost region that closed last by default.
+
+        Raises:
+            RegionError: No region of that name has closed.
+        """
         if not self._is_enabled:
             return metrics_of_nothing(name or "")
         totals = self._totals(name)
@@ -164,52 +188,53 @@ class PerformanceProfiler:
         )
 
     def get_timing_breakdown(self) -> dict[str, float]:
-        """Seconds of each region in all its calls, less the regions inside it: they add up to the time covered."""
+        """Returns seconds per region over all calls, without the regions inside it; they add up to the covered time."""
         if not self._is_enabled:
             return {}
         why = self._why_dropped()
         return {totals.name: incomplete(totals.self_ns / 1e9, why) for totals in self._recorder.totals()}
 
     def get_current_memory(self) -> float:
-        """Memory of the process in MB. With `detailed_memory`, it also ends a step, as `mark_step()` does."""
+        """Returns the memory of the process in MB. With `detailed_memory`, also ends a step, as `mark_step()` does."""
         if self._watchers is not None and self._watchers.has_open_region():
             self._watchers.mark_step()
         return _now("memory", "process_rss_bytes") / MB
 
     def get_current_gpu_memory(self) -> float:
-        """Share of its memory that is in use on the fullest GPU, 0 to 1; `nan` with a reason if there is none."""
+        """Returns the share of memory in use on the fullest GPU, 0 to 1; `nan` with a reason if there is none."""
         now = _native.system_now(["gpu"])
         shares = []
         for name, total in now.items():
             used = now.get(name.replace("_total_", "_used_"))
             if name.endswith("_memory_total_bytes") and isinstance(total, float) and isinstance(used, float):
                 shares.append(used / total)
-        reason = next((value for value in now.values() if isinstance(value, str)), "no GPU tells its memory")
+        reason = next((value for value in now.values() if isinstance(value, str)), "no GPU reports its memory")
         return max(shares) if shares else unmeasured(reason)
 
     def get_current_system_stats(self) -> SystemMetrics:
-        """The machine now: CPU, memory, disks, and what else this profiler tracks."""
+        """Reads the machine now: CPU, memory, disks, and what else this profiler tracks."""
         now_ns, now = self._readings_now()
         readings = Readings({}, now_ns, now_ns, self._groups, now_ns, now)
         return system_metrics(readings, self._carbon_intensity)
 
     def get_system_report(self) -> SystemReport:
-        """Averages, peaks and least values of everything read since the profiler was made.
+        """Reports averages, peaks and minimums of all readings since the profiler was created.
 
-        The last 200,000 readings are kept, so a profiler that has been open for long tells of its last part only.
+        Keeps the last 200,000 readings, so the report of a long run covers only its last part.
         """
         end_ns = time.time_ns() if self._last_readings is None else self._last_readings[0]
         return system_report(self._readings(self._begun_ns, end_ns), self._system_interval_ns)
 
     def get_line_profile(self) -> LineProfile:
-        """The lines that ran while a region was open, with `line_number`, `time_percent` and more.
+        """Returns the lines that ran while a region was open, with `line_number`, `time_percent` and more.
 
-        It needs `enable_line_profiling`.
+        Raises:
+            UsageError: The profiler was created without `enable_line_profiling=True`.
         """
         if self._watchers is None or self._watchers.lines is None:
             if self._is_enabled:
                 hint = "PerformanceProfiler(enable_line_profiling=True)"
-                raise UsageError("lines are not timed by this profiler", None, hint)
+                raise UsageError("line profiling is off", None, hint)
             from stepscope.lines import LineProfile
 
             return LineProfile([], 0)
@@ -217,31 +242,39 @@ class PerformanceProfiler:
         return profile
 
     def mark_step(self) -> None:
-        """Ends a step of the innermost open region: leaks are what grows from step to step.
+        """Ends a step of the innermost open region; `get_leaks()` finds memory that grows from step to step.
 
-        Without this, every call of a region is a step. Without `detailed_memory`, it does nothing.
+        If it is never called, every call of a region is a step. Does nothing without `detailed_memory`.
         """
         if self._watchers is not None:
             self._watchers.mark_step()
 
     def get_leaks(self) -> tuple[Leak, ...]:
-        """Memory that grows from step to step, with the lines that allocate it; largest first.
+        """Finds memory that grows from step to step, and the lines that allocate it; largest first.
 
-        It needs `detailed_memory`, and eight steps or more.
+        Needs eight steps or more.
+
+        Raises:
+            UsageError: The profiler was created without `detailed_memory=True`.
         """
         leaks = None if self._watchers is None else self._watchers.leaks_of(None)
         if leaks is None and self._is_enabled:
             hint = "PerformanceProfiler(detailed_memory=True)"
-            raise UsageError("leaks are not looked for by this profiler", None, hint)
+            raise UsageError("leak detection is off", None, hint)
         return leaks or ()
 
     def compare(
         self, *names: str, runs: Mapping[str, PerformanceProfiler | str | os.PathLike[str]] | None = None
     ) -> Comparison:
-        """Regions side by side; all of them if none is named. The first is what the others are compared with.
+        """Compares regions with the first of them, or with other runs.
 
-        `runs` adds other runs by a name for each: profilers, or files of `save_metrics`. Then every region is compared
-        with itself in the first of them, and this profiler is the run `this`.
+        Args:
+            names: Names of regions; all regions by default.
+            runs: Other runs by name: profilers, or files that `save_metrics` wrote. Every region is then compared with
+                itself in the first of them, and this profiler is the run `this`.
+
+        Raises:
+            RegionError: A region does not exist.
         """
         if not self._is_enabled:
             return Comparison({})
@@ -257,13 +290,20 @@ class PerformanceProfiler:
         for name in wanted:
             labels = [f"{name} ({run})" for run in by_run if name in by_run[run]]
             if not labels:
-                raise RegionError(f"no run has a region `{name}`", None, _nearest(name, self._rows()))
+                raise RegionError(f"no run has a region of that name: `{name}`", None, _nearest(name, self._rows()))
             found |= {f"{name} ({run})": rows[name] for run, rows in by_run.items() if name in rows}
             bases |= dict.fromkeys(labels, labels[0])
         return Comparison(found, bases)
 
     def save_metrics(self, path: str | os.PathLike[str]) -> None:
-        """Writes the figures of every region as JSON, for `compare` or as the baseline of a regression detector."""
+        """Writes the metrics of all regions as JSON, for `compare` or as a baseline.
+
+        Args:
+            path: File to write; an existing one is overwritten.
+
+        Raises:
+            UsageError: The file cannot be written.
+        """
         write_rows(path, self._rows())
 
     def _hand_out(self, region_of: Callable[..., Any]) -> None:
@@ -291,13 +331,13 @@ class PerformanceProfiler:
         if wanted in regions:
             return regions[wanted]
         if not regions:
-            hint = 'run `with profiler.profile("name"):` first; a region counts when it has closed'
+            hint = 'run `with profiler.profile("name"):` first; a region counts once it has closed'
             raise RegionError("no region has closed yet", None, self._why_dropped() or hint)
         hints = [self._why_dropped(), _nearest(str(wanted), regions)]
-        raise RegionError(f"no region `{wanted}` has closed", None, "; ".join(filter(None, hints)))
+        raise RegionError(f"no region of that name has closed: `{wanted}`", None, "; ".join(filter(None, hints)))
 
     def _why_dropped(self) -> str | None:
-        """Why regions of this process were dropped since the profiler was made; `None` if none were."""
+        """Returns why regions of this process were dropped since the profiler was created; `None` if none were."""
         counts = _native.recording_counts()
         reasons = [why for name, why in _WHY_DROPPED.items() if counts[name] > self._counts_before[name]]
         return f"regions were dropped: {'; '.join(reasons)}" if reasons else None
@@ -369,12 +409,12 @@ def _timing(totals: _native.RegionTotals, readings: Readings, why_dropped: str |
 
 
 def _throughput(totals: _native.RegionTotals) -> float:
-    """Samples per second: of the region's own samples, else of those of the regions inside it."""
+    """Returns samples per second: from the samples of the region, else from those of the regions inside it."""
     own = totals.samples, totals.samples_ns
     for samples, over_ns in (own, (totals.inner_samples, totals.inner_samples_ns)):
         if samples is not None and over_ns > 0:
             return samples / (over_ns / 1e9)
-    return unmeasured("no samples were given; profile(name, samples=n) counts them")
+    return unmeasured("no samples were passed; call profile(name, samples=n)")
 
 
 def _percentile_s(totals: _native.RegionTotals, percent: float) -> float:
@@ -388,7 +428,7 @@ def _say_what_was_lost(before: Mapping[str, int], recording: str | None) -> None
         if (lost := counts[name] - before[name]) > 0:
             say(f"{_regions(lost)} of this process {'was' if lost == 1 else 'were'} not measured: {why}")
     if recording is not None and (lost := counts["dropped_past_limit"]):
-        why = "it is as large as record_limit_mb allows, or the disk was too slow"
+        why = "the file has reached record_limit_mb, or the disk was too slow"
         say(f"{_regions(lost)} {'is' if lost == 1 else 'are'} missing in {recording}: {why}")
     if recording is not None and (failure := _native.recording_failure()):
         say(f"the recording ended early: {failure}")
@@ -400,7 +440,8 @@ def _regions(count: int) -> str:
 
 def _check_number(name: str, value: Any, unit: str, example: float) -> None:
     if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise UsageError(f"{name} must be more than 0 {unit}, not {value!r}", None, f"{name}={example}, for example")
+        hint = f"pass {name}={example}, for example"
+        raise UsageError(f"{name}: expected more than 0 {unit}, found {value!r}", None, hint)
 
 
 def _now(group: str, series: str) -> float:
@@ -412,4 +453,4 @@ def _nearest(name: str, regions: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(name, regions, 1)
     if near:
         return f"did you mean `{near[0]}`?"
-    return f"there are {', '.join(f'`{region}`' for region in list(regions)[:10])}"
+    return f"pass one of: {', '.join(f'`{region}`' for region in list(regions)[:10])}"

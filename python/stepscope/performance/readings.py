@@ -1,6 +1,6 @@
-"""The readings of the machine during a while, turned into figures.
+"""Turns the readings of the machine during a period into metrics.
 
-A while is seldom as long as readings are apart, so the reading before it and the one after it count too.
+A period is often shorter than the time between two readings, so the reading before it and the one after it count too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .switched_off import IS_OFF
 
 __all__ = ["Readings", "system_metrics"]
 
-#: Which argument of the profiler switches a group of series on; memory is always read.
+#: Argument of the profiler that turns a group of series on; memory is always read.
 SWITCHES = {
     "cpu": "track_system",
     "disk": "track_system",
@@ -49,7 +49,8 @@ class _Reading(NamedTuple):
 class Readings:
     """All series from `start_ns` to `end_ns`, with the neighboring readings.
 
-    `now` is a reading at `now_ns`; it stands in where none was taken since the end, and says why a series is missing.
+    `now` is a reading at `now_ns`. It is used where none was taken since the end, and has the reason for a missing
+    series.
     """
 
     def __init__(
@@ -73,27 +74,27 @@ class Readings:
                 self._series[name] = [*rows, _Reading(now_ns, value)]
 
     def names(self, pattern: str) -> list[str]:
-        """The series that match, such as one for each GPU."""
+        """Returns the names of matching series, such as one per GPU."""
         return sorted(name for name in self._series if re.fullmatch(pattern, name))
 
     def first(self, series: str) -> float:
-        """The value at the beginning."""
+        """Returns the value at the start."""
         return self._around(series, lambda rows: rows[0].value)
 
     def last(self, series: str) -> float:
-        """The value at the end."""
+        """Returns the value at the end."""
         return self._around(series, lambda rows: rows[-1].value)
 
     def peak(self, series: str) -> float:
-        """The largest value."""
+        """Returns the largest value."""
         return self._around(series, lambda rows: max(reading.value for reading in rows))
 
     def least(self, series: str) -> float:
-        """The smallest value."""
+        """Returns the smallest value."""
         return self._around(series, lambda rows: min(reading.value for reading in rows))
 
     def average(self, series: str) -> float:
-        """The average. A reading tells of the time since the one before it, so one from before seldom counts."""
+        """Returns the average. A reading covers the time since the previous one, so an earlier one seldom counts."""
 
         def mean(rows: list[_Reading]) -> float:
             values = [reading.value for reading in rows if reading.time_ns > self.start_ns] or [rows[-1].value]
@@ -102,30 +103,31 @@ class Readings:
         return self._around(series, mean)
 
     def averages_by_window(self, series: str, window_ns: int) -> list[float]:
-        """The average of each window of time that has a reading."""
+        """Returns the average of each window of time that has a reading."""
         windows: dict[int, list[float]] = {}
         for reading in self._rows(series):
             windows.setdefault((reading.time_ns - self.start_ns) // max(window_ns, 1), []).append(reading.value)
         return [sum(values) / len(values) for values in windows.values()]
 
     def growth(self, series: str) -> float:
-        """How much a series grew that only ever grows, such as CPU time."""
+        """Returns the growth of a counter that only grows, such as CPU time."""
         rows = self._rows(series)
         if len(rows) < 2 or rows[0].time_ns > self.start_ns or rows[-1].time_ns < self.end_ns:
             return unmeasured(self.missing(series) or "no reading was taken before and after")
         length_ns = self.end_ns - self.start_ns
         slack_ns = (self.start_ns - rows[0].time_ns) + (rows[-1].time_ns - self.end_ns)
         if slack_ns > _MOST_SLACK * length_ns:
-            return unmeasured(f"{length_ns / 1e6:,.3f} ms is too short for readings so far apart; see memory_interval")
+            too_short = f"{length_ns / 1e6:,.3f} ms is too short for the time between readings"
+            return unmeasured(f"{too_short}; lower memory_interval")
         return _value_at(rows, self.end_ns) - _value_at(rows, self.start_ns)
 
     def true_peak_ram_bytes(self) -> float:
-        """The kernel's own peak of the process if it rose, which is exact; else the largest reading."""
+        """Returns the kernel's peak of the process if it rose, which is exact; else the largest reading."""
         before, after = self.first("process_peak_rss_bytes"), self.last("process_peak_rss_bytes")
         return after if after > before else self.peak("process_rss_bytes")
 
     def missing(self, series: str) -> str | None:
-        """Why there is nothing of a series; `None` if there is."""
+        """Returns why a series has no readings; `None` if it has some."""
         if series in self._series:
             return None
         group = group_of(series)
@@ -144,7 +146,7 @@ class Readings:
         return figure(rows) if rows else unmeasured(self.missing(series) or "no reading was taken in that time")
 
     def _rows(self, series: str) -> list[_Reading]:
-        """The readings within, the last before and the first after."""
+        """Returns the readings within the period, the last before and the first after."""
         rows = self._series.get(series, [])
         before = [reading for reading in rows if reading.time_ns <= self.start_ns][-1:]
         within = [reading for reading in rows if self.start_ns < reading.time_ns < self.end_ns]
@@ -154,12 +156,12 @@ class Readings:
 
 
 def group_of(series: str) -> str:
-    """The group that a series belongs to."""
+    """Returns the group that a series belongs to."""
     return next((group for pattern, group in _GROUP_OF_SERIES if pattern.match(series)), "memory")
 
 
 def system_metrics(readings: Readings, carbon_intensity_g_per_kwh: float | None) -> SystemMetrics:
-    """The machine as the readings tell it."""
+    """Returns the metrics of the machine from readings."""
     energy, covers = _energy(readings)
     return SystemMetrics(
         cpu_percent=readings.average("cpu_percent"),
@@ -181,7 +183,7 @@ def system_metrics(readings: Readings, carbon_intensity_g_per_kwh: float | None)
 
 
 def _process_cpu_percent(readings: Readings) -> float:
-    """CPU time of the while by its length: what a reading tells reaches out of it. Of a moment, the reading."""
+    """Returns CPU time divided by the length of the period, as a reading covers more; for a moment, the reading."""
     length_s = (readings.end_ns - readings.start_ns) / 1e9
     if length_s <= 0:
         return readings.average("process_cpu_percent")
@@ -189,9 +191,9 @@ def _process_cpu_percent(readings: Readings) -> float:
 
 
 def of_gpus(readings: Readings, figure: str, combine: Callable[[list[float]], float]) -> float:
-    """An average of each GPU, and of all of them by `combine`."""
+    """Averages each GPU, and combines them with `combine`."""
     averages = [readings.average(name) for name in readings.names(rf"gpu\d+_{figure}")]
-    return combine(averages) if averages else unmeasured(readings.missing(f"gpu0_{figure}") or "no GPU tells it")
+    return combine(averages) if averages else unmeasured(readings.missing(f"gpu0_{figure}") or "no GPU reports it")
 
 
 def _energy(readings: Readings) -> tuple[float, str]:
@@ -208,12 +210,12 @@ def _energy(readings: Readings) -> tuple[float, str]:
 
 def _carbon(energy_joules: float, intensity_g_per_kwh: float | None) -> float:
     if intensity_g_per_kwh is None and known(energy_joules):
-        return unmeasured("the carbon intensity of your grid is not known; give carbon_intensity_g_per_kwh")
+        return unmeasured("the carbon intensity of your grid is not known; pass carbon_intensity_g_per_kwh")
     return energy_joules / 3.6e6 * (intensity_g_per_kwh or 0)
 
 
 def _value_at(rows: list[_Reading], time_ns: int) -> float:
-    """Between two readings, on the line from one to the other."""
+    """Interpolates linearly between two readings."""
     for before, after in zip(rows, rows[1:]):
         if before.time_ns <= time_ns <= after.time_ns:
             share = (time_ns - before.time_ns) / max(after.time_ns - before.time_ns, 1)

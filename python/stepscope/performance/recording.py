@@ -1,4 +1,4 @@
-"""Recordings of a program and of the processes that it starts: all go to one file."""
+"""Records a program and the processes that it starts into one file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepscope.saying import say
 
 __all__ = ["join", "start", "stop"]
 
-#: Where the program that started this one records, and how many bytes that may be.
+#: File that the program that started this one records to, and its size limit in bytes.
 _VARIABLE = "STEPSCOPE_RECORDING"
 
 
@@ -19,9 +19,9 @@ _profilers = 0
 
 
 def start(folder: str | os.PathLike[str], limit_bytes: int) -> str:
-    """Starts a recording in a folder and gives its file.
+    """Starts a recording in a folder and returns its file.
 
-    A process has one recording: a second profiler shares it, and so does a program that a recording one started.
+    A process has one recording: a second profiler shares it, and so does a program that a recorded one starts.
     """
     global _profilers
     join()
@@ -32,7 +32,7 @@ def start(folder: str | os.PathLike[str], limit_bytes: int) -> str:
         os.environ[_VARIABLE] = f"{os.getpid()}:{limit_bytes}:{path}"
         _write_before_workers_end()
     elif _profilers and os.path.realpath(folder) != os.path.dirname(os.path.realpath(path)):
-        say(f"this process records to {path} already; nothing goes to {os.fspath(folder)}")
+        say(f"this process already records to {path}; nothing is written to: {os.fspath(folder)}")
     _profilers += 1
     return path
 
@@ -41,11 +41,11 @@ def _begin(folder: str, limit_bytes: int) -> str:
     try:
         return _native.start_recording(folder, limit_bytes)
     except OSError as error:
-        raise UsageError(str(error), None, "record= names a folder that this program may write to") from error
+        raise UsageError(str(error), None, "pass a folder with record= that this program may write to") from error
 
 
 def join() -> None:
-    """Records into the file of the program that started this one, if it records."""
+    """Joins the recording of the program that started this one, if it has one."""
     if _VARIABLE not in os.environ or _native.recording_path() is not None:
         return
     _, limit_bytes, path = os.environ[_VARIABLE].split(":", 2)
@@ -55,7 +55,7 @@ def join() -> None:
 
 
 def stop() -> None:
-    """Writes the rest; closes the file once no profiler needs it any more."""
+    """Writes what is left; closes the file once no profiler needs it."""
     global _profilers
     _profilers -= 1
     if _profilers > 0:
@@ -68,7 +68,7 @@ def stop() -> None:
 
 
 def _write_before_workers_end() -> None:
-    """Processes of `multiprocessing`, such as the workers of a DataLoader, end without the usual goodbye."""
+    """Writes before `multiprocessing` processes end: those, such as DataLoader workers, run no exit handlers."""
     import atexit
     from multiprocessing import util
 

@@ -1,4 +1,4 @@
-"""Logs of bounded size: a file with a JSON object per request, and the last requests in memory."""
+"""Logs requests in bounded size: a file with one JSON object per request, and the last requests in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Request = tuple[float, Hashable, "float | None", "float | None", "float | None",
 
 
 def entry_of(request: Request) -> dict[str, Any]:
-    """A request as it is logged; the timestamp is local time, as `datetime.now().isoformat()` gives it."""
+    """Returns the log entry of a request; the timestamp is local time, as from `datetime.now().isoformat()`."""
     time_s, request_id, internal_latency, user_facing_latency, memory_mb, cpu_percent = request
     return {
         "timestamp": datetime.fromtimestamp(time_s).isoformat(),
@@ -36,7 +36,7 @@ def entry_of(request: Request) -> dict[str, Any]:
 
 
 class MetricsLog(Sequence[dict[str, Any]]):
-    """The last 10,000 requests as a list of dictionaries, made when they are asked for."""
+    """The last 10,000 requests as a list of dictionaries, created on access."""
 
     def __init__(self) -> None:
         self._requests: deque[Request] = deque(maxlen=_MOST_REQUESTS)
@@ -66,9 +66,9 @@ class MetricsLog(Sequence[dict[str, Any]]):
 
 
 class RequestLog:
-    """Lines in a file; when it is full it becomes `<name>.1`, in place of the one before, and a new one begins.
+    """Writes lines to a file; a full one is renamed to `<name>.1`, overwriting the previous one.
 
-    A log that cannot be written is said once and then left alone: no request fails because of it.
+    A log that can no longer be written is reported once and then dropped: no request fails because of it.
     """
 
     def __init__(self, path: str | os.PathLike[str], limit_bytes: int) -> None:
@@ -79,7 +79,7 @@ class RequestLog:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file: Any = self.path.open("ab", buffering=0)
         except OSError as error:
-            hint = "name a file that this program may write"
+            hint = "pass a file that this program may write"
             raise UsageError(f"the log cannot be written: {error.strerror}", str(path), hint) from error
         self._size_bytes = self.path.stat().st_size
 
@@ -96,7 +96,7 @@ class RequestLog:
                 self._size_bytes += len(line)
             except OSError as error:
                 self._file = None
-                say(f"requests are no longer logged to {self.path}: {error.strerror}")
+                say(f"stopped logging requests to {self.path}: {error.strerror}")
 
     def close(self) -> None:
         """Ends the log."""

@@ -1,4 +1,4 @@
-"""Metrics in a file: for each region a flat row of figures. Regression detectors and comparisons read it."""
+"""Reads and writes metrics in a file, one flat row per region, for comparisons and regression detectors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .metrics import Metrics
 
 __all__ = ["Row", "read_rows", "row_of", "write_rows"]
 
-#: Figures of one region by name; `None` for what was not measured.
+#: Metrics of one region by name; `None` for what was not measured.
 Row = dict[str, float | None]
 
 
 def row_of(metrics: Metrics) -> Row:
-    """The figures of a region that tell one run from another.
+    """Returns the metrics of a region that runs are compared by.
 
     `wall_time_s` is the typical call here: the median of all, or the only one.
     """
@@ -61,23 +61,23 @@ def write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
     except OSError as error:
         with suppress(OSError):
             unfinished.unlink()
-        hint = "name a file in a folder that this program may write to"
+        hint = "pass a file in a folder that this program may write to"
         raise UsageError(f"the metrics cannot be written: {error.strerror}", str(path), hint) from error
 
 
 def read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
-    """The rows of such a file, or of one written by hand: every region needs its `wall_time_s`."""
+    """Reads the rows of such a file, or of one written by hand: every region needs `wall_time_s`."""
     hint = "profiler.save_metrics(path) writes such a file"
     try:
         document: Any = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise NotFoundError("there are no saved metrics", str(path), hint) from error
+        raise NotFoundError("no saved metrics found", str(path), hint) from error
     except (OSError, ValueError) as error:
         raise UsageError(f"the saved metrics cannot be read: {error}", str(path), hint) from error
     if not isinstance(document, dict):
-        raise UsageError("saved metrics must be an object with a region for each name", str(path), hint)
+        raise UsageError("saved metrics: expected a JSON object with one region per name", str(path), hint)
     for name, row in document.items():
         time_s = row.get("wall_time_s") if isinstance(row, dict) else None
         if isinstance(time_s, bool) or not isinstance(time_s, (int, float)):
-            raise UsageError(f"region `{name}` of the saved metrics has no wall_time_s", str(path), hint)
+            raise UsageError(f"saved metrics: expected a number `wall_time_s` in the region: `{name}`", str(path), hint)
     return document

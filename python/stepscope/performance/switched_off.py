@@ -1,4 +1,4 @@
-"""What a profiler with `enabled=False` hands out: regions that do nothing, and figures that say so."""
+"""Regions and metrics of a profiler with `enabled=False`: they measure nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN: dict[str, Any] = {"leaks": None, "calls": 0, "energy_covers": "nothing"}
 
 
 class RegionThatIsOff:
-    """A region that measures nothing; decorated functions stay as they are."""
+    """A region that measures nothing; decorated functions stay unmodified."""
 
     def __init__(self, name: str, samples: int | None = None) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class RegionThatIsOff:
 
 
 def metrics_of_nothing(name: str) -> Metrics:
-    """The metrics of any region: nothing was measured."""
+    """Returns the metrics of a region that was not measured."""
 
     def nothing(group: Any) -> Any:
         values = {field.name: unmeasured(IS_OFF) for field in fields(group)}

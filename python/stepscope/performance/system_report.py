@@ -1,4 +1,4 @@
-"""What the machine did since the profiler was made: averages, peaks and least values of every series."""
+"""Reports the machine since the profiler was created: averages, peaks and minimums of every series."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SystemReport", "system_report"]
 # Counters that only ever grow, and what never changes.
 _NOT_A_LEVEL = ("process_cpu_seconds", "process_peak_rss_bytes", "memory_total_bytes")
 
-#: What is told of even if it could not be measured, so that asking for it gives the reason.
+#: Series that are listed even if they could not be measured, with the reason.
 _ALWAYS_TOLD = (
     "cpu_percent",
     "process_cpu_percent",
@@ -31,10 +31,10 @@ _ALWAYS_TOLD = (
 
 
 class SystemReport:
-    """`avg_…`, `peak_…` and `min_…` of everything that was read of the machine.
+    """Holds `avg_…`, `peak_…` and `min_…` of every series that was read of the machine.
 
     For example `avg_cpu_percent`, `peak_memory_percent`, `peak_process_rss_mb`, `min_gpu0_utilization_percent`;
-    `dir()` lists them all. What was not measured is `nan` with a `reason`.
+    `dir()` lists all of them. A value that was not measured is `nan` with a `reason`.
     """
 
     def __init__(self, figures: dict[str, float]) -> None:
@@ -46,13 +46,13 @@ class SystemReport:
         except KeyError:
             near = difflib.get_close_matches(name, self.__dict__.get("_figures", ()), 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise AttributeError(f"the system report has no {name}{hint}") from None
+            raise AttributeError(f"the system report has no attribute {name!r}{hint}") from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._figures]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: `None` where nothing was measured, with the reasons under `nulls`."""
+        """Returns all values, ready for JSON: `None` for what was not measured, with the reasons under `nulls`."""
         document: dict[str, Any] = {name: value if known(value) else None for name, value in self._figures.items()}
         document["nulls"] = {name: reason_of(value) for name, value in self._figures.items() if not known(value)}
         return document
@@ -69,7 +69,7 @@ class SystemReport:
 
 
 def system_report(readings: Readings, cpu_window_ns: int) -> SystemReport:
-    """The report of all readings. A peak of the CPU is that of a whole window, as short bursts say little."""
+    """Builds the report of all readings. A peak of the CPU is that of a whole window, as short bursts say little."""
     figures: dict[str, float] = {}
     measured = [name for name in readings.names(".*") if name not in _NOT_A_LEVEL and not name.endswith("_joules")]
     for name in sorted({*measured, *_ALWAYS_TOLD}):

@@ -1,4 +1,4 @@
-"""Regions with work at their borders: counting FLOPs, timing lines, and looking at Python's memory."""
+"""Regions that also count FLOPs, time lines or trace Python's memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Measured", "WatchedRegion", "Watchers"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What the watchers found in the call of a region that closed last."""
+    """Measurements of the call of a region that closed last."""
 
     flops: int | Unmeasured
     parameters: int | Unmeasured
@@ -47,7 +47,7 @@ _open_calls: ContextVar[tuple[_Call, ...]] = ContextVar("stepscope_open_calls", 
 
 
 class Watchers:
-    """What runs along while a region is open, as far as it was asked for."""
+    """Runs the enabled measurements while a region is open."""
 
     def __init__(self, *, estimate_flops: bool, line_profiling: bool, detailed_memory: bool) -> None:
         self._lock = threading.Lock()
@@ -66,20 +66,20 @@ class Watchers:
             self.lines = LineProfiler()
 
     def close(self) -> None:
-        """Ends what runs without a region."""
+        """Ends the measurements that run outside regions."""
         if self.leaks is not None:
             self.leaks.close()
 
     def measured(self, name: str) -> Measured | None:
-        """What was found in the call of a region that closed last."""
+        """Returns the measurements of the call of a region that closed last."""
         return self._measured.get(name)
 
     def leaks_of(self, name: str | None) -> tuple[Leak, ...] | None:
-        """What grows with the steps of a region; `None` if nobody looked."""
+        """Returns what grows with the steps of a region; `None` if leak detection is off."""
         return None if self.leaks is None else self.leaks.leaks(name)
 
     def mark_step(self, fallback: str = "steps") -> None:
-        """A step of the innermost open region has ended."""
+        """Notes that a step of the innermost open region has ended."""
         calls = self._own_calls()
         if calls:
             calls[-1].has_marked_steps = True
@@ -87,11 +87,11 @@ class Watchers:
             self.leaks.note_step(calls[-1].region.name if calls else fallback)
 
     def has_open_region(self) -> bool:
-        """Whether a region is open here."""
+        """Returns whether a region is open here."""
         return bool(self._own_calls())
 
     def begin(self, region: WatchedRegion) -> None:
-        """A region begins."""
+        """Starts the measurements of a region."""
         call = _Call(region)
         _open_calls.set((*_open_calls.get(), call))
         with self._lock:
@@ -106,7 +106,7 @@ class Watchers:
             self._flops.start(call.tally)
 
     def end(self, region: WatchedRegion) -> None:
-        """The call of a region that was opened last ends."""
+        """Ends the measurements of the call of a region that was opened last."""
         calls = _open_calls.get()
         # One that was opened in another thread or task is closed there.
         call = next((call for call in reversed((*self._open, *calls)) if call.region is region), None)
@@ -138,7 +138,7 @@ class Watchers:
         return Measured(tally.flops, tally.parameters(), tally.calls_without_flops, peak_mb)
 
     def _note_python_peak(self) -> None:
-        """Gives the peak since the last call of this to every open region, and begins a new one."""
+        """Adds the peak since the last call of this to every open region, and starts a new one."""
         if self.leaks is not None and tracemalloc.is_tracing():
             peak_bytes = tracemalloc.get_traced_memory()[1]
             tracemalloc.reset_peak()
@@ -153,7 +153,7 @@ class Watchers:
 
 
 class WatchedRegion:
-    """A region around which the watchers run. Like any region it can be used again, nested, and as a decorator."""
+    """A region with additional measurements. Like any region, it can be reused, nested, and used as a decorator."""
 
     def __init__(self, region: _native.Region, watchers: Watchers) -> None:
         self.name = region.name

@@ -1,6 +1,6 @@
-"""Profiles a program that was not written for it: `stepscope run train.py`, or `stepscope.configure()` inside it.
+"""Profiles an unmodified program: `stepscope run train.py`, or `stepscope.configure()` inside it.
 
-Nothing here imports torch: the recording begins when the program does.
+Nothing here imports torch: the recording begins when the program imports it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Does something as soon as a module is imported, without importing it: a script may set the environment before."""
+"""Runs an action as soon as a module is imported, without importing it: a script may set the environment before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 def is_installed(name: str) -> bool:
-    """Whether a module could be imported."""
+    """Returns whether a module can be imported."""
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
@@ -19,7 +19,7 @@ def is_installed(name: str) -> bool:
 
 
 def after_import(name: str, action: Callable[[], None]) -> None:
-    """Calls `action` once: now if the module is imported already, else right behind its import."""
+    """Calls `action` once: now if the module is already imported, else right after its import."""
     if name in sys.modules:
         action()
     else:
@@ -27,7 +27,7 @@ def after_import(name: str, action: Callable[[], None]) -> None:
 
 
 class _Watcher(MetaPathFinder):
-    """Finds nothing itself: it asks the other finders, and adds the action to what their loader does."""
+    """Asks the other finders, and adds the action to their loader; finds nothing itself."""
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:
         self._name = name

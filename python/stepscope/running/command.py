@@ -1,4 +1,4 @@
-"""The command `stepscope run`: profiles a script, or a module as `python -m` takes it, as it is."""
+"""The command `stepscope run`: profiles an unmodified script, or a module as `python -m` runs it."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from .settings import KEYS, Settings, nearest
 _KEY_LINES = "\n".join(f"  {name:15} {key.meaning} ({getattr(Settings(), name)})" for name, key in KEYS.items())
 
 _EPILOG = f"""\
-keys of --profiling.KEY, and of the section `profiling:` of the config (default):
+keys of --profiling.KEY and of the `profiling:` section of the config (default):
 {_KEY_LINES.replace(f"({1024**3})", "(1GiB)").replace("(True)", "(true)").replace("(False)", "(false)")}
 
-A step is an optimizer step, or a call of stepscope.step() if the script has any. An epoch is one pass through the
-outermost DataLoader. A script without either is recorded from its import of torch until the trace may be as large as
-max_bytes. Without --config, the section is looked for in SCRIPT_default.yaml beside the script; if there is no such
-file, the defaults apply. If the config has no such section, the script runs without profiling. --profiling.KEY may also
-stand among the arguments of the script, which does not see it. The ranks of a job write to one folder.
+A step is an optimizer step, or a call of stepscope.step() if the script makes any. An epoch is one pass through the
+outermost DataLoader. A script with neither is recorded from its import of torch until the trace may reach max_bytes.
+
+Without --config, settings come from SCRIPT_default.yaml next to the script, or from the defaults if that file does not
+exist. If the config has no `profiling:` section, the script runs without profiling. --profiling.KEY also works among
+the arguments of the script, which does not see it. All ranks of a job write to one folder.
 
 examples:
-  stepscope run train.py --lr 0.1                              with the defaults
-  stepscope run --config train.yaml train.py                   as the section `profiling:` says
+  stepscope run train.py --lr 0.1                              use the defaults
+  stepscope run --config train.yaml train.py                   use the `profiling:` section of a file
   stepscope run --profiling.unit steps --profiling.wait 10 train.py
-  stepscope run --cprofile train.py --lr 0.1                   which Python functions take the time
+  stepscope run --cprofile train.py --lr 0.1                   record Python functions with cProfile
   stepscope run --output /data/runs train.py --profiling.active 1 --profiling.with_stack true
-  stepscope run -m package.train --lr 0.1                      a module, as python -m runs it
-  torchrun --nproc-per-node 4 -m stepscope run train.py        all ranks into one folder
+  stepscope run -m package.train --lr 0.1                      run a module, as python -m does
+  torchrun --nproc-per-node 4 -m stepscope run train.py        record all ranks into one folder
 """
 
 
 def main(arguments: list[str]) -> int:
-    """Runs `stepscope run` with the arguments behind `run`; gives the exit code of the script, or 2 for wrong usage."""
+    """Runs `stepscope run` with the arguments after `run`; returns the script's exit code, or 2 for wrong usage."""
     try:
         overrides, rest = take_options(arguments)
         options, unknown = _parser().parse_known_args(rest)
@@ -50,12 +51,12 @@ def main(arguments: list[str]) -> int:
             near = nearest(unknown[0].partition("=")[0], known)
             near = "--profiling.KEY" if near == "--profiling." else near
             meant = f"did you mean `{near}`? " if near else ""
-            hint = f"{meant}options of the script stand behind it; see stepscope run --help"
+            hint = f"{meant}put options of the script after it; see stepscope run --help"
             raise UsageError(f"unknown option `{unknown[0]}`", "stepscope run", hint)
         program = Program.of("stepscope run", options.module, options.script)
         if options.cprofile and overrides:
-            hint = "--profiling.KEY is about torch's profiler: leave out one of the two"
-            raise UsageError(f"--cprofile does not go with --profiling.{overrides[0].key}", "stepscope run", hint)
+            hint = "--profiling.KEY sets torch's profiler: remove one of the two"
+            raise UsageError(f"--cprofile cannot be used with --profiling.{overrides[0].key}", "stepscope run", hint)
         config = Path(options.config) if options.config else _default_config(program)
         settings, why_off = load(config, overrides)
     except UsageError as error:
@@ -81,16 +82,16 @@ def _parser() -> argparse.ArgumentParser:
         usage="stepscope run [--config FILE] [--output DIR] [--cprofile | --profiling.KEY VALUE ...] "
         "SCRIPT [ARGUMENT ...]\n"
         "       stepscope run [...] -m MODULE [ARGUMENT ...]",
-        description="Profiles a Python script as it is, and writes traces for the other commands to read.",
+        description="Profile an unmodified Python script and write traces that the other commands read.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--config", "-c", metavar="FILE", help="YAML file with a section `profiling:` at top level")
-    parser.add_argument("--output", "-o", metavar="DIR", default="runs", help="folder for the traces (runs)")
+    parser.add_argument("--config", "-c", metavar="FILE", help="YAML file with a top-level `profiling:` section")
+    parser.add_argument("--output", "-o", metavar="DIR", default="runs", help="folder to write traces to (runs)")
     module_help = "run a module instead of a script, as python -m does"
     parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help=module_help)
-    parser.add_argument("--cprofile", action="store_true", help="record Python functions instead of torch's profiler")
+    parser.add_argument("--cprofile", action="store_true", help="record Python functions with cProfile instead")
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="the script and its arguments")
     return parser
 

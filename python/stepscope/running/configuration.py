@@ -1,4 +1,4 @@
-"""Puts together what a config file, keywords and `--profiling.*` options say."""
+"""Combines the settings of a config file, keywords and `--profiling.*` options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFIX = "--profiling."
 
 
 def take_options(arguments: Sequence[str]) -> tuple[list[Entry], list[str]]:
-    """Takes `--profiling.KEY VALUE` and `--profiling.KEY=VALUE` out, up to a `--`; gives them and the rest.
+    """Removes `--profiling.KEY VALUE` and `--profiling.KEY=VALUE`, up to a `--`; returns them and the rest.
 
     >>> entries, rest = take_options(["--lr", "0.1", "--profiling.active", "2", "--", "--profiling.wait", "1"])
     >>> [(entry.key, entry.value) for entry in entries], rest
@@ -31,7 +31,8 @@ def take_options(arguments: Sequence[str]) -> tuple[list[Entry], list[str]]:
             option = f"{_PREFIX}{key}"
             value = value if has_value else next(remaining, "--")
             if value == "" or value.startswith("--"):
-                raise UsageError(f"{option} has no value", f"option `{option}`", f"write it as `{option} VALUE`")
+                message = f"found no value after {option}, expected one"
+                raise UsageError(message, f"option `{option}`", f"write it as `{option} VALUE`")
             entries.append(Entry(key, value, f"option `{option}`"))
         else:
             rest.append(argument)
@@ -41,9 +42,9 @@ def take_options(arguments: Sequence[str]) -> tuple[list[Entry], list[str]]:
 def load(
     config: Path | None, overrides: Sequence[Entry], *, is_command: bool = True
 ) -> tuple[Settings | None, str]:
-    """The settings of the file with the overrides over them, or `None` and the reason why profiling is off."""
+    """Returns the settings of the file with the overrides applied, or `None` and the reason why profiling is off."""
     section = read_section(config, "--config" if is_command else "config=") if config else []
     if section is None and not overrides:
-        add = f"add one with `active: 3` in it, or give {'--profiling.active 3' if is_command else 'active=3'}"
-        return None, f"profiling is off, as {config} has no `profiling` section with keys in it; {add}"
+        add = f"add one with `active: 3` in it, or pass {'--profiling.active 3' if is_command else 'active=3'}"
+        return None, f"profiling is off: {config} has no `profiling` section with keys in it; {add}"
     return settings_from([*(section or []), *overrides]), ""

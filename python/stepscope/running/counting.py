@@ -1,4 +1,4 @@
-"""Tells where a step or an epoch ends, from what a script does with torch's optimizers and data loaders."""
+"""Detects where a step or an epoch ends, from a script's calls of torch's optimizers and data loaders."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any
 class Counter:
     """Counts steps and epochs; calls `units_found` at the first sign of either, `unit_ended` at the end of each unit.
 
-    `unit_ended` gets the samples of the unit, if the script told those of all its steps. `epoch_ended` is called behind
-    it at the end of each epoch, whatever the unit is.
+    `unit_ended` gets the samples of the unit, if the script passed those of all its steps. `epoch_ended` is called
+    after it at the end of each epoch, whatever the unit is.
 
     A step ends when the script calls `stepscope.step()`; if it never does, when the first optimizer that stepped has
-    stepped again. An epoch ends when the outermost data loader is exhausted, or begun anew after a `break`. Once the
-    script has made a step, a pass without one is a validation and no epoch of its own.
+    stepped again. An epoch ends when the outermost data loader is exhausted, or is started again after a `break`. Once
+    the script has made a step, a pass without one is a validation, not an epoch.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Counter:
         self._undo: list[Callable[[], None]] = []
 
     def attach(self) -> None:
-        """Begins to listen. Needs torch to be imported."""
+        """Starts listening. Needs torch to be imported."""
         optimizer = importlib.import_module("torch.optim.optimizer")
         handle = optimizer.register_optimizer_step_post_hook(self._optimizer_stepped)
         dataloader = importlib.import_module("torch.utils.data.dataloader")
@@ -70,16 +70,16 @@ class Counter:
             self._end_pass()
 
     def count_by(self, unit: str) -> None:
-        """Goes on with another unit."""
+        """Continues with another unit."""
         self.unit = unit
         self._samples = []
 
     def is_in_pass(self) -> bool:
-        """Whether the script reads a data loader right now."""
+        """Returns whether the script is reading a data loader."""
         return self._pass is not None and self._pass() is not None
 
     def step_called(self, samples: int | None = None) -> None:
-        """The script says itself that a step has ended, and how many samples it worked on."""
+        """Notes that the script has ended a step, and how many samples it worked on."""
         if self._is_elsewhere():
             return
         self._steps_of_any += 1
@@ -173,7 +173,7 @@ class Counter:
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> Callable[[], None]:
-    """Puts `around` between a method and its callers; gives what takes it away again."""
+    """Puts `around` between a method and its callers; returns what removes it again."""
     original = getattr(owner, name)
 
     @functools.wraps(original)

@@ -13,7 +13,7 @@ from stepscope.termination import before_end
 
 
 class FunctionProfile:
-    """The profile of one script: the calls of its functions, added up."""
+    """Records the cProfile profile of one script."""
 
     def __init__(self, path: Path) -> None:
         self._shown = path
@@ -21,7 +21,7 @@ class FunctionProfile:
         self._process_id = os.getpid()
 
     def around(self, act: Callable[[], Any]) -> None:
-        """Records a call, writes its profile and says how to look at it, however it ends."""
+        """Records a call, writes its profile and prints how to open it, however the call ends."""
         import cProfile
 
         profiler = cProfile.Profile()
@@ -50,7 +50,7 @@ class FunctionProfile:
             profiler.dump_stats(self._path)
         except OSError as error:
             # Whatever is wrong with the recording, the script ends as it would without.
-            say(f"the profile is not written: {error.strerror}: {self._shown}")
+            say(f"no profile was written: {error.strerror}: {self._shown}")
             return
         count = f"{len(profiler.stats):,} function{'' if len(profiler.stats) == 1 else 's'}"
-        say(f"recorded {count}; look at them with: stepscope functions {shlex.quote(str(self._shown))}")
+        say(f"recorded {count}; show them with: stepscope functions {shlex.quote(str(self._shown))}")

@@ -1,4 +1,4 @@
-"""What a program calls itself: `stepscope.configure()` switches profiling on, `stepscope.step()` ends a step."""
+"""Calls for a program to make: `stepscope.configure()` starts profiling, `stepscope.step()` ends a step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     class Profiling(TypedDict, total=False):
-        """The keys of the `profiling:` section."""
+        """Keys of the `profiling:` section."""
 
         wait: int
         warmup: int
@@ -46,11 +46,34 @@ def configure(
     output: str | Path = "runs",
     **profiling: Unpack[Profiling],
 ) -> list[str]:
-    """Records this program from here on, as `stepscope run` does; the traces are written when it ends.
+    """Records this program from this call on, as `stepscope run` does, and writes the traces when it ends.
 
-    The keys of the `profiling:` section come as keywords, from the YAML file `config`, or from the `--profiling.*`
-    options among `arguments`; options come before keywords, keywords before the file. Gives the arguments that are
-    left, for the program's own parser. With nothing but arguments, profiling is on only if they hold such an option.
+    Settings come from three places: `--profiling.*` options override keywords, and keywords override the file.
+
+    Args:
+        config: YAML file with a top-level `profiling:` section.
+        arguments: Command-line arguments to take `--profiling.*` options from. If nothing else is passed, profiling
+            is on only if they hold such an option.
+        output: Folder to write traces to.
+        wait: Epochs or steps to skip first.
+        warmup: Epochs or steps to warm up the profiler with; not saved.
+        active: Epochs or steps to record.
+        repeat: How often to repeat the cycle; 0 repeats until the program ends.
+        record_shapes: Record the shapes of tensors.
+        profile_memory: Record memory allocations.
+        with_stack: Record the source line that called each operator; slow.
+        with_flops: Estimate the FLOPs of operators.
+        with_modules: Record the module hierarchy.
+        unit: What to count: `"epochs"` or `"steps"`.
+        max_bytes: Size that all traces together may reach, such as `"20MB"`.
+
+    Returns:
+        The arguments without `--profiling.*` options, for the program's own parser.
+
+    Raises:
+        UsageError: A key or a value is wrong, or the file cannot be read.
+
+    Examples:
 
         stepscope.configure(wait=1, active=3, unit="steps")
         stepscope.configure(config="train.yaml")
@@ -67,7 +90,7 @@ def configure(
     if settings is None:
         say(why_off)
     elif is_wanted and _recording is not None:
-        say("this program is recorded already, so configure() changes nothing")
+        say("configure() changes nothing: this program is already being recorded")
     elif is_wanted:
         name = Path(config or sys.argv[0] or "python").stem.strip("-") or "python"
         begin(settings, traces_folder(output, name), "")
@@ -75,9 +98,10 @@ def configure(
 
 
 def step(samples: int | None = None) -> None:
-    """Ends a step that worked on so many samples, for a program whose steps are not those of an optimizer.
+    """Ends a step, for a program whose steps are not optimizer steps. Does nothing if nothing is recorded.
 
-    Does nothing if nothing is recorded. With samples, `steps` and `summary` show the throughput.
+    Args:
+        samples: Samples that the step worked on; `steps` and `summary` then show the throughput.
     """
     samples = optional(whole_number, "samples", samples)
     if _recording is not None and _recording.counter is not None:
@@ -85,7 +109,7 @@ def step(samples: int | None = None) -> None:
 
 
 def begin(settings: Settings, folder: Path, option_prefix: str) -> Recording:
-    """Starts the one recording of this process; the prefix is what the user gives its settings with."""
+    """Starts the one recording of this process; messages name its settings with the prefix."""
     global _recording
     _recording = Recording(settings, folder, option_prefix)
     _recording.start()

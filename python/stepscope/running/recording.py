@@ -1,4 +1,4 @@
-"""Records the steps or epochs of the program that runs, and says at the end what was recorded and where it is."""
+"""Records the steps or epochs of the running program, and prints at the end what was recorded and where it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .summary import Outcome, summary
 
 
 class _Mode(enum.Enum):
-    """What the profiler that runs is for."""
+    """What the running profiler records."""
 
     SCRIPT = enum.auto()
     #: Steps of the first epochs, for a script that has too few of them.
@@ -33,12 +33,12 @@ class _Mode(enum.Enum):
 class Recording:
     """The recording of one program, from the import of torch to the end.
 
-    Whether a script has steps or epochs shows only later, so the whole script is recorded at first. That recording is
-    thrown away at the first sign of a step or an epoch, and the schedule begins. If none comes, it ends with the script
-    or when it may be as large as the settings allow.
+    Whether a script has steps or epochs is known only later, so the whole script is recorded at first. That recording
+    is discarded at the first step or epoch, and the schedule begins. If none comes, it ends with the script or when it
+    may have reached the size that the settings allow.
 
-    Whether a script has enough epochs shows only at its end. So its first steps are recorded by the same schedule, and
-    thrown away as soon as there is an epoch.
+    Whether a script has enough epochs is known only at its end. So its first steps are recorded by the same schedule,
+    and discarded at the first epoch.
     """
 
     def __init__(self, settings: Settings, folder: Path, option_prefix: str) -> None:
@@ -63,15 +63,15 @@ class Recording:
         self._is_finished = False
 
     def start(self) -> None:
-        """Begins as soon as the program imports torch."""
+        """Starts recording as soon as the program imports torch."""
         self._take_back = before_end(lambda why: self.finish(is_complete=why == "the program ended"))
         if is_installed("torch"):
             after_import("torch", self._torch_imported)
         else:
-            say("torch is not installed, so there is nothing to record")
+            say("nothing will be recorded: torch is not installed; for Python functions: stepscope run --cprofile")
 
     def finish(self, *, is_complete: bool = True) -> None:
-        """Writes what was recorded so far and says where it is; does nothing in a fork of the program."""
+        """Writes what was recorded so far and prints where it is; does nothing in a fork of the program."""
         if os.getpid() != self._process_id or self._is_finished:
             return
         self._is_finished = True
@@ -109,7 +109,7 @@ class Recording:
             self._watch.stop()
 
     def _cut(self) -> bool:
-        """Ends a recording without steps or epochs that may be full; not possible in the middle of some things."""
+        """Ends a recording without steps or epochs that may be full; returns whether that is possible now."""
         if self._profiler is None or self._watch is None:
             return True
         # Behind a backward pass torch would switch the profiler on again, which it has found on.
@@ -119,9 +119,9 @@ class Recording:
         after_s = self._outcome.cut_after_s = self._watch.age_s()
         self._stop()
         say(
-            f"stopped recording after {after_s:.1f} s without a step or an epoch, as the trace may have reached "
-            f"{self._outcome.option('max_bytes')}; the script goes on, and is recorded again from its first step or "
-            "epoch on"
+            f"stopped recording after {after_s:.1f} s without a step or an epoch: the trace may have reached "
+            f"{self._outcome.option('max_bytes')}; the script continues, and recording restarts at its first step or "
+            "epoch"
         )
         return True
 
@@ -162,7 +162,7 @@ class Recording:
             self._attempt(lambda: self._profiler.step(samples))
 
     def _epoch_ended(self) -> None:
-        """Goes on with epochs as late as possible, but in time to learn how large one is."""
+        """Switches to epochs as late as possible, but in time to measure one."""
         assert self.counter is not None
         skipped = self.settings.wait + self.settings.warmup
         if self._mode is _Mode.TRIAL:
@@ -194,7 +194,7 @@ class Recording:
             if self._mode is _Mode.SCRIPT:
                 self._mode = _Mode.UNITS
             self._stop_and_note_part()
-            self._outcome.trouble = "the script uses torch's profiler itself, and there can be only one at a time"
+            self._outcome.trouble = "the script uses torch's profiler itself, and torch allows one at a time"
         prepare(profiler)
 
     def _start(self) -> None:
@@ -251,7 +251,7 @@ class Recording:
         self._writer(profiler)
 
     def _traces(self) -> list[Path]:
-        """What this program has written; the other ranks of a job write to the same folder."""
+        """Returns the traces of this program; the other ranks of a job write to the same folder."""
         folder = self._folder_from_root
         traces = folder.iterdir() if folder.is_dir() else []
         return [trace for trace in traces if trace.name.startswith(f"{self._worker}.")]

@@ -1,7 +1,7 @@
 """Reads the `profiling:` section of a YAML file, and nothing else of it: the rest belongs to the user.
 
-The section is simple by design, so no YAML library is needed. What is fancier than a key and a plain value is refused
-with its line rather than guessed at.
+The section is simple by design, so no YAML library is needed. Anything but a key and a plain value is refused, with
+its line, rather than guessed at.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ _PAIR = re.compile(r"""(['"]?)(?P<key>[^\s'":{}\[\],#&*!|>%@`-][^\s'":{}\[\],]*)
 _QUOTED = re.compile(r"""'(?P<single>[^']*)'|"(?P<double>[^"\\]*)\"""")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 
-_SIMPLE = "the section holds one `key: value` a line, for example `active: 3`"
+_SIMPLE = "write one `key: value` per line, for example `active: 3`"
 
 
 def read_section(path: Path, option: str = "--config") -> list[Entry] | None:
-    """The entries of the top-level `profiling:` section; `None` if the file has none, or an empty one.
+    """Returns the entries of the top-level `profiling:` section; `None` if the file has none, or an empty one.
 
-    `option` is what the user has named the file with.
+    `option` is the option that named the file.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"cannot read the config: {reason}", str(path), f"give a YAML file with {option}") from error
+        raise UsageError(f"cannot read the config: {reason}", str(path), f"pass a YAML file with {option}") from error
     starts = [(number, match) for number, line in enumerate(lines, 1) if (match := _SECTION.match(line))]
     if not starts:
         return None
     if len(starts) > 1:
-        raise UsageError("profiling stands twice at top level", f"{path}, line {starts[1][0]}", "keep one of the two")
+        message = "found two `profiling` sections, expected one"
+        raise UsageError(message, f"{path}, line {starts[1][0]}", "keep one of the two")
     number, match = starts[0]
     rest = _without_comment(match["rest"])
     if rest.startswith("{"):
         return _flow_entries(rest, f"{path}, line {number}")
     if rest and rest not in ("null", "~"):
-        problem = f"profiling must hold keys, not `{rest}`"
-        raise UsageError(problem, f"{path}, line {number}", f"{_SIMPLE}; comment it out to switch profiling off")
+        problem = f"profiling: expected keys, found `{rest}`"
+        raise UsageError(problem, f"{path}, line {number}", f"{_SIMPLE}; comment it out to turn profiling off")
     entries = _block_entries(lines[number:], path, number + 1)
     return entries or None
 
@@ -59,7 +60,7 @@ def _block_entries(lines: list[str], path: Path, first_number: int) -> list[Entr
         if not margin and not text.startswith("- "):
             break
         if "\t" in margin:
-            raise UsageError("a tab stands before a key in profiling", place, "indent with spaces")
+            raise UsageError("found a tab before a key in profiling, expected spaces", place, "indent with spaces")
         indent = indent or margin
         if margin != indent:
             problem = f"`{text}` is indented differently from the keys above it in profiling"
@@ -70,7 +71,7 @@ def _block_entries(lines: list[str], path: Path, first_number: int) -> list[Entr
 
 def _flow_entries(text: str, place: str) -> list[Entry]:
     if not text.endswith("}"):
-        raise UsageError("the braces of profiling do not close on their line", place, _SIMPLE)
+        raise UsageError("profiling: expected a closing brace on the same line", place, _SIMPLE)
     entries: list[Entry] = []
     parts = [part.strip() for part in text[1:-1].split(",")]
     if parts[-1] == "":  # YAML allows a comma at the end, and nothing at all.
@@ -86,13 +87,13 @@ def _add(entries: list[Entry], text: str, place: str) -> None:
         raise UsageError(f"cannot read `{text}` in profiling", place, _SIMPLE)
     key, value = pair["key"], (pair["value"] or "").strip()
     if not value:
-        problem = f"`{key}` in profiling has no value"
-        raise UsageError(problem, place, f"{_SIMPLE}; comment the line out to take the default")
+        problem = f"`{key}` in profiling: expected a value, found none"
+        raise UsageError(problem, place, f"{_SIMPLE}; comment the line out to use the default")
     quoted = _QUOTED.fullmatch(value)
     if not quoted and value[0] in "&*!|>[]{}%@`'\"?-" and not re.match(r"-[0-9.]", value):
-        raise UsageError(f"the value `{value}` of `{key}` in profiling is not a simple one", place, _SIMPLE)
+        raise UsageError(f"`{key}` in profiling: expected a plain value, found `{value}`", place, _SIMPLE)
     if any(entry.key == key for entry in entries):
-        raise UsageError(f"`{key}` stands twice in profiling", place, "keep one of the two")
+        raise UsageError(f"found `{key}` twice in profiling, expected once", place, "keep one of the two")
     text_value = (quoted["single"] or quoted["double"] or "") if quoted else value
     entries.append(Entry(key, text_value, place, is_quoted=quoted is not None))
 

@@ -1,4 +1,4 @@
-"""The settings of the `profiling:` section: its keys, what each may hold, and what is wrong with a value."""
+"""Defines the settings of the `profiling:` section: its keys and values, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepscope.errors import UsageError
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One key with its value as it was written, and the place to name when it is wrong."""
+    """One key with its value as written, and the place to name in an error."""
 
     key: str
     value: str
@@ -38,16 +38,16 @@ class Settings:
     max_bytes: int = 1024**3
 
     def records(self, index: int) -> bool:
-        """Whether the step or epoch with this number, counted from 0, is one that the schedule records."""
+        """Returns whether the schedule records the step or epoch with this number, counted from 0."""
         cycle, place_in_cycle = divmod(index, self.wait + self.warmup + self.active)
         return (self.repeat == 0 or cycle < self.repeat) and place_in_cycle >= self.wait + self.warmup
 
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """A key of the section: what its values are, in words and as a function.
+    """A key of the section, and its values in words and as a function.
 
-    The function gives `None` for a wrong one, or raises a `ValueError` that knows more about it.
+    The function returns `None` for a wrong value, or raises a `ValueError` with more detail.
     """
 
     meaning: str
@@ -82,31 +82,35 @@ def _switch(meaning: str) -> Key:
 
 KEYS: dict[str, Key] = {
     "wait": _count("epochs or steps to skip first", "1"),
-    "warmup": _count("then as many that warm the profiler up and are not saved", "1"),
+    "warmup": _count("epochs or steps to warm up the profiler with; not saved", "1"),
     "active": Key(
-        "then as many that are recorded", "a whole number, 1 or more", "3", lambda text: _whole_number(text) or None
+        "epochs or steps to record", "a whole number, 1 or more", "3", lambda text: _whole_number(text) or None
     ),
-    "repeat": _count("how often to do that; 0 is until the script ends", "1"),
+    "repeat": _count("how often to repeat the cycle; 0 repeats until the script ends", "1"),
     "record_shapes": _switch("record the shapes of tensors"),
-    "profile_memory": _switch("record allocations of memory"),
-    "with_stack": _switch("record where in the source each operator was called (slow)"),
-    "with_flops": _switch("estimate the floating-point operations of operators"),
-    "with_modules": _switch("record the hierarchy of modules"),
+    "profile_memory": _switch("record memory allocations"),
+    "with_stack": _switch("record the source line that called each operator (slow)"),
+    "with_flops": _switch("estimate the FLOPs of operators"),
+    "with_modules": _switch("record the module hierarchy"),
     "unit": Key(
-        "what is counted: epochs or steps",
+        "what to count: epochs or steps",
         "epochs or steps",
         "steps",
         lambda text: text if text in ("epochs", "steps") else None,
         takes_text=True,
     ),
     "max_bytes": Key(
-        "the most that the traces may take, such as 20MB", "a size such as 20MB", "20MB", _limit_bytes, takes_text=True
+        "size that all traces together may reach, such as 20MB",
+        "a size such as 20MB",
+        "20MB",
+        _limit_bytes,
+        takes_text=True,
     ),
 }
 
 
 def settings_from(entries: Iterable[Entry]) -> Settings:
-    """Checks the entries and puts them over the defaults; of two with one key the later counts.
+    """Checks the entries and applies them to the defaults; a later entry overrides an earlier one of the same key.
 
     >>> settings_from([Entry("active", "2", "c.yaml, line 3"), Entry("unit", "steps", "option `--profiling.unit`")])
     Settings(wait=1, warmup=1, active=2, repeat=1, record_shapes=True, profile_memory=True, with_stack=False, \
@@ -116,7 +120,7 @@ with_flops=False, with_modules=False, unit='steps', max_bytes=1073741824)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most like this one, if one is like it at all."""
+    """Returns the known word that is most similar to this one, if any is similar."""
     return next(iter(difflib.get_close_matches(word.lower(), list(known), n=1)), None)
 
 
@@ -127,11 +131,11 @@ def _checked(entry: Entry) -> Any:
         meant = f"did you mean `{near}`? " if near else ""
         raise UsageError(f"unknown key `{entry.key}` in profiling", entry.place, f"{meant}known: {', '.join(KEYS)}")
     if entry.is_quoted and not key.takes_text:
-        problem = f"`{entry.key}` in profiling must be {key.wants}, not the text \"{entry.value}\""
-        raise UsageError(problem, entry.place, "leave the quotes out")
+        problem = f"`{entry.key}` in profiling: expected {key.wants}, found the string \"{entry.value}\""
+        raise UsageError(problem, entry.place, "remove the quotes")
     try:
         value = key.read(entry.value)
-        problem = f"`{entry.key}` in profiling must be {key.wants}, not `{entry.value}`"
+        problem = f"`{entry.key}` in profiling: expected {key.wants}, found `{entry.value}`"
     except ValueError as error:
         value = None
         problem = f"`{entry.key}` in profiling: {error}, found `{entry.value}`"

@@ -1,4 +1,4 @@
-"""The last line of a recording: what was recorded and how to look at it, or why there is nothing."""
+"""Writes the last line of a recording: what was recorded and how to open it, or why nothing was."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .settings import Settings
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of a recording."""
+    """The outcome of a recording."""
 
     settings: Settings
-    #: What stands before the name of a setting where the user gives it.
+    #: Prefix of a setting where the user sets it, such as `--profiling.`.
     option_prefix: str
     units_ended: int = 0
     units_recorded: int = 0
@@ -27,23 +27,23 @@ class Outcome:
     failure: str | None = None
 
     def option(self, name: str) -> str:
-        """A setting as the user gives it."""
+        """Returns a setting as the user writes it."""
         return f"{self.option_prefix}{name}"
 
 
 def summary(outcome: Outcome, counter: Counter, folder: Path, has_traces: bool) -> str:
-    """The line."""
+    """Returns the line."""
     if outcome.failure and not has_traces:
         return f"no trace was written to {folder}: {outcome.failure}"
     if not has_traces:
         return f"nothing recorded: {outcome.trouble or _why_nothing(outcome, counter)}"
-    look = f"look at it with: stepscope open {shlex.quote(str(folder))}"
+    look = f"open with: stepscope open {shlex.quote(str(folder))}"
     if not counter.has_units and not outcome.trouble:
         cut = outcome.cut_after_s
         part = "the whole script" if cut is None else f"the first {cut:.1f} s of the script"
         why = "its main thread made no optimizer step and read no DataLoader"
         more = "" if cut is None else f"; for more, raise {outcome.option('max_bytes')} or call stepscope.step()"
-        return f"recorded {part} as one step, as {why}{more}; {look}"
+        return f"recorded {part} as one step: {why}{more}; {look}"
     if outcome.trial_steps:
         why = f" ({outcome.trouble})" if outcome.trouble else f" instead of epochs: {_too_few_epochs(outcome, counter)}"
         return f"recorded {_number(outcome.trial_steps, 'steps')}{why}; {look}"
@@ -64,18 +64,18 @@ def _why_nothing(outcome: Outcome, counter: Counter) -> str:
         return f"one {unit[:-1]} is larger than {outcome.option('max_bytes')} allows"
     if ended:
         lower = f"lower {outcome.option('wait')} or {outcome.option('warmup')}"
-        return f"the script ended after {_number(ended, unit)}, {skipped:,} are skipped; {lower}"
+        return f"the script ended after {_number(ended, unit)}, and the schedule skips {skipped:,}; {lower}"
     call = "call stepscope.step() at the end of each step"
     if unit == "steps":
         return f"no optimizer stepped; {call}, or use {outcome.option('unit')} epochs"
-    return f"no DataLoader was read to its end, so there was no epoch: use {outcome.option('unit')} steps and {call}"
+    return f"no epoch ended, as no DataLoader was read to its end; use {outcome.option('unit')} steps and {call}"
 
 
 def _too_few_epochs(outcome: Outcome, counter: Counter) -> str:
     if not counter.epochs:
         return "no DataLoader was read to its end"
     skipped = outcome.settings.wait + outcome.settings.warmup
-    return f"the script ended after {_number(counter.epochs, 'epochs')}, {skipped:,} are skipped"
+    return f"the script ended after {_number(counter.epochs, 'epochs')}, and the schedule skips {skipped:,}"
 
 
 def _number(count: int, unit: str) -> str:

@@ -1,6 +1,6 @@
-"""Capture for PyTorch: every name that scripts take from `torch.profiler`, with a capture budget.
+"""Records PyTorch traces within a capture budget, with every name that scripts import from `torch.profiler`.
 
-Change `torch.profiler` to `stepscope.torch` in a script, and it does what it did before, and more.
+To use it, change `torch.profiler` to `stepscope.torch` in a script.
 
 >>> from stepscope.torch import profile, record_function
 >>> with profile() as prof:
@@ -53,5 +53,5 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Whatever else `torch.profiler` has, such as `ExecutionTraceObserver`."""
+        """Returns any other name of `torch.profiler`, such as `ExecutionTraceObserver`."""
         return getattr(torch.profiler, name)

@@ -1,4 +1,4 @@
-"""The rows of `key_averages()` and their table: torch's own, with the names of old and new versions alike."""
+"""The rows of `key_averages()` and their table, with the column names of old and new versions of torch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SORT_NAMES = ("count", "flops", *(figure.format(place) for place in ("cpu", "dev
 
 
 def other_name(name: str) -> str:
-    """What torch called the same figure before (`cuda_…`) or after (`device_…`) it renamed them."""
+    """Returns the name of the same metric before (`cuda_…`) or after (`device_…`) torch renamed it."""
     return name.replace("cuda", "device") if "cuda" in name else name.replace("device", "cuda")
 
 
 class AverageRow(TorchAverageRow):
-    """One row of `key_averages()`: torch's, where `cuda_time_total` and `device_time_total` both work."""
+    """One row of torch's `key_averages()`, where `cuda_time_total` and `device_time_total` both work."""
 
     if TYPE_CHECKING:
         key: str
@@ -55,14 +55,24 @@ class AverageRow(TorchAverageRow):
 
 
 class KeyAverages(TorchEventList):
-    """The list that `key_averages()` returns.
+    """Lists the rows that `key_averages()` returns.
 
     >>> rows = prof.key_averages()                                  # doctest: +SKIP
     >>> print(rows.table(sort_by="cuda_time_total", row_limit=10))  # doctest: +SKIP
     """
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, *args: Any, **options: Any) -> str:
-        """Torch's table of these rows, sorted by an old or a new name."""
+        """Returns torch's table of these rows.
+
+        Args:
+            sort_by: Column to sort by, with its old or its new name.
+            row_limit: Rows to show at most.
+            *args: Passed on to torch.
+            **options: Passed on to torch.
+
+        Raises:
+            ValueError: There is no such column.
+        """
         if sort_by is not None:
             sort_by = self._known_name(sort_by)
         torch_table: Any = getattr(super(), "table")
@@ -74,7 +84,7 @@ class KeyAverages(TorchEventList):
             sort_by = sort_by.replace(device, "device")
         if not isinstance(getattr(row, sort_by, None), (int, float)):
             near = difflib.get_close_matches(sort_by, SORT_NAMES, n=3, cutoff=0.5) or SORT_NAMES
-            raise ValueError(f"cannot sort by {sort_by!r}; did you mean {' or '.join(map(repr, near))}?")
+            raise ValueError(f"cannot sort by {sort_by!r}, expected one of: {', '.join(map(repr, near))}")
         return sort_by
 
 

@@ -1,4 +1,4 @@
-"""What a capture may cost: the size of a trace predicted from one step, and the cap that ends the recording."""
+"""Limits a capture: predicts the size of a trace from one step, and ends the recording at the cap."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ LEAST_STEPS_TO_JUDGE = 3
 
 
 class CaptureWarning(UserWarning):
-    """The capture will be larger than is good for it, or does not hold what was asked for."""
+    """Warns that a trace will be very large, or does not hold what was asked for."""
 
 
 class Size(NamedTuple):
-    """How much a trace holds: bytes of plain JSON, and entries of its event list."""
+    """The size of a trace: bytes of plain JSON, and entries of its event list."""
 
     size_bytes: float
     events: float
 
     def plus(self, other: Size) -> Size:
-        """The size of both together."""
+        """Returns the size of both together."""
         return Size(self.size_bytes + other.size_bytes, self.events + other.events)
 
     def minus(self, other: Size) -> Size:
-        """What is left without the other, never less than nothing."""
+        """Returns the size without the other, never less than 0."""
         return Size(max(self.size_bytes - other.size_bytes, 0), max(self.events - other.events, 0))
 
     def times(self, factor: float) -> Size:
-        """The size of so many of it."""
+        """Returns the size times a factor."""
         return Size(self.size_bytes * factor, self.events * factor)
 
 
@@ -52,21 +52,21 @@ NOTHING = Size(0, 0)
 
 
 class Plan(NamedTuple):
-    """What a schedule is going to do: the step before its first recorded one, and how many steps a trace will hold."""
+    """What a schedule will do: the step before the first recorded one, and the number of steps per trace."""
 
     measured_step: int | None
     steps_per_trace: int | None
 
     @property
     def first_recorded(self) -> int | None:
-        """The first step that is recorded, if it is not the very first one."""
+        """First recorded step, if it is not the very first one."""
         return None if self.measured_step is None else self.measured_step + 1
 
 
 def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
     """Reads the plan from a schedule made by `torch.profiler.schedule`.
 
-    Any other callable may depend on when it is asked, so it is not asked ahead of time and has no plan.
+    Any other callable may depend on when it is called, so it is not called ahead of time and has no plan.
     """
     if schedule is None or not (getattr(schedule, "__module__", None) or "").startswith("torch.profiler"):
         return Plan(None, None)
@@ -84,7 +84,7 @@ def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one trace of the schedule will hold, predicted from one measured step."""
+    """Predicts what one trace of the schedule will hold, from one measured step."""
 
     size_bytes: int
     """Size of the trace as plain JSON."""
@@ -93,21 +93,21 @@ class Prediction:
     steps: int
     """Steps that the trace will hold."""
     overhead: float | None
-    """How much longer the measured step took, as a share of an unrecorded one; None if none came before it.
+    """Extra time of the measured step, as a share of an unrecorded one; None if none came before it.
 
-    One step may be slow for other reasons: `profile.overhead` judges all recorded steps against noise.
+    One step may be slow for other reasons: `profile.overhead` compares all recorded steps and their noise.
     """
 
     def __str__(self) -> str:
         size = readable_size(self.size_bytes)
-        return f"{number_of_steps(self.steps)} will give about {size} and {self.events:,} events"
+        return f"{number_of_steps(self.steps)} will take about {size} and {self.events:,} events"
 
 
 class CaptureBudget:
-    """Keeps count of what was recorded, and says whether another step fits under the cap.
+    """Counts what was recorded, and decides whether another step fits under the cap.
 
-    The profiler cannot be asked how much it holds while it records. So a step counts as much as a measured one, and
-    finished traces, whose size is known, correct that.
+    The profiler does not report how much it holds while it records. So every step counts as much as a measured one,
+    and the known size of finished traces corrects that.
     """
 
     def __init__(self, max_bytes: int | str, max_events: int | None) -> None:
@@ -124,7 +124,7 @@ class CaptureBudget:
         (self._recorded_step_s if is_recorded else self._unrecorded_step_s).append(duration_s)
 
     def overhead(self) -> float | None:
-        """How much longer recorded steps take, as a share of unrecorded ones; None if that is within their noise."""
+        """Returns the extra time of recorded steps, as a share of unrecorded ones; None if it is within their noise."""
         recorded, unrecorded = self._recorded_step_s, self._unrecorded_step_s
         if min(len(recorded), len(unrecorded)) < LEAST_STEPS_TO_JUDGE:
             return None
@@ -140,7 +140,7 @@ class CaptureBudget:
         self.per_step = trace.minus(empty_trace).times(1 / steps)
 
     def predict(self, steps: int, measured_step_s: float) -> Prediction:
-        """Predicts a trace of so many steps, from a measured one."""
+        """Predicts a trace of several steps from a measured one."""
         trace = self._trace_of(steps)
         overhead = None
         if self._unrecorded_step_s:
@@ -148,22 +148,22 @@ class CaptureBudget:
         return Prediction(round(trace.size_bytes), round(trace.events), steps, overhead)
 
     def is_exceeded_by(self, prediction: Prediction) -> bool:
-        """Whether a trace as predicted is more than what is left."""
+        """Returns whether a trace as predicted exceeds what is left."""
         return not self.has_room_for(prediction.steps)
 
     def has_room_for(self, steps: int) -> bool:
-        """Whether the current trace may hold so many steps."""
+        """Returns whether the current trace may hold that many steps."""
         return self.per_step is None or steps <= self.steps_that_fit()
 
     def steps_that_fit(self) -> float:
-        """How many steps the current trace may hold; none while the size of a step is unknown."""
+        """Returns how many steps the current trace may hold; 0 while the size of a step is unknown."""
         if self.per_step is None:
             return 0
         left = Size(self.max_bytes, self.max_events or sys.maxsize).minus(self._finished.plus(self._empty_trace))
         return min(part // one if one else sys.maxsize for part, one in zip(left, self.per_step))
 
     def could_be_full_after(self, recorded_s: float) -> bool:
-        """Whether so long a recording may already hold a good part of the budget, if nothing is known of its steps."""
+        """Returns whether a recording of this length may already hold a quarter of the budget."""
         share = recorded_s * FASTEST_BYTES_PER_S / self.max_bytes
         if self.max_events is not None:
             share = max(share, recorded_s * FASTEST_EVENTS_PER_S / self.max_events)
@@ -176,7 +176,7 @@ class CaptureBudget:
         self._finished = self._finished.plus(self._trace_of(steps) if written is None else written)
 
     def cap_in_words(self) -> str:
-        """The cap as the user gave it."""
+        """Returns the cap as the user set it."""
         events = "" if self.max_events is None else f" or max_events ({self.max_events:,})"
         return f"max_bytes ({readable_size(self.max_bytes)}){events}"
 
@@ -185,10 +185,10 @@ class CaptureBudget:
 
 
 def readable_size(size_bytes: float) -> str:
-    """A size for people."""
+    """Formats a size."""
     return f"{size_bytes / 1e6:,.1f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.1f} kB"
 
 
 def number_of_steps(steps: int) -> str:
-    """A number of steps for people."""
+    """Formats a number of steps."""
     return f"{steps:,} step{'' if steps == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Torch's profiler with a budget: where recordings begin and end, and what they leave on disk."""
+"""Torch's profiler with a budget: starts and ends recordings, and writes them to disk."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Recording:
 
 
 class BudgetedProfile(TorchProfile):
-    """What torch calls while a profiler goes through its schedule."""
+    """The methods that torch calls while a profiler follows its schedule."""
 
     def __init__(self, budget: CaptureBudget, plan: Plan, has_schedule: bool, torch_arguments: dict[str, Any]) -> None:
         self._budget = budget
@@ -92,7 +92,7 @@ class BudgetedProfile(TorchProfile):
         super().__init__(**torch_arguments)
 
     def prepare_trace(self) -> None:
-        """Called by torch before a recording."""
+        """Prepares a recording; torch calls this."""
         if self._recording.is_blank:
             # Torch would warn that the events of a former cycle get lost.
             self.profiler = None
@@ -101,7 +101,7 @@ class BudgetedProfile(TorchProfile):
             super().prepare_trace()
 
     def start_trace(self) -> None:
-        """Called by torch when a recording begins."""
+        """Starts a recording; torch calls this."""
         open_regions.watch()
         if self._is_measuring:
             with self._without_observer():
@@ -116,7 +116,7 @@ class BudgetedProfile(TorchProfile):
         self._recording.started_s = time.perf_counter()
 
     def stop_trace(self) -> None:
-        """Called by torch when a recording ends."""
+        """Ends a recording; torch calls this."""
         if not self._is_recording:
             return  # It was ended before, and what came then has failed.
         if self._recording.samples:
@@ -180,13 +180,13 @@ class BudgetedProfile(TorchProfile):
             return following
         self._is_ended = True
         say(
-            f"stopped recording after {number_of_steps(self._written_steps + held_steps)}: the next step would pass "
-            f"{self._budget.cap_in_words()}; the program goes on unrecorded"
+            f"stopped recording after {number_of_steps(self._written_steps + held_steps)}: the next step would exceed "
+            f"{self._budget.cap_in_words()}; the program continues unrecorded"
         )
         return ProfilerAction.NONE
 
     def _finish_measuring(self, is_whole_step: bool) -> None:
-        """Throws the measured step away after its size was taken, and warns if what follows will be too much."""
+        """Measures and discards the recorded step, and warns if the trace will be too large."""
         self._is_measuring = self._is_recording = False
         open_regions.end_all()
         with self._without_observer():
@@ -204,8 +204,8 @@ class BudgetedProfile(TorchProfile):
         self._prediction = prediction = self._budget.predict(self._plan.steps_per_trace or 1, self._step_s)
         if self._budget.is_exceeded_by(prediction) or prediction.size_bytes > LARGE_TRACE_BYTES:
             message = (
-                f"{prediction}; recording stops at {self._budget.cap_in_words()}. For less, record fewer steps "
-                "(active=…), or leave out with_stack, record_shapes or profile_memory"
+                f"{prediction}; recording stops at {self._budget.cap_in_words()}. To record less, lower active=, "
+                "or turn off with_stack, record_shapes or profile_memory"
             )
             warnings.warn(message, CaptureWarning, stacklevel=6)
         if isinstance(self.on_trace_ready, TraceWriter):
@@ -217,7 +217,7 @@ class BudgetedProfile(TorchProfile):
         return is_unknown and self._budget.could_be_full_after(recorded_s) and self._can_save_aside()
 
     def _measure_first_part(self) -> None:
-        """Saves what was recorded so far to learn its size, and goes on recording; exports join the two parts."""
+        """Saves what was recorded so far to measure it, and continues recording; exports join the two parts."""
         open_regions.end_all()
         with self._without_observer():
             super().stop_trace()
@@ -243,7 +243,7 @@ class BudgetedProfile(TorchProfile):
         self._repeat_metadata()
 
     def _record_nothing(self) -> Size:
-        """Leaves an empty trace as the current one and returns its size, which every trace has on top of its steps."""
+        """Records an empty trace and returns its size, which every trace has in addition to its steps."""
         self.profiler = None
         with self._without_observer():
             with exclusive.preparing_ours(gives_way=self._is_embedded):
@@ -274,7 +274,7 @@ class BudgetedProfile(TorchProfile):
         return path
 
     def _save(self, partial: Path, *args: Any, **options: Any) -> None:
-        """Writes the trace as torch does, and keeps its plain size."""
+        """Writes the trace as torch does, and notes its uncompressed size."""
         plain = partial.with_suffix(".plain")
         later = partial.with_suffix(".later") if self._recording.earlier_part else plain
         try:
@@ -302,12 +302,12 @@ class BudgetedProfile(TorchProfile):
             blank_mark(trace, recording.empty_mark)
 
     def _repeat_metadata(self) -> None:
-        """Adds again what a recording that was cut off or thrown away has taken with it."""
+        """Adds metadata again that was lost with an ended or discarded recording."""
         for key, value in list(self._metadata.items()):
             super().add_metadata_json(key, value)
 
     def _is_busy_elsewhere(self, following: Any) -> bool:
-        """Whether another profiler has what this one is about to ask torch for."""
+        """Returns whether another profiler holds torch's session."""
         if self._is_recording or following is ProfilerAction.NONE:
             return False
         other = exclusive.holder(besides=self.profiler)
@@ -318,7 +318,7 @@ class BudgetedProfile(TorchProfile):
         if not self._is_busy_said:
             # In the middle of a loop it is too late to refuse.
             self._is_busy_said = True
-            say(f"not recording while another profiler is: {other[0]}, {other[1]}")
+            say(f"not recording: another profiler is already recording: {other[0]}, {other[1]}")
         return True
 
     def _say_interrupted(self) -> None:
@@ -330,7 +330,7 @@ class BudgetedProfile(TorchProfile):
 
     @contextmanager
     def _without_observer(self) -> Iterator[None]:
-        """An execution trace must hold the steps the user asked for, and no others."""
+        """Pauses the execution trace observer: its trace must hold only the steps that the user asked for."""
         observer = getattr(self, "execution_trace_observer", None)
         self.execution_trace_observer = None
         try:
@@ -340,6 +340,6 @@ class BudgetedProfile(TorchProfile):
 
 
 def _processes() -> int:
-    """How many processes work together, as far as torch knows."""
+    """Returns the number of processes of the job, as far as torch knows."""
     distributed = torch.distributed
     return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1

@@ -1,4 +1,4 @@
-"""`profile`: torch's own profiler with a capture budget, samples per step, and exports that always work."""
+"""`profile`: torch's profiler with a capture budget, samples per step, and repeatable exports."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ _LEAST_PART_S = 0.001
 
 
 class profile(BudgetedProfile):
-    """Records as `torch.profiler.profile` does, within a capture budget.
+    """Records a trace as `torch.profiler.profile` does, within a capture budget.
 
-    A drop-in: all arguments and methods of torch, and these in addition.
+    A drop-in replacement with all arguments and methods of torch, and these additions.
 
-    - **Budget.** `max_bytes` and `max_events` bound all that this profiler records. The step before the first recorded
-      one is measured and thrown away. `prediction` says how large a trace will be, and a `CaptureWarning` if that is
-      too much. When the next step would pass the cap, `on_trace_ready` is called and the program goes on unrecorded.
-      Without a step before the first recorded one, or with a schedule of your own, the first recorded part is measured.
-      Without any call of `step()`, `max_bytes` ends the recording once the process has grown by as much as such a trace
-      takes. It is checked four times per second; `max_events` does not apply.
+    - **Budget.** `max_bytes` and `max_events` limit all that this profiler records. It measures the step before the
+      first recorded one and discards it. `prediction` holds the expected size of a trace; a `CaptureWarning` reports
+      one that is too large. When the next step would exceed the limit, the profiler calls `on_trace_ready` and the
+      program continues unrecorded. Without a step before the first recorded one, or with a custom schedule, it
+      measures the first recorded part. Without any call of `step()`, `max_bytes` ends the recording once the process
+      has grown by the size of such a trace, checked four times per second; `max_events` does not apply.
     - **Steps.** Without a schedule, every call of `step()` ends a step. What follows the last call is an incomplete
-      step, and means leave it out.
-    - **Ends.** SIGTERM, SIGHUP and the exit of the program finish a recording. A signal handler of the program stays
-      in charge: it must end the profiler itself.
+      step, and means do not count it.
+    - **Exit.** SIGTERM, SIGHUP and the exit of the program finish a recording. A signal handler of the program stays
+      in charge: it must stop the profiler itself.
 
     Args:
-        activities: What to record, such as `[ProfilerActivity.CPU]`; everything available if not given.
-        schedule: What to do in which step, made by `schedule()`; without it, recording starts at once.
+        activities: What to record, such as `[ProfilerActivity.CPU]`; all available activities by default.
+        schedule: When to record, as `schedule()` returns it; by default, recording starts at once.
         on_trace_ready: Called with this profiler when a trace is complete, such as `trace_handler("runs/profiler")`.
         record_shapes: Record the shapes of operator inputs.
-        profile_memory: Record allocations of memory.
+        profile_memory: Record memory allocations.
         with_stack: Record the Python stack of each operator.
         with_flops: Let torch estimate the FLOPs of operators.
         with_modules: Record the module hierarchy of TorchScript models.
-        experimental_config: Settings of torch for Kineto.
-        execution_trace_observer: Observer that is started and stopped with the recording.
+        experimental_config: Torch's settings for Kineto.
+        execution_trace_observer: Observer to start and stop with the recording.
         acc_events: Keep the events of all cycles for `key_averages()`.
-        custom_trace_id_callback: Gives each trace its id.
+        custom_trace_id_callback: Returns the id of each trace.
         post_processing_timeout_s: Seconds after which torch stops parsing events.
-        max_bytes: The most to record, as plain JSON: a number of bytes or a size such as `"200MB"` (10^6 bytes each)
-            or `"200MiB"` (2^20).
-        max_events: The most entries of all event lists.
+        max_bytes: Size limit, as plain JSON: a number of bytes, or a size such as `"200MB"` (200 × 10^6 bytes) or
+            `"200MiB"` (200 × 2^20 bytes).
+        max_events: Limit on the entries of all event lists.
 
     Raises:
         ProfilerBusyError: Another profiler is recording when this one starts.
@@ -122,26 +122,26 @@ class profile(BudgetedProfile):
 
     @property
     def prediction(self) -> Prediction | None:
-        """Size of one trace, predicted from the measured step; None if none was measured."""
+        """Predicted size of one trace, from the measured step; None if none was measured."""
         return self._prediction
 
     @property
     def overhead(self) -> float | None:
-        """How much longer recorded steps take, as a share of unrecorded ones.
+        """Extra time of recorded steps, as a share of unrecorded ones.
 
-        None if fewer than three steps of either kind were seen, or if the difference is within their noise.
+        None if there were fewer than three steps of either kind, or if the difference is within their noise.
         """
         return self._budget.overhead()
 
     def _embed(self, *, first_step: int) -> None:
-        """Leaves the last words and the end of the program to the caller, and counts steps from a number on."""
+        """Leaves the last message and the exit of the program to the caller, and counts steps from a number on."""
         self._is_embedded = True
         self.step_num = first_step
         action: Any = self.schedule(first_step)
         self.current_action = self._prev_schedule_action = action
 
     def start(self) -> None:
-        """Starts the schedule, or the recording if there is none."""
+        """Starts the schedule, or the recording if there is no schedule."""
         self._first_step = self.step_num
         self.record_steps = self._has_schedule
         self._is_starting = True
@@ -155,7 +155,7 @@ class profile(BudgetedProfile):
             self._start_watch()
 
     def stop(self) -> None:
-        """Ends the recording and says what was written, or why nothing was."""
+        """Ends the recording and prints what was written, or why nothing was."""
         self._end_watch()
         if self._is_recording and not self._is_measuring and self.step_num > self._first_step:
             self._note_part(time.perf_counter() - self._step_started_s)
@@ -175,7 +175,11 @@ class profile(BudgetedProfile):
             say(f"nothing recorded: {self._why_nothing()}")
 
     def step(self, samples: int | None = None) -> None:
-        """Says that a step has ended, and how many samples it worked on."""
+        """Ends a step. Call it after each iteration.
+
+        Args:
+            samples: Samples that the step worked on, for the throughput.
+        """
         samples = optional(whole_number, "samples", samples)
         self._end_watch()
         self._step_s = time.perf_counter() - self._step_started_s
@@ -194,7 +198,10 @@ class profile(BudgetedProfile):
         self._step_started_s = time.perf_counter()
 
     def key_averages(self, *args: Any, **options: Any) -> KeyAverages:
-        """Torch's averages (`group_by_input_shape`, `group_by_stack_n`, …), whose rows know old and new names."""
+        """Returns torch's averages, whose rows have old and new column names.
+
+        Takes torch's arguments, such as `group_by_input_shape` and `group_by_stack_n`.
+        """
         self._join_events()
         stack_depth = options.get("group_by_stack_n", args[1] if len(args) > 1 else 0)
         if stack_depth and self.with_stack:
@@ -202,33 +209,33 @@ class profile(BudgetedProfile):
         return with_old_names(super().key_averages(*args, **options))
 
     def events(self) -> Any:
-        """Torch's list of all recorded events."""
+        """Returns torch's list of all recorded events."""
         self._join_events()
         return self._torch_events()
 
     def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> None:
-        """Writes the trace as JSON, compressed if the name ends in `.gz`; may be called again for the same trace."""
+        """Writes the trace as JSON, compressed if the name ends in `.gz`. May be called again for the same trace."""
         saved = self._recording.saved
         if saved is None or any(args) or any(options.values()):
             write_whole(Path(path), lambda partial: self._save(partial, *args, **options))
             self._recording.saved = Path(path).absolute()
         elif not saved.exists():
-            raise FileNotFoundError(f"torch writes a trace only once, and it is no longer at {saved}")
+            raise FileNotFoundError(f"torch writes a trace only once, and its file is gone: {saved}")
         else:
             write_whole(Path(path), lambda partial: copy_trace(saved, partial))
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Writes the Python stacks with their time in microseconds, one per line, as flame-graph tools read them."""
+        """Writes Python stacks with their time in microseconds, one per line, as flame graph tools read them."""
         if not self.with_stack:
             raise ValueError("no stacks were recorded; pass with_stack=True to profile()")
         write_stacks(self.events(), Path(path), metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Adds a text to the trace."""
+        """Adds a string to the metadata of the trace."""
         self.add_metadata_json(key, json.dumps(value, ensure_ascii=False))
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Adds a JSON value to the trace."""
+        """Adds a JSON value to the metadata of the trace."""
         # Kineto writes a slash for every backslash, so that an escaped quote would end the text and break the trace.
         value = value.replace("\\\\", "/").replace('\\"', "'")
         self._metadata[key] = value
@@ -244,7 +251,7 @@ class profile(BudgetedProfile):
             self._recording.earlier_profiler = None
 
     def _note_part(self, part_s: float) -> None:
-        """Has a trace say that what follows the last step is a part of one, or nothing."""
+        """Marks what follows the last step in a trace as incomplete, or as empty."""
         if part_s < _LEAST_PART_S:
             self._recording.empty_mark = self.step_num
         else:
@@ -256,18 +263,18 @@ class profile(BudgetedProfile):
         ended = f"the program ended after {number_of_steps(self.step_num)}"
         if self._plan.first_recorded is None:
             return f"{ended}, and the schedule recorded none of them"
-        return f"{ended}, and {self._plan.first_recorded:,} are skipped; lower wait, warmup or skip_first"
+        return f"{ended}, and the schedule skips {self._plan.first_recorded:,}; lower wait, warmup or skip_first"
 
     def _finish_early(self, why: str) -> None:
-        """Called at a signal or at the end of the program, if nobody stopped the profiler before."""
+        """Finishes the recording at a signal or at the exit of the program, if the profiler was not stopped."""
         self._end_watch()
         is_recorded = self._is_recording and not self._is_measuring
         self.stop()
         if is_recorded and self.on_trace_ready is None:
-            say(f"no trace was written ({why}): the profiler has no on_trace_ready")
+            say(f"no trace was written ({why}): pass on_trace_ready=trace_handler(\"runs/profiler\") to profile()")
 
     def _start_watch(self) -> None:
-        """Guards the cap of a recording without steps; only the main thread can be asked to end it."""
+        """Watches the cap of a recording without steps; only the main thread can end it."""
         if self._is_recording and threading.current_thread() is threading.main_thread():
             self._watch = Watch(self._budget.max_bytes, self._cut)
 
@@ -277,7 +284,7 @@ class profile(BudgetedProfile):
             self._watch = None
 
     def _cut(self) -> bool:
-        """Ends a recording without steps that may be full; not possible in a backward pass, which torch restores."""
+        """Ends a recording without steps that may be full; not in a backward pass, after which torch restores it."""
         if getattr(torch._C, "_current_graph_task_id", lambda: -1)() != -1:
             return False
         if self._watch is not None and self._is_recording:
@@ -288,8 +295,8 @@ class profile(BudgetedProfile):
             self.stop_trace()
             self._is_cut = self._is_ended = True
             say(
-                f"stopped recording after {after_s:.1f} s without a call of step(), as the trace may have reached "
-                f"{self._budget.cap_in_words()}; the program goes on unrecorded"
+                f"stopped recording after {after_s:.1f} s without a call of step(): the trace may have reached "
+                f"{self._budget.cap_in_words()}; the program continues unrecorded"
             )
         return True
 

@@ -1,4 +1,4 @@
-"""One profiler at a time: torch has one session, and a second profiler would take it over and leave the first empty."""
+"""Allows one profiler at a time: torch has one session, and a second profiler would leave the first one empty."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _GIVES_WAY = "stepscope run"
 _THEIRS = "a profiler of torch"
 _HOMES = tuple(f"{os.path.dirname(os.path.abspath(home))}{os.sep}" for home in (torch.__file__, stepscope.__file__))
 
-#: The profiler that has torch's session, its name, and the line that made it prepare.
+#: The profiler that holds torch's session, its name, and the line that started it.
 _holder: tuple[weakref.ref[Any], str, str] | None = None
 _name = _THEIRS
 
 
 @contextmanager
 def preparing_ours(*, gives_way: bool) -> Iterator[None]:
-    """While our profiler asks torch for the session; one that gives way is stopped by its owner when another does."""
+    """Marks that our profiler asks torch for the session; its owner stops one that gives way to another."""
     global _name
     _name = _GIVES_WAY if gives_way else _OURS
     try:
@@ -38,7 +38,7 @@ def preparing_ours(*, gives_way: bool) -> Iterator[None]:
 
 
 def holder(besides: Any) -> tuple[str, str] | None:
-    """Who has the session and since which line, unless it is free or held by the profiler `besides`."""
+    """Returns who holds the session and since which line, unless it is free or held by the profiler `besides`."""
     if _holder is not None and (holding := _holder[0]()) is not None:
         return None if holding is besides or _holder[1] == _GIVES_WAY else _holder[1:]
     # Emitters of NVTX and ITT ranges take it without being prepared.
@@ -48,9 +48,9 @@ def holder(besides: Any) -> tuple[str, str] | None:
 
 
 def refuse(who: tuple[str, str]) -> ProfilerBusyError:
-    """The error that names the one who has the session."""
+    """Returns the error that names the profiler that holds the session."""
     name, since = who
-    hint = "stop it first, or keep one of the two: torch records with one profiler at a time"
+    hint = "stop it first, or remove one of the two: torch records with one profiler at a time"
     return ProfilerBusyError(f"another profiler is recording: {name}", since or None, hint)
 
 
@@ -74,7 +74,7 @@ def _exit(exit: Any, profiler: Any, *error: Any) -> Any:
 
 
 def _calling_line() -> str:
-    """The innermost line that is neither torch's nor ours."""
+    """Returns the innermost line that is neither torch's nor ours."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOMES):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""What to pass as `on_trace_ready`."""
+"""Writes traces: what to pass as `on_trace_ready`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,18 @@ def trace_handler(
     *,
     ingest: bool = False,
 ) -> Callable[[Any], None]:
-    """Writes each trace to `dir_name` under the name that TensorBoard looks for, whole or not at all.
+    """Returns a handler that writes each trace to a folder, under the name that TensorBoard expects.
 
-    A trace that cannot be written does not end the program: standard error says why, once. A folder that is read-only
-    or full is reported as soon as the handler is made.
+    Writes a trace completely or not at all. A trace that cannot be written does not end the program: standard error
+    reports why, once. A folder that is read-only or full is reported when the handler is created.
 
-    `ingest=True` reads the folder with the new trace into the cache at once, so that the first look at it is immediate;
-    the program waits for that. What goes wrong there is said on standard error, and the program goes on.
+    Args:
+        dir_name: Folder to write traces to; created if it does not exist.
+        worker_name: First part of the file names; host name and process id by default.
+        use_gzip: Compress traces.
+        use_python_export: Let torch export the trace in Python.
+        ingest: Read the folder into the cache after each trace, so that it opens at once. The program waits for it;
+            standard error reports what goes wrong.
 
     It also works with torch's own `profile`:
 
@@ -48,7 +53,7 @@ def trace_handler(
 class TraceWriter:
     """Writes the traces of one profiler to one folder."""
 
-    #: Why the last trace could not be written.
+    #: Reason why the last trace could not be written.
     failure: str | None = None
 
     def __init__(
@@ -69,7 +74,7 @@ class TraceWriter:
         self._is_failure_said = is_failure_said
         self._is_trouble_said = False
         if trouble := self._trouble_ahead():
-            self._say(f"cannot write traces to {folder}: {trouble}; the program goes on")
+            self._say(f"cannot write traces to {folder}: {trouble}; the program continues")
 
     def __call__(self, prof: Any) -> None:
         worker = self._worker_name or f"{socket.gethostname()}_{os.getpid()}"
@@ -79,19 +84,19 @@ class TraceWriter:
         except Exception as error:
             self.failure = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             if self._is_failure_said:
-                self._say(f"no trace was written to {self._folder}: {self.failure}; the program goes on")
+                self._say(f"no trace was written to {self._folder}: {self.failure}; the program continues")
             return
         self.failure = None
         if self._ingest:
             _ingest(path.parent)
 
     def expect(self, size_bytes: float) -> None:
-        """Hears how large a trace will be, and says so if there is no room for it."""
+        """Checks the expected size of a trace, and reports it if the disk has too little space."""
         size_bytes *= _GZIP_SHARE if self._ending.endswith(".gz") else 1
         free = self._free_bytes()
         if free is not None and free < size_bytes:
             space = f"{readable_size(free)} free, a trace will take about {readable_size(size_bytes)}"
-            self._say(f"the next trace will not fit into {self._folder}: {space}; the program goes on")
+            self._say(f"the next trace will not fit into {self._folder}: {space}; the program continues")
 
     def _write(self, prof: Any, path: Path) -> None:
         from stepscope.torch.capture import profile
@@ -102,7 +107,7 @@ class TraceWriter:
             write_whole(path, lambda partial: prof.export_chrome_trace(str(partial), **self._options))
 
     def _trouble_ahead(self) -> str | None:
-        """Why the folder will not take a trace, as far as that shows without writing to it."""
+        """Returns why the folder cannot take a trace, as far as that is known without writing to it."""
         place = self._folder.absolute()
         while not os.path.lexists(place) and place != place.parent:
             place = place.parent
@@ -135,4 +140,4 @@ def _ingest(folder: Path) -> None:
     except UsageError:
         pass  # The folder holds several runs, all ingested by now, and none was asked for.
     except Exception as error:
-        say(f"{folder} is written, but could not be ingested: {error}")
+        say(f"the trace was written but could not be ingested: {folder}: {error}")

@@ -26,7 +26,7 @@ def _callback_class() -> Any:
         raise MissingPackageError("StepscopeCallback needs transformers", None, "pip install transformers") from error
 
     class StepscopeCallback(base):  # type: ignore[misc]
-        """Records training with a `profile` of the given arguments; an optimizer step is a step."""
+        """Records training with a `profile`, which gets all arguments; an optimizer step is a step."""
 
         def __init__(self, **profile_arguments: Any) -> None:
             super().__init__()

@@ -23,7 +23,7 @@ def _callback_class() -> Any:
     base: Any = _lightning_callback()
 
     class StepscopeCallback(base):  # type: ignore[misc]
-        """Records training with a `profile` of the given arguments; a training batch is a step."""
+        """Records training with a `profile`, which gets all arguments; a training batch is a step."""
 
         def __init__(self, **profile_arguments: Any) -> None:
             super().__init__()
@@ -58,7 +58,7 @@ def _lightning_callback() -> Any:
 
 
 def _samples_in(batch: Any) -> int | None:
-    """The first dimension of the first tensor in a batch."""
+    """Returns the first dimension of the first tensor in a batch."""
     while isinstance(batch, (list, tuple, dict)) and batch:
         batch = next(iter(batch.values() if isinstance(batch, dict) else batch))
     shape: tuple[int, ...] = getattr(batch, "shape", ())

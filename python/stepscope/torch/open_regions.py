@@ -1,7 +1,7 @@
-"""Regions of `record_function` that are open when a recording ends.
+"""Ends the regions of `record_function` that are open when a recording ends.
 
-Torch 2.15 writes the end of a region into the recording in which it began. If that one is gone and another goes on, this
-is memory of somebody else, and the program crashes sooner or later. So open regions are ended with their recording.
+Torch 2.15 writes the end of a region into the recording in which it began. If that one is gone and another continues,
+torch writes into memory that is no longer its own, and the program crashes sooner or later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _is_watching = False
 
 
 def watch() -> None:
-    """Remembers from here on which regions are open in which thread."""
+    """Starts tracking which regions are open in which thread."""
     global _is_watching
     if _is_watching:
         return
@@ -46,7 +46,7 @@ def watch() -> None:
 
 
 def end_all() -> None:
-    """Ends the regions that are open in this thread; that their own end comes later does no harm."""
+    """Ends the regions that are open in this thread; ending them again later does nothing."""
     for region in reversed(_open.pop(threading.get_ident(), [])):
         if region.record is not None:
             with torch._C.DisableTorchFunctionSubclass():

@@ -1,7 +1,7 @@
-"""Python stacks of recorded operators, read from how the recorded spans are nested.
+"""Builds Python stacks of recorded operators from the nesting of spans.
 
-Torch fills an operator's own `stack` only with an experimental setting that makes traces half as large again. With
-`with_stack=True` the Python functions are spans of the trace themselves, so the stack is what encloses an operator.
+Torch fills `stack` of an operator only with an experimental setting that makes traces half as large again. With
+`with_stack=True`, Python functions are spans of the trace, so the stack is what encloses an operator.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _FRAME_CHARACTERS = str.maketrans({";": ":", "\n": " ", "\t": " "})
 
 
 def write_stacks(events: Iterable[Any], path: Path, metric: str) -> None:
-    """Writes `outermost;…;innermost microseconds`, one line for each stack, as flame-graph tools read them."""
+    """Writes `outermost;…;innermost microseconds`, one line per stack, as flame graph tools read them."""
     if metric not in METRICS:
-        raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
+        raise ValueError(f"metric: expected one of {', '.join(METRICS)}, found {metric!r}")
     on_cpu = [event for event in events if event.device_type.name == "CPU" and not event.is_async]
     times = _time_of_stacks(on_cpu, metric)
     if not times and metric != "self_cpu_time_total":
@@ -41,7 +41,7 @@ def write_stacks(events: Iterable[Any], path: Path, metric: str) -> None:
 
 
 def fill_missing_stacks(events: Iterable[Any]) -> None:
-    """Gives operators without a stack the Python functions around them, innermost first, as torch does."""
+    """Fills missing stacks of operators with the Python functions around them, innermost first, as torch does."""
     for event in events:
         if not event.stack and not _is_python(event):
             event.stack = [parent.name for parent in _enclosing(event) if _is_python(parent)]
@@ -59,7 +59,7 @@ def _time_of_stacks(events: Iterable[Any], metric: str) -> Counter[str]:
 
 
 def _stack_of(event: Any, known_stacks: dict[int, str]) -> str:
-    """The names from the outermost span to the event; spans have many children, so each stack is made only once."""
+    """Returns the names from the outermost span to the event; builds each stack once, as spans have many children."""
     unknown = list(takewhile(lambda span: id(span) not in known_stacks, [event, *_enclosing(event)]))
     innermost_known = unknown[-1].cpu_parent if unknown else event
     stack = known_stacks.get(id(innermost_known), "")

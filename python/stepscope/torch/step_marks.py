@@ -1,8 +1,8 @@
-"""The marks of steps in a trace file, where torch makes one too few or one too many.
+"""Corrects the step marks in a trace file, where torch writes one too few or one too many.
 
-Without a schedule torch marks no steps. Ours begins to mark them with the first call of `step()`, when the first step is
-over already: its mark is added to the file. And torch closes a last mark when the profiler stops, right behind the end
-of the last step: a mark of nothing.
+Without a schedule, torch marks no steps. Ours starts with the first call of `step()`, when the first step is already
+over: its mark is added to the file. Torch also writes a last mark when the profiler stops, right after the end of the
+last step: an empty one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _CHUNK_BYTES = 1 << 20
 
 
 def recording_start_us(trace: Path) -> str | None:
-    """When the recording of a trace began, in its own microseconds, as Kineto's closing span says."""
+    """Returns when the recording of a trace began, in its own microseconds, from Kineto's closing span."""
     with _mapped(trace) as text:
         at = text.rfind(b'"Trace"')
         return None if at < 0 else _field(text, text.rfind(b"{", 0, at), "ts")
 
 
 def add_first_mark(trace: Path, step: int, start_us: str | None) -> None:
-    """Puts the mark of the first step into a plain trace, from the start of the recording to the mark of the next."""
+    """Adds the mark of the first step to a plain trace, from the start of the recording to the next mark."""
     with _mapped(trace) as text:
         start, _ = _mark_of(text, step + 1)
         border = _EVENT_LIST.search(text)
@@ -63,7 +63,7 @@ def blank_mark(trace: Path, step: int) -> None:
 
 
 def _mark_of(text: mmap.mmap, step: int) -> tuple[int | None, int]:
-    """Where the event that marks a step begins and ends."""
+    """Returns where the event that marks a step begins and ends."""
     name = re.compile(rb'"name"\s*:\s*"ProfilerStep#%d"' % step)
     for found in name.finditer(text):
         start = text.rfind(b"{", 0, found.start())
@@ -80,7 +80,7 @@ def _field(text: mmap.mmap, start: int, name: str) -> str | None:
 
 
 class _mapped:
-    """The text of a file, without reading it into memory."""
+    """Maps a file into memory without reading it."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")

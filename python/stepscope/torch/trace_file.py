@@ -1,4 +1,4 @@
-"""Trace files on disk: written whole or not at all, measured, copied, and joined from two parts."""
+"""Writes trace files completely or not at all, and measures, copies and joins them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EARLIER_ID_OFFSET = 1_000_000_000
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Lets `write` make a hidden file beside `path` and renames it, so that nobody ever reads half a trace."""
+    """Lets `write` create a hidden file next to `path` and renames it, so that half a trace is never read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The name must not look like a trace's, but says `.gz` if the trace's does, as torch compresses by it.
     suffix = ".partial.gz" if path.suffix == ".gz" else ".partial"
@@ -40,7 +40,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _check_whole(partial: Path, path: Path) -> None:
-    """Raises what has gone wrong: torch does not say that it could not write a trace."""
+    """Raises an error if the trace is not complete: torch does not report that it could not write one."""
     if partial.exists() and (partial.suffix == ".gz" or _last_byte(partial) == b"}"):
         return
     probe = partial.with_name(f"{partial.name}.probe")
@@ -66,7 +66,7 @@ def copy_trace(source: Path, target: Path) -> None:
 
 
 def measure_trace(path: Path) -> Size:
-    """The size of a plain JSON trace, without parsing it."""
+    """Returns the size of a plain JSON trace, without parsing it."""
     size_bytes = events = 0
     tail = b""
     with path.open("rb") as trace:
@@ -81,12 +81,12 @@ def measure_trace(path: Path) -> Size:
 def join_traces(earlier: Path, later: Path, target: Path) -> None:
     """Writes one plain trace that holds the events of two consecutive recordings.
 
-    Some numbers are counted anew in each recording, so the earlier ones are moved out of the way.
+    Some ids start again in each recording, so those of the earlier one are offset.
     """
     earlier_text = earlier.read_bytes()
     start = _EVENT_LIST.search(earlier_text)
     if start is None:
-        raise ValueError(f"no list of events in {earlier}")
+        raise ValueError(f"no traceEvents found in the trace: {earlier}")
     # Kineto closes a trace with the span and the end of the recording; the joined one ends where the later one does.
     closing = _CLOSING_SPAN.search(earlier_text, start.end())
     events = earlier_text[start.end() : closing.start() if closing else start.end()]
@@ -95,13 +95,13 @@ def join_traces(earlier: Path, later: Path, target: Path) -> None:
         head = rest.read(_CHUNK_BYTES)
         border = _EVENT_LIST.search(head)
         if border is None:
-            raise ValueError(f"no list of events in {later}")
+            raise ValueError(f"no traceEvents found in the trace: {later}")
         joined.write(head[: border.end()] + events + head[border.end() :])
         shutil.copyfileobj(rest, joined, _CHUNK_BYTES)
 
 
 def free_bytes(folder: Path) -> int:
-    """How much a folder, or what will hold it once it is made, has room for."""
+    """Returns the free space of a folder, or of the nearest existing folder above it."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free

@@ -1,4 +1,4 @@
-"""Torch's classes that ours build upon: with its types for checkers, and without them at run time."""
+"""Torch's classes that ours extend: with types for type checkers, and without them at run time."""
 
 from __future__ import annotations
 
