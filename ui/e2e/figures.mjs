@@ -192,8 +192,8 @@ export async function compareMemory(page, ask, found) {
   else found.same(of("Peak allocated"), device.peak_allocated_bytes, "peak");
   found.same(of("Peak reserved"), device.peak_reserved_bytes, "peak reserved");
   found.same(of("Growth over"), device.net_bytes, "net growth");
-  found.same(of("Allocated in all"), device.allocated_bytes, "allocated");
-  found.same(of("Left open"), device.alloc_without_free, "left open");
+  found.same(of("Total allocated"), device.allocated_bytes, "allocated");
+  found.same(of("Not freed"), device.alloc_without_free, "not freed");
 }
 
 /** Compare: figures of both sides. */

@@ -143,7 +143,7 @@ export const searches = {
     assert.ok(left < from && to < right, `${left} to ${right} has no room around ${from} to ${to}`);
     assert.ok(right - left < 3 * (to - from), `${left} to ${right} is far more than ${from} to ${to}`);
     // The step covers what happens in it.
-    const around = await page.locator(".pane .sort:has-text('Around') ~ tr").allInnerTexts();
+    const around = await page.locator(".pane .sort:has-text('Enclosing') ~ tr").allInnerTexts();
     assert.ok(around.length > 0, "nothing is said of what happened in it");
   },
 };

@@ -153,13 +153,13 @@ const STATES = {
     "#/kernels?run=steps-1&steps=16-18&from=205800000&to=535600000",
     [
       "Steps 16 to 18 are not in this trace; it has step 0.",
-      `The range 205.8 ms to 535.6 ms is outside of this trace, which lasts from 0 ns to ${oneStepEnd / 1000} µs.`,
+      `The range 205.8 ms to 535.6 ms is outside this trace, which covers 0 ns to ${oneStepEnd / 1000} µs.`,
     ],
     "#/kernels?run=steps-1&from=205800000&to=535600000",
   ),
   "a range without an end": unknown(
     "#/memory?run=resnet&from=100",
-    "100 to nothing is not a range of nanoseconds.",
+    "100 to nothing is not a time range in nanoseconds.",
     "#/memory?run=resnet",
   ),
   "the way out of an unknown rank": shows("#/overview?run=megatron-tp8&rank=77", "megatron-tp8", { rank: 0 }, {

@@ -84,7 +84,7 @@ export function HeatMap(props: {
         ref={canvas}
         style={{ height: `${height() + AXIS_PX}px` }}
         role="img"
-        aria-label={`How long each of ${props.heat.ranks.length} ranks waits; the table above holds the sums`}
+        aria-label={`How long each of ${props.heat.ranks.length} ranks waits; the table above lists the sums`}
         onPointerMove={(event) => {
           const found = at(event);
           setTip(

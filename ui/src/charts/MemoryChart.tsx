@@ -101,7 +101,7 @@ export function MemoryChart(props: {
     <div
       class="memory-chart"
       role="img"
-      aria-label="Memory over the recording; the tables below hold the figures"
+      aria-label="Memory over time; the tables below list the values"
       onDblClick={() => props.clear()}
     >
       <div ref={frame} />

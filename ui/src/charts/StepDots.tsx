@@ -111,7 +111,7 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
         </For>
       </svg>
       <Show when={Math.max(props.a.length, props.b.length) > MOST_DOTS}>
-        <p class="chart-note">the taller a column, the more steps take that time</p>
+        <p class="chart-note">column height: number of steps with that time</p>
       </Show>
     </div>
   );

@@ -24,7 +24,7 @@ describe("bars of steps", () => {
     expect(bars).toHaveLength(250);
     expect(bars[0]).toMatchObject({ size: 40, dur: 610, least: 600, median: 600, most: 1000 });
     expect(bars.reduce((sum, bar) => sum + bar.size, 0)).toBe(10_000);
-    expect(barNote(bars)).toBe("each bar is the mean of 40 steps, its line from min to max");
+    expect(barNote(bars)).toBe("each bar is the mean of 40 steps; the line shows min to max");
   });
   test("have a unit that keeps labels short", () => {
     expect([999_999, 1_000_000, 9_999_999_999, 60e9].map(chartUnit)).toEqual(["µs", "ms", "ms", "s"]);

@@ -43,7 +43,7 @@ export function stepBars(steps: ChartStep[], mostBars: number): StepBar[] {
 /** What a chart of bars says about itself; nothing if every bar is one step. */
 export function barNote(bars: StepBar[]): string | undefined {
   const size = bars[0]?.size ?? 1;
-  return size > 1 ? `each bar is the mean of ${count(size)} steps, its line from min to max` : undefined;
+  return size > 1 ? `each bar is the mean of ${count(size)} steps; the line shows min to max` : undefined;
 }
 
 /** Steps are shown in milliseconds, unless all are shorter than one or the longest takes many seconds. */

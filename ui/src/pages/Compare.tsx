@@ -43,8 +43,8 @@ export function Compare(): JSX.Element {
       when={question()}
       fallback={
         <EmptyState
-          title="One run is not enough"
-          why="Compare needs two runs. Open them together, or a folder that holds both."
+          title="Compare needs two runs"
+          why="Open two runs together, or a folder that holds both."
           code="stepscope open before/ after/"
         />
       }
@@ -141,8 +141,8 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
       <div class="cols compare-grid">
         <section class="panel">
           <header>
-            <h2>From A to B, by class</h2>
-            <span class="what">ms per step, mean; the bars add up</span>
+            <h2>Change from A to B by class</h2>
+            <span class="what">mean ms per step; the bars add up to the change</span>
           </header>
           <div class="chart">
             <Bridge a={classMeans(props.a.summary)} b={classMeans(props.b.summary)} height={236} />
@@ -156,7 +156,11 @@ function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
           <div class="chart">
             <Show
               when={times(props.a).length > 0 && times(props.b).length > 0}
-              fallback={<p class="nothing">One side has no complete step.</p>}
+              fallback={
+                <p class="nothing">
+                  One run has no complete step. Call <code>prof.step()</code> after each iteration.
+                </p>
+              }
             >
               <StepDots a={times(props.a)} b={times(props.b)} height={236} />
             </Show>
@@ -219,7 +223,7 @@ function VerdictBadge(props: { verdict: Verdict }): JSX.Element {
 function Pair(props: { label: string; unit: Unit; a: Cell; b: Cell }): JSX.Element {
   const change = () => {
     const [a, b] = [numberOf(props.a), numberOf(props.b)];
-    if (a === null || b === null) return "not recorded in both";
+    if (a === null || b === null) return "not recorded in both runs";
     if (props.unit === "ratio") return `${signed(b - a, (by) => (by * 100).toFixed(1))} points`;
     const share = a === 0 ? "" : `, ${signed((b - a) / a, (by) => figureText("ratio", by))}`;
     return `${signed(b - a, (by) => figureText(props.unit, Math.round(by)))}${share}`;

@@ -48,7 +48,7 @@ export function Distributed(): JSX.Element {
       fallback={
         <EmptyState
           title="One rank in this run"
-          why="Ranks are compared when the traces of several are opened together, such as a folder with one file per rank."
+          why="To compare ranks, open the traces of all ranks together, such as a folder with one file per rank."
           code="stepscope open runs/job-17/"
         />
       }
@@ -132,7 +132,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
           label="of which waiting"
           unit="ns"
           value={hasWaits() ? Math.round(wait()) : null}
-          reason="ranks could not be matched"
+          reason="ranks do not match"
           note={
             hasWaits() ? `${figureText("ratio", wait() / Math.max(1, communication()))} of communication` : undefined
           }
@@ -141,7 +141,7 @@ function DistributedOf(props: { comms: Report; steps: Report }): JSX.Element {
           label="of which transfer"
           unit="ns"
           value={hasWaits() ? Math.round(transfer()) : null}
-          reason="ranks could not be matched"
+          reason="ranks do not match"
           note={
             hasWaits() ? `${figureText("moved_bytes", numberOf(cellNamed(kinds(), 0, "bytes")))} per rank` : undefined
           }
@@ -213,7 +213,7 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
               <th class="num">comm., ms</th>
               <th class="num">waits, ms</th>
               <th class="num">last to arrive</th>
-              <th class="num">causes others to wait, ms ↓</th>
+              <th class="num">delays others, ms ↓</th>
             </tr>
           </thead>
           <tbody>
@@ -253,7 +253,7 @@ function SideBySide(props: { rows: RankRow[]; collectives: number }): JSX.Elemen
       </div>
       <Show when={props.rows.length > SHOWN_RANKS}>
         <p class="nothing">
-          The {SHOWN_RANKS} ranks that cause the most waiting of {count(props.rows.length)}.{" "}
+          Shows the {SHOWN_RANKS} of {count(props.rows.length)} ranks that delay others most.{" "}
           <a class="link" href={pageAddress("communication")}>
             All ranks
           </a>

@@ -26,7 +26,7 @@ export function Findings(): JSX.Element {
         {(report) => (
           <>
             <Head text={asText(findingsOf(report()))} />
-            <For each={findingsOf(report())} fallback={<p class="nothing">No rule found anything to change.</p>}>
+            <For each={findingsOf(report())} fallback={<p class="nothing">No findings: no rule matches.</p>}>
               {(finding) => <FindingCard finding={finding} />}
             </For>
           </>
@@ -66,7 +66,7 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       <span class="go">
         <button
           class="plain-link"
-          title="Show the instance that takes most time"
+          title="Show the longest instance in the timeline"
           onClick={() => void showWorst(props.finding.rule)}
         >
           Show in timeline
@@ -84,17 +84,17 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       </span>
       <Show when={isOpen()}>
         <dl class="opened">
-          <dt>what</dt>
+          <dt>What</dt>
           <dd>{props.finding.what}</dd>
-          <dt>why</dt>
+          <dt>Why</dt>
           <dd>{props.finding.why}</dd>
-          <dt>evidence</dt>
+          <dt>Evidence</dt>
           <dd>{props.finding.evidence.map(written).join("\n")}</dd>
-          <dt>fix</dt>
+          <dt>Fix</dt>
           <dd>
             <pre>{props.finding.fix}</pre>
           </dd>
-          <dt>false alarm</dt>
+          <dt>False alarm</dt>
           <dd>{props.finding.notThis}</dd>
         </dl>
       </Show>

@@ -67,7 +67,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
       source()?.devices[0],
       say`${said("plain", steps())} complete steps`,
       say`${figureText("plain", figure("events"))} allocator events`,
-      figure("paired") === null ? undefined : `${figureText("plain", figure("paired"))} freed again`,
+      figure("paired") === null ? undefined : `${figureText("plain", figure("paired"))} freed`,
     ]);
   const unused = () => {
     const [reserved, allocated] = [number("peak_reserved_bytes"), number("peak_allocated_bytes")];
@@ -108,16 +108,16 @@ function MemoryOf(props: { report: Report }): JSX.Element {
           label={`Growth over ${steps()} steps`}
           unit="bytes"
           value={figure("net_bytes")}
-          note={number("net_bytes") === 0 ? "ends where it began" : "last event less first"}
+          note={number("net_bytes") === 0 ? "ends as it began" : "last event minus first"}
         />
         <Stat
-          label="Allocated in all"
+          label="Total allocated"
           unit="bytes"
           value={figure("allocated_bytes")}
           note={`${figureText("plain", figure("allocations"))} allocations`}
         />
         <Stat
-          label="Left open"
+          label="Not freed"
           unit="plain"
           value={figure("alloc_without_free")}
           reason={openReason()}
@@ -168,7 +168,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
           <section class="panel">
             <header>
               <h2>Never freed</h2>
-              <span class="what">in this recording, largest first</span>
+              <span class="what">in this trace, largest first</span>
             </header>
             <Show
               when={(tableNamed(props.report, "open_allocations")?.rows.length ?? 0) > 0}
@@ -176,7 +176,7 @@ function MemoryOf(props: { report: Report }): JSX.Element {
                 <p class="nothing">
                   {figure("alloc_without_free") === null
                     ? `Not known: ${openReason()}.`
-                    : "Every allocation that was recorded is freed again."}
+                    : "Every recorded allocation is freed."}
                 </p>
               }
             >
@@ -288,7 +288,7 @@ function CurvePanel(props: { report: Report; device: string }): JSX.Element {
               </span>
             )}
           </For>
-          <span class="more">drag to choose a range, double-click to clear</span>
+          <span class="more">drag to select a range, double-click to clear</span>
         </header>
         <MemoryChart
           curves={curves()}

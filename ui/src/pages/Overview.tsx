@@ -19,6 +19,8 @@ import { Said } from "../report/Said";
 import { Findings } from "./Findings";
 import { StepPanel } from "./StepPanel";
 
+const NO_COMPLETE_STEP = "No complete step in this trace. Call prof.step() after each iteration.";
+
 export function Overview(): JSX.Element {
   const question = createMemo(() => {
     const [name, parameters] = [run()?.run, scope()];
@@ -31,7 +33,7 @@ export function Overview(): JSX.Element {
         {(summary) => (
           <>
             <Lede
-              sentence={headline(summary()) ?? words("No complete step in this trace.")}
+              sentence={headline(summary()) ?? words(NO_COMPLETE_STEP)}
               facts={headFacts(summary())}
               doubt={lossDoubt()}
             />
@@ -79,10 +81,10 @@ type OnlyTable = { title: string; what: string; page: Page; more: string; table:
 function onlyTable(summary: Report): OnlyTable | undefined {
   const [functions, regions] = [tableNamed(summary, "functions"), tableNamed(summary, "regions")];
   if (functions) {
-    const what = "those with the most time in all they call";
+    const what = "longest cumulative time";
     return { title: "Functions", what, page: "functions", more: "all", table: functions };
   }
-  const what = "those with the most time outside of the regions in them";
+  const what = "longest self time";
   return regions && { title: "Regions", what, page: "timeline", more: "timeline", table: regions };
 }
 
@@ -253,7 +255,7 @@ function TopRows(props: {
         <h2>{props.title}</h2>
         <span class="what">
           {props.what}
-          {steps() > 0 ? ", a step" : ""}
+          {steps() > 0 ? ", per step" : ""}
           <Show when={props.doubt}>{(doubt) => <Doubt reason={doubt()} />}</Show>
         </span>
         <a class="more plain-link" href={pageAddress(props.page)}>
@@ -294,9 +296,9 @@ function TwoPart(props: { unit: "ns" | "bytes"; value: Cell }): JSX.Element {
 
 const HEALTH_FACTS: [string, string][] = [
   ["lost_events", "Events lost"],
-  ["operator_coverage_ratio", "Device time reaching an operator"],
+  ["operator_coverage_ratio", "Device time with an operator"],
   ["device_events", "Device events"],
-  ["unlinked_device_events", "Without their launch"],
+  ["unlinked_device_events", "Device events without a launch"],
   ["step_source", "Steps from"],
   ["incomplete_steps", "Incomplete steps"],
 ];

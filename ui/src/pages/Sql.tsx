@@ -128,7 +128,8 @@ export function Sql(): JSX.Element {
             when={table()}
             fallback={
               <p class="sql-hint">
-                SQL only reads. Run the statement, or choose an example at the right. Words complete while you type.
+                Run the statement, or choose an example on the right. Statements are read-only. Names complete as you
+                type.
               </p>
             }
           >

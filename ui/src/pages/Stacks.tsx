@@ -32,7 +32,7 @@ export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
         <h2>{props.frames === "calls" ? "Call stacks" : "Modules by nesting"}</h2>
         <span class="faint">
           {props.frames === "calls"
-            ? "icicle from the script down; _call_impl and built-in frames hidden"
+            ? "callers at the top; _call_impl and built-in frames hidden"
             : "forward work below the module that calls it"}
         </span>
         <span class="grow" />
@@ -56,15 +56,15 @@ export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
                 when={hasStacks(report())}
                 fallback={
                   <p class="nothing">
-                    This recording has no Python frames: profile(..., with_stack=True) records them.
+                    No Python frames recorded. Call <code>profile(..., with_stack=True)</code> to record them.
                   </p>
                 }
               >
-                <Show when={tree().total > 0} fallback={<p class="nothing">No operator in it has such time.</p>}>
+                <Show when={tree().total > 0} fallback={<p class="nothing">No operator has time of this kind.</p>}>
                   <FlameGraph
                     tree={begin().from}
                     color={weight() === "device_self_ns" ? "kernel" : "cpu_exec"}
-                    rootLabel={`all ${weight() === "device_self_ns" ? "device" : "host"} time${begin().folded > 0 ? `, below ${begin().folded} frames that all of it goes through` : ""}`}
+                    rootLabel={`all ${weight() === "device_self_ns" ? "device" : "host"} time${begin().folded > 0 ? `, below ${begin().folded} shared frames` : ""}`}
                   />
                 </Show>
               </Show>

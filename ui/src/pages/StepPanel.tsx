@@ -43,7 +43,14 @@ export function StepPanel(props: { summary: Report }): JSX.Element {
           {(report) => {
             const steps = createMemo(() => chartSteps(report()));
             return (
-              <Show when={steps().length > 0} fallback={<p class="nothing">No steps in this trace.</p>}>
+              <Show
+                when={steps().length > 0}
+                fallback={
+                  <p class="nothing">
+                    No steps recorded. Call <code>prof.step()</code> after each iteration.
+                  </p>
+                }
+              >
                 <StepChart
                   steps={steps()}
                   chosen={chosenSteps()}
@@ -178,14 +185,14 @@ function BusyAlong(): JSX.Element {
       {(bounds) => (
         <div class="busy">
           <div class="caption">
-            {isDevice() ? "GPU busy along the recording" : "Busiest thread along the recording"}{" "}
+            {isDevice() ? "GPU busy over time" : "Busiest thread over time"}{" "}
             <span class="faint">{figureText("ns", Math.round((bounds().to - bounds().from) / 600))} buckets</span>
           </div>
           <a href={pageAddress("timeline")} aria-label="Open the timeline">
             <BusyStrip
               whole={whole.error ? undefined : whole.latest}
               range={bounds()}
-              label="How busy the device is along the recording"
+              label="How busy the device is over time"
             />
           </a>
           <div class="marks" ref={follow}>

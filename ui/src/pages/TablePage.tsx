@@ -138,7 +138,7 @@ function ReportTable(props: { page: TableOptions; report: Report; question: Tabl
           isShown={isShown}
           change={(name, shown) => choose({ columns: writeColumns({ ...columnsChosen(), [name]: shown }) }, "replace")}
         />
-        <button class="btn" onClick={copy} title="Copy the rows below as TSV">
+        <button class="btn" onClick={copy} title="Copy these rows as TSV">
           Copy
         </button>
         <a class="btn" href={pageAddress("sql", { q: statement() })}>

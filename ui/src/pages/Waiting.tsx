@@ -41,8 +41,8 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
   const isBySteps = () => steps().length > 1 && chosenSteps() === undefined;
   const explained = () =>
     isBySteps()
-      ? "one column per step; click a cell to see it in the timeline"
-      : "one column per collective in order of launch; click a cell to see it in the timeline";
+      ? "one column per step; click a cell to show it in the timeline"
+      : "one column per collective in launch order; click a cell to show it in the timeline";
   const question = createMemo(() => {
     const name = run()?.run;
     return name === undefined || timelineOutline() === undefined
@@ -94,7 +94,7 @@ export function Waiting(props: { caused: (rank: number) => number }): JSX.Elemen
           return (
             <Show
               when={known().columns.length > 0}
-              fallback={<p class="nothing">No collective could be matched between the ranks.</p>}
+              fallback={<p class="nothing">No collectives match between the ranks, so waiting is not known.</p>}
             >
               <header>
                 <h2>Waiting, ranks × {isBySteps() ? "steps" : "collectives"}</h2>

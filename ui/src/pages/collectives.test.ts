@@ -21,7 +21,7 @@ test("the report says how many there are, and calls steps by their names", () =>
   const [table] = collectivesReport(answer, (place) => `#${place + 7}`, true).parts;
   if (table?.kind !== "table") throw new Error("no table");
   expect(table.left_out).toBe(1499);
-  expect(table.notes.map(written)).toEqual(["those with the longest wait", "wait: all ranks together"]);
+  expect(table.notes.map(written)).toEqual(["longest waits", "wait: sum over all ranks"]);
   const cell = (name: string) => table.rows[0]![table.columns.findIndex((column) => column.name === name)];
   expect([cell("collective"), cell("step"), cell("wait_ns"), cell("last_rank")]).toEqual(["all_reduce", "#7", 40, 6]);
 });

@@ -126,7 +126,7 @@ const REASONS: Record<string, string> = {
   process_group: "collective metadata not recorded",
   message_bytes: "collective metadata not recorded",
   dtype: "collective metadata not recorded",
-  step: "outside of steps",
+  step: "outside steps",
   start_ns: "no steps recorded",
 };
 
@@ -156,7 +156,7 @@ export function collectivesReport(answer: Report, nameOfStep: (place: number) =>
     total: null,
     sorted_by: "-wait_ns",
     left_out: all - rows.length,
-    notes: [...(all > rows.length ? ["those with the longest wait"] : []), "wait: all ranks together"].map(words),
+    notes: [...(all > rows.length ? ["longest waits"] : []), "wait: sum over all ranks"].map(words),
     is_beside: false,
   };
   const missing = Object.entries(reasons).map(([path, reason]) => ({ path, label: path, reason: words(reason) }));

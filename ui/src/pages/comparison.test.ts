@@ -47,8 +47,8 @@ test("a difference is a sentence", () => {
 
 test("what may be noise is neither faster nor slower", () => {
   const [a, b] = [[100e6], [110e6]];
-  expect(differenceInWords(a, b, "within noise")).toBe("A and B differ by 10.00 ms per step (+10.0 %), which is within noise.");
+  expect(differenceInWords(a, b, "within noise")).toBe("A and B differ by 10.00 ms per step (+10.0 %), within noise.");
   expect(differenceInWords(a, b, "inconclusive")).toBe(
-    "A and B differ by 10.00 ms per step (+10.0 %); too few steps to tell it from noise.",
+    "A and B differ by 10.00 ms per step (+10.0 %). Too few steps to separate this from noise.",
   );
 });

@@ -105,7 +105,7 @@ export function classMeans(summary: Report): number[] {
 export function differenceInWords(a: number[], b: number[], verdict: Verdict["word"]): string {
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   const [before, after] = [sum(a), sum(b)];
-  if (before === 0 || after === 0) return "One of the two has no complete step to compare.";
+  if (before === 0 || after === 0) return "One run has no complete step. Call prof.step() after each iteration.";
   const change = after - before;
   const size = (by: number) => figureText("ns", Math.round(Math.abs(by)));
   const percent = figureText("ratio", Math.abs(change) / before);
@@ -117,8 +117,8 @@ export function differenceInWords(a: number[], b: number[], verdict: Verdict["wo
   if (Math.abs(change) < before * 0.001) return "A and B take the same time per step.";
   const [word, sign] = change < 0 ? ["faster", "−"] : ["slower", "+"];
   const by = `${size(change)} per step (${sign}${percent})`;
-  if (verdict === "within noise") return `A and B differ by ${by}, which is within noise.`;
-  if (verdict === "inconclusive") return `A and B differ by ${by}; too few steps to tell it from noise.`;
+  if (verdict === "within noise") return `A and B differ by ${by}, within noise.`;
+  if (verdict === "inconclusive") return `A and B differ by ${by}. Too few steps to separate this from noise.`;
   const head = `B is ${size(change)} per step ${word} (${sign}${percent})`;
   return largest.length === 0 ? `${head}.` : `${head}: ${largest.join(", ")}.`;
 }

@@ -61,7 +61,7 @@ export async function showWorst(rule: string): Promise<void> {
     goTo("timeline", choicesFor(worst, outline));
   } catch (error) {
     const isNowhere = error instanceof ServerError && error.status === 404;
-    if (isNowhere) tell("No event of this recording shows it");
+    if (isNowhere) tell("No event in this trace matches");
     else tell(error instanceof Error ? error.message : String(error));
   }
 }

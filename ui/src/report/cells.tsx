@@ -28,7 +28,7 @@ export function Ends(props: { text: string; whole?: string; tail?: number }): JS
 /** A mark beside a figure that may be off, with the reason. */
 export function Doubt(props: { reason: Sentence }): JSX.Element {
   return (
-    <span class="doubt" role="img" title={written(props.reason)} aria-label={`Doubtful: ${written(props.reason)}`}>
+    <span class="doubt" role="img" title={written(props.reason)} aria-label={`Uncertain: ${written(props.reason)}`}>
       △
     </span>
   );

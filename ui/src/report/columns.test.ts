@@ -74,7 +74,7 @@ test("rows grouped by stack show where they are called from", () => {
   expect(table.rows.map((row) => row[1])).toEqual(["net.py(7): forward", "net.py(8): forward", null]);
   expect(table.total).toEqual(["3", "", 4, "", ""]);
   const shown = shownColumns(table, [], (column) => column.look === "value");
-  expect(shown[0]).toMatchObject({ whole: 4, reason: "no Python frame around it was recorded" });
+  expect(shown[0]).toMatchObject({ whole: 4, reason: "no Python frame recorded around it" });
 });
 
 test("rows grouped by shape show their shapes", () => {

@@ -36,7 +36,7 @@ const WIDEST_TEXT_PX = 320;
 const MEASURED_ROWS = 200;
 
 /** Why a column that the page makes has no value. */
-const WITHOUT: Record<string, string> = { [CALLED_FROM]: "no Python frame around it was recorded" };
+const WITHOUT: Record<string, string> = { [CALLED_FROM]: "no Python frame recorded around it" };
 
 /** Whether a column is shown when nobody has chosen columns. */
 export function isShownAtFirst(column: Column, width: number): boolean {

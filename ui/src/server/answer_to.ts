@@ -36,7 +36,7 @@ export async function answerTo(address: string, init: RequestInit, revision?: nu
     return response;
   } catch (error) {
     if (error instanceof ServerError || isAborted(error)) throw error;
-    throw ServerError.of("the server does not answer", "is stepscope open still running?");
+    throw ServerError.of("the server does not answer", "check that stepscope open is still running");
   }
 }
 

@@ -39,7 +39,7 @@ export function App(): JSX.Element {
         href="#main"
         onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("main")?.focus())}
       >
-        Skip to the page
+        Skip to content
       </a>
       <TopBar openHelp={() => setShowsHelp(true)} />
       <Rail />
@@ -66,8 +66,8 @@ function RunOrReason(): JSX.Element {
       </Match>
       <Match when={session()?.runs.length === 0}>
         <EmptyState
-          title="No run yet"
-          why="Stepscope shows traces of PyTorch and other profilers as soon as there is one."
+          title="No runs found"
+          why="Open a trace of torch.profiler, a cProfile profile, or a folder with several."
           code="stepscope open trace.json.gz"
         />
       </Match>
@@ -82,9 +82,9 @@ function RunOrReason(): JSX.Element {
       </Match>
       <Match when={run()?.sources.every((source) => source.events === 0 && source.complete_steps === 0)}>
         <EmptyState
-          title="This recording is empty"
-          why="Its files can be read but hold no event. A profiler that stops before its first step leaves such a file."
-          code={"for step, batch in enumerate(loader):\n    train(batch)\n    profiler.step()"}
+          title="This trace has no events"
+          why="A profiler that stops before its first step writes such a file. Call prof.step() after each iteration."
+          code={"for step, batch in enumerate(loader):\n    train(batch)\n    prof.step()"}
         />
       </Match>
       <Match when={run()}>

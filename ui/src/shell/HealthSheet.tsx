@@ -63,7 +63,7 @@ export function HealthSheet(props: { grade: Grade | null; close: () => void }): 
         )}
       </Answer>
       <Show when={run()?.apart_because}>
-        {(reason) => <p class="muted wrap">A separate run from the traces beside it: {reason()}.</p>}
+        {(reason) => <p class="muted wrap">Separate from the other traces in its folder: {reason()}.</p>}
       </Show>
       <SkippedFiles />
       <Answer of={report} retry={retry}>
@@ -71,7 +71,7 @@ export function HealthSheet(props: { grade: Grade | null; close: () => void }): 
           <table>
             <thead>
               <tr>
-                <th>Figure</th>
+                <th>Metric</th>
                 <th class="num">Value</th>
                 <th>Meaning</th>
               </tr>

@@ -6,28 +6,28 @@ import { Sheet } from "./Sheet";
 const EVERYWHERE: [string[], string][] = [
   [["/"], "search or filter"],
   [["Ctrl K"], "search names, findings and pages"],
-  [["["], "step before"],
-  [["]"], "step after"],
-  [["{"], "rank before"],
-  [["}"], "rank after"],
+  [["["], "previous step"],
+  [["]"], "next step"],
+  [["{"], "previous rank"],
+  [["}"], "next rank"],
   [["c"], "copy link"],
-  [["t"], "dark or light"],
-  [["\\"], "fold the rail"],
+  [["t"], "switch theme"],
+  [["\\"], "collapse the sidebar"],
   [["Esc"], "up one level"],
-  [["?"], "this sheet"],
+  [["?"], "show this help"],
 ];
 
 const TIMELINE: [string[], string][] = [
-  [["w", "s"], "zoom about the cursor"],
+  [["w", "s"], "zoom at the cursor"],
   [["a", "d"], "pan"],
-  [["Shift"], "with these: faster"],
+  [["Shift"], "with these keys: faster"],
   [["f"], "fit the selection"],
-  [["0"], "whole recording"],
+  [["0"], "show the whole trace"],
   [["Arrows"], "select neighbors"],
-  [[".", ","], "same name: next, previous"],
-  [["Enter"], "next match; with Shift: previous"],
+  [[".", ","], "next or previous of that name"],
+  [["Enter"], "next match; previous with Shift"],
   [["Ctrl F"], "find in the timeline"],
-  [["m"], "keep the range as a mark"],
+  [["m"], "mark the range"],
   [["p"], "pin the track"],
 ];
 
@@ -35,18 +35,18 @@ const TIMELINE: [string[], string][] = [
 const MOUSE: [string, string][] = [
   ["Click a span", "select it"],
   ["Wheel", "scroll the tracks"],
-  ["Drag on the lanes", "choose a range; edges snap to spans"],
-  ["Ctrl or ⌘ + wheel", "zoom about the cursor"],
-  ["Alt + drag", "zoom to what was drawn"],
-  ["Wheel over the ruler", "zoom about the cursor"],
-  ["Shift or middle button + drag", "move sideways"],
-  ["Shift + wheel, or swipe", "move sideways"],
-  ["Drag the ruler or the map", "move sideways"],
-  ["Click a track's name", "fold or unfold it"],
-  ["Click or drag on step bars", "choose a step, or several"],
-  ["Click a flame", "zoom into it"],
-  ["Drag on the memory chart", "choose a range"],
-  ["Double click on it", "clear the range"],
+  ["Drag on the lanes", "select a range; edges snap to spans"],
+  ["Ctrl or ⌘ + wheel", "zoom at the cursor"],
+  ["Alt + drag", "zoom to the dragged range"],
+  ["Wheel over the ruler", "zoom at the cursor"],
+  ["Shift or middle button + drag", "pan"],
+  ["Shift + wheel, or swipe", "pan"],
+  ["Drag the ruler or the minimap", "pan"],
+  ["Click a track's name", "collapse or expand it"],
+  ["Click or drag on step bars", "select one or more steps"],
+  ["Click a frame of a flame graph", "zoom in to it"],
+  ["Drag on the memory chart", "select a range"],
+  ["Double-click the memory chart", "clear the range"],
 ];
 
 export function HelpSheet(props: { close: () => void }): JSX.Element {
@@ -54,13 +54,13 @@ export function HelpSheet(props: { close: () => void }): JSX.Element {
     entry.key === null ? [] : [[["g", entry.key], entry.label]],
   );
   return (
-    <Sheet title="Keys and mouse" close={props.close}>
+    <Sheet title="Keyboard and mouse" close={props.close}>
       <div class="keys">
         <Column title="Everywhere" keys={EVERYWHERE} />
         <Column title="Timeline" keys={TIMELINE} />
         <Column title="Pages" keys={pages} />
         <section class="mouse">
-          <h3>Mouse and trackpad, in the timeline and on charts</h3>
+          <h3>Mouse and trackpad on the timeline and charts</h3>
           <For each={MOUSE}>
             {([gesture, what]) => (
               <div>

@@ -132,7 +132,7 @@ function Entries(props: {
         <p class="faint">
           {matching().length === 0
             ? "No match."
-            : `${count(matching().length - shown().length)} more: type to find them`}
+            : `${count(matching().length - shown().length)} more; type to filter`}
         </p>
       </Show>
     </div>

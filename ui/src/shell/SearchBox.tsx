@@ -54,10 +54,10 @@ export function SearchBox(): JSX.Element {
   const placeOf = (result: Result) => results().indexOf(result);
   const status = () => {
     if (!isOpen() || wanted() === "") return "";
-    if (named.error) return "Names could not be searched";
+    if (named.error) return "Search failed";
     if (!isCurrent()) return "Searching";
     const all = groups().reduce((sum, group) => sum + (group.key === "events" ? 0 : group.count), 0);
-    return all === 0 ? "No name, finding or page holds this text" : `${count(all)} ${all === 1 ? "result" : "results"}`;
+    return all === 0 ? "No matching name, finding or page" : `${count(all)} ${all === 1 ? "result" : "results"}`;
   };
 
   function type(value: string): void {

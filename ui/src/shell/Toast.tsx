@@ -18,7 +18,7 @@ export async function copyText(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     tell(`${what} copied`);
   } catch {
-    tell("The browser does not let this page copy");
+    tell("Could not copy: allow clipboard access in the browser");
   }
 }
 

@@ -63,10 +63,15 @@ export function TopBar(props: { openHelp: () => void }): JSX.Element {
           </button>
         )}
       </Show>
-      <button class="icon" aria-label="Dark or light" title="Dark or light (t)" onClick={toggleTheme}>
+      <button class="icon" aria-label="Switch theme" title="Switch dark and light theme (t)" onClick={toggleTheme}>
         <Icon name={theme() === "dark" ? "sun" : "moon"} />
       </button>
-      <button class="icon" aria-label="Keys and mouse" title="Keys and mouse (?)" onClick={() => props.openHelp()}>
+      <button
+        class="icon"
+        aria-label="Keyboard and mouse"
+        title="Keyboard and mouse (?)"
+        onClick={() => props.openHelp()}
+      >
         <Icon name="help" />
       </button>
       <Hairline />

@@ -34,7 +34,7 @@ export function UnknownState(props: { unknown: Unknown[] }): JSX.Element {
   return (
     <div class="state unknown" role="alert">
       <For each={props.unknown}>{(each) => <h2>{each.text}.</h2>}</For>
-      <p>The link to this page may be for other traces.</p>
+      <p>This link may belong to other traces.</p>
       <div class="buttons">
         <For each={props.unknown}>
           {(each) => (

@@ -11,7 +11,7 @@ test("a file that was cut comes before all else", () => {
     "poor",
   );
   expect(cause.short).toBe("file cut off");
-  expect(written(cause.sentence)).toBe("The file ends early: 1 event is lost, and metrics cover only what comes before.");
+  expect(written(cause.sentence)).toBe("The file ends early: 1 event is lost. Metrics cover what was read.");
 });
 
 test("device time without an operator names the launches that are missing", () => {
@@ -35,6 +35,6 @@ test("lost events, gaps, and nothing wrong", () => {
   expect(written(healthCause([], "partial").sentence)).toBe("Part of the job was not recorded.");
   const good = figures({ device_time_ns: 10, device_time_with_operator_ns: 10, incomplete_steps: 1 });
   expect(written(healthCause(good, "good").sentence)).toBe(
-    "No event is lost and 100.0 % of device time belongs to an operator; 1 incomplete step is left out of averages.",
+    "No event is lost and 100.0 % of device time belongs to an operator. Averages exclude 1 incomplete step.",
   );
 });

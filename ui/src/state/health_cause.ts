@@ -20,7 +20,7 @@ export function healthCause(figures: HealthFigure[], grade: Grade | null): Healt
   if (number("lost.cut_event") > 0)
     return {
       short: "file cut off",
-      sentence: say`The file ends early: ${events(lost)} ${lost === 1 ? "is" : "are"} lost, and metrics cover only what comes before.`,
+      sentence: say`The file ends early: ${events(lost)} ${lost === 1 ? "is" : "are"} lost. Metrics cover what was read.`,
     };
   if (share !== undefined && share < ENOUGH) {
     const [unlinked, all] = [number("unlinked_device_events"), number("device_events")];
@@ -42,7 +42,7 @@ export function healthCause(figures: HealthFigure[], grade: Grade | null): Healt
   const incomplete = number("incomplete_steps");
   const left =
     incomplete > 0
-      ? say`; ${said("plain", incomplete)} incomplete ${incomplete === 1 ? "step is" : "steps are"} left out of averages`
+      ? say`. Averages exclude ${said("plain", incomplete)} incomplete ${incomplete === 1 ? "step" : "steps"}`
       : [];
   const linked = share === undefined ? [] : say` and ${said("ratio", share)} of device time belongs to an operator`;
   return { sentence: say`No event is lost${linked}${left}.` };

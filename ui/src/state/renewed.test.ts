@@ -32,7 +32,7 @@ test("new ranks are named", () => {
 test("a recording that has changed is said so", () => {
   const news = renewal(run(source(0, 0, 1)), run(source(0, 0, 7)), source(0, 0, 1));
   expect(news).toEqual({
-    text: "The traces of job have changed; this page shows the new ones",
+    text: "The traces of job have changed. This page shows the new ones.",
     stay: {},
     open: undefined,
   });

@@ -40,7 +40,7 @@ export function renewal(before: Run, after: Run, looked: Source | undefined): Re
 function newsOf(run: string, before: Run, added: Source[], kept: Source | undefined): string {
   const known = new Set(before.sources.map((source) => source.rank));
   const ranks = [...new Set(added.map((source) => source.rank))];
-  if (!kept || added.length === 0) return `The traces of ${run} have changed; this page shows the new ones`;
+  if (!kept || added.length === 0) return `The traces of ${run} have changed. This page shows the new ones.`;
   if (ranks.every((rank) => !known.has(rank)))
     return `${run} has ${ranks.length === 1 ? "a new rank" : "new ranks"}: ${numbersInWords(ranks)}`;
   return `${run} has ${added.length === 1 ? "a new window" : `${added.length} new windows`}`;

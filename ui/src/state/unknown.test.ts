@@ -56,9 +56,9 @@ test("unknown steps are named, with those of the recording", () => {
 
 test("a range outside of the recording is said so, and so is what is no range", () => {
   expect(texts({ from: "205800000", to: "535600000" })).toEqual([
-    "The range 205.8 ms to 535.6 ms is outside of this trace, which lasts from −2.00 ms to 35.00 ms",
+    "The range 205.8 ms to 535.6 ms is outside this trace, which covers −2.00 ms to 35.00 ms",
   ]);
-  expect(texts({ from: "10" })).toEqual(["10 to nothing is not a range of nanoseconds"]);
+  expect(texts({ from: "10" })).toEqual(["10 to nothing is not a time range in nanoseconds"]);
   expect(texts({ from: "a", to: "b" })).toHaveLength(1);
   expect(texts({ from: "10", to: "10" })).toHaveLength(1);
 });

@@ -131,12 +131,12 @@ function unknownRange(choices: Choices, outline: TimelineOutline): Unknown | und
   const remedy = "Remove the range";
   const range = rangeOf(choices);
   if (!range) {
-    const text = `${choices.from ?? "nothing"} to ${choices.to ?? "nothing"} is not a range of nanoseconds`;
+    const text = `${choices.from ?? "nothing"} to ${choices.to ?? "nothing"} is not a time range in nanoseconds`;
     return { text, keys, remedy };
   }
   const [first, last] = [outline.start_ns - outline.zero_ns, outline.end_ns - outline.zero_ns];
   if (range.to > first && range.from < last) return undefined;
   const time = (ns: number) => figureText("ns", Math.round(ns));
-  const text = `The range ${time(range.from)} to ${time(range.to)} is outside of this trace, which lasts from ${time(first)} to ${time(last)}`;
+  const text = `The range ${time(range.from)} to ${time(range.to)} is outside this trace, which covers ${time(first)} to ${time(last)}`;
   return { text, keys, remedy };
 }

@@ -44,10 +44,10 @@ export function AsTable(props: {
   return (
     <>
       <button class="as-table btn" onClick={() => setIsOpen(true)}>
-        As table
+        Show as table
       </button>
       <Show when={isOpen()}>
-        <Sheet title={`The longest ${MOST} spans on screen`} close={() => setIsOpen(false)}>
+        <Sheet title={`Longest ${MOST} spans on screen`} close={() => setIsOpen(false)}>
           <table>
             <thead>
               <tr>

@@ -316,7 +316,7 @@ export function Board(props: {
           <span>Time from first step</span>
           <span>Steps</span>
         </div>
-        <canvas ref={head} role="img" aria-label="Ruler with the steps; drag to move, click a step to choose it" />
+        <canvas ref={head} role="img" aria-label="Ruler with the steps; drag to pan, click a step to select it" />
       </div>
       <div
         class="board"
@@ -338,7 +338,7 @@ export function Board(props: {
             <canvas
               ref={above}
               role="img"
-              aria-label="Spans of threads and streams; the button “As table” lists them"
+              aria-label="Spans of threads and streams; the button “Show as table” lists them"
             />
           </div>
         </div>

@@ -5,7 +5,7 @@ import { choice, choose } from "../state/route";
 import type { TimelineSearch } from "./search";
 import { matchWords } from "./walk";
 
-const RULE = "Matches any part of a name. Upper and lower case are the same.";
+const RULE = "Matches any part of a name, ignoring case.";
 
 export function Find(props: { search: TimelineSearch }): JSX.Element {
   let field!: HTMLInputElement;

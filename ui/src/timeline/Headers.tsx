@@ -70,13 +70,14 @@ const TWO_LINES_PX = 38;
 function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions: HeaderActions }): JSX.Element {
   const number = () => props.row.track.track;
   const overlapping = () => {
-    if (props.overlaps === undefined) return "Spans overlap here without nesting; each has a separate lane.";
+    if (props.overlaps === undefined) return "Spans overlap here without nesting. Each has a separate lane.";
     const spans = props.overlaps === 1 ? "span starts" : "spans start";
-    return `${count(props.overlaps)} ${spans} before another of this stream has ended.`;
+    return `${count(props.overlaps)} ${spans} before another span of this stream has ended.`;
   };
   const hint = () => {
     const { track, hint } = props.row;
-    return [`${track.name}: ${count(track.spans)} events.`, hint && `${hint}.`, "Click folds."].filter(Boolean).join(" ");
+    const facts = [`${track.name}: ${count(track.spans)} events.`, hint && `${hint}.`, "Click to collapse or expand."];
+    return facts.filter(Boolean).join(" ");
   };
   return (
     <>
@@ -116,7 +117,7 @@ function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions
       <Show when={!props.row.isFolded && (props.row.hidden > 0 || props.row.isWhole)}>
         <button
           class="deeper"
-          title={props.row.first > 0 ? "Python frames and deeper lanes" : "Deeper lanes"}
+          title={props.row.first > 0 ? "Show Python frames and deeper lanes" : "Show deeper lanes"}
           onClick={() => props.actions.toggleFold(`+${number()}`)}
         >
           {props.row.isWhole ? "less" : `+${props.row.hidden}`}

@@ -81,7 +81,7 @@ export function Minimap(props: {
         onPointerDown={(event) => (map.setPointerCapture(event.pointerId), moveTo(event))}
         onPointerMove={(event) => event.buttons === 1 && moveTo(event)}
       >
-        <canvas ref={canvas} role="img" aria-label="The whole recording" />
+        <canvas ref={canvas} role="img" aria-label="Minimap of the whole trace" />
         <div class="shade before" style={{ width: `${Math.max(0, percent(props.view.from))}%` }} />
         <div class="shade after" style={{ left: `${Math.min(100, percent(props.view.to))}%` }} />
         <For each={numbered()}>

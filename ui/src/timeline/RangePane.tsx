@@ -86,7 +86,7 @@ export function RangePane(props: {
           )}
         </Show>
         <h2>
-          What happened in it <span class="faint">time inside of the range, callers with what they call</span>
+          Events in this range <span class="faint">time inside the range; callers include what they call</span>
         </h2>
         <Answer of={content} retry={retryContent}>
           {(report) => {
@@ -102,11 +102,11 @@ export function RangePane(props: {
                 </thead>
                 <tbody>
                   <Contents
-                    label="Around the whole range, innermost first"
+                    label="Enclosing the whole range, innermost first"
                     contents={found().around}
                     select={props.actions.select}
                   />
-                  <Contents label="In the range" contents={found().inside} select={props.actions.select} />
+                  <Contents label="Inside the range" contents={found().inside} select={props.actions.select} />
                 </tbody>
               </table>
             );
@@ -114,7 +114,7 @@ export function RangePane(props: {
         </Answer>
       </section>
       <section>
-        <h2>The device in this range</h2>
+        <h2>Device in this range</h2>
         <Answer of={classes}>
           {(report) => {
             const values = () => tables(report())[0]?.rows[0]?.map(numberOf) ?? [];
@@ -165,7 +165,7 @@ function Contents(props: { label: string; contents: Content[]; select: (spanId: 
   return (
     <>
       <tr class="sort">
-        <td colspan="3">{props.contents.length === 0 ? `${props.label}: nothing recorded` : props.label}</td>
+        <td colspan="3">{props.contents.length === 0 ? `${props.label}: none recorded` : props.label}</td>
       </tr>
       <For each={listed()}>
         {(content) => (

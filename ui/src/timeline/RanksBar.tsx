@@ -13,7 +13,7 @@ export function RanksBar(props: { several: SeveralRanks | undefined }): JSX.Elem
     if (!several) return "";
     const shown = several.ranks.length;
     return shown < several.of && choice("ranks") === "all"
-      ? `${shown} of ${several.of}: those that make others wait most and least`
+      ? `${shown} of ${several.of}: those that delay others most and least`
       : `${shown} of ${several.of}`;
   };
   const show = (value: string) => choose({ ranks: value === "one" ? undefined : "all", sel: undefined });
@@ -31,7 +31,7 @@ export function RanksBar(props: { several: SeveralRanks | undefined }): JSX.Elem
       />
       <Show when={choice("ranks") && !props.several}>
         <span class="muted" role="status">
-          No other rank of this run in “{choice("ranks")}”
+          No other rank of this run matches “{choice("ranks")}”
         </span>
       </Show>
       <Show when={props.several}>
@@ -40,7 +40,7 @@ export function RanksBar(props: { several: SeveralRanks | undefined }): JSX.Elem
           <Show when={apart().length > 0}>
             <span
               class="doubt"
-              title={`No collective in common with the chosen rank: ${apart().join(", ")}. First steps are lined up.`}
+              title={`No collective in common with the selected rank, aligned by first steps: ${apart().join(", ")}`}
             >
               {" "}
               △ clocks not aligned

@@ -53,11 +53,11 @@ export function SpanPane(props: {
           </For>
         </dl>
       </section>
-      <section tabindex="0" aria-label="What it is connected to">
+      <section tabindex="0" aria-label="Linked events">
         <Connections details={props.details} outline={props.outline} actions={props.actions} />
       </section>
       <section>
-        <h2>Same name in this recording</h2>
+        <h2>Same name in this trace</h2>
         <dl>
           <dt>Count</dt>
           <dd>{count(props.details.same_name.count)}</dd>
@@ -194,7 +194,7 @@ function Connections(props: { details: SpanDetails; outline: TimelineOutline; ac
         </Show>
       </dl>
       <Show when={!details().launch && !details().operator && !details().forward && details().kernels.length === 0}>
-        <p class="faint">Nothing recorded connects it to another event.</p>
+        <p class="faint">No recorded links to other events.</p>
       </Show>
       <Show when={details().stack.length > 0}>
         <CallStack stack={innermostFirst(details().stack)} />
@@ -211,7 +211,7 @@ function CallStack(props: { stack: string[] }): JSX.Element {
         Call stack <span class="faint">innermost first</span>
         <button
           class="plain-link right"
-          title="Copy the frames with their whole paths"
+          title="Copy the frames with full paths"
           onClick={() => void copyText(props.stack.join("\n"), "Call stack")}
         >
           Copy

@@ -37,8 +37,8 @@ export default function Timeline(): JSX.Element {
           when={known.outline.tracks.length > 0}
           fallback={
             <EmptyState
-              title="Nothing to draw"
-              why="This recording has no event with a place in time."
+              title="No events to show"
+              why="This trace has no events with a start time. Record CPU and GPU activities."
               code="profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
             />
           }

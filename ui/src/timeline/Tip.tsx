@@ -14,7 +14,7 @@ const WIDEST_PX = 440;
 export function tipOf(lanes: Lanes, entry: number, x: number, y: number, more: string[]): Tip {
   const [many, className] = [lanes.count[entry]!, classAt(lanes, entry)];
   const name = nameOnSpan(nameAt(lanes, entry), className);
-  const shared = isOverflow(lanes.depth[entry]!) ? ["more at once than there are lanes: they share this row"] : [];
+  const shared = isOverflow(lanes.depth[entry]!) ? ["more concurrent spans than lanes; they share this row"] : [];
   if (many === 1) {
     const lines = [exactTime(lanes.dur[entry]!), classLabel(className), ...shared, ...more];
     return { x, y, title: name, lines };

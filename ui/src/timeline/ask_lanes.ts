@@ -49,7 +49,8 @@ function startWorker(): Worker {
     else asker?.reject(new ServerError(data.error.problem, data.error.status));
   });
   started.addEventListener("error", () => {
-    for (const { reject } of waiting.values()) reject(ServerError.of("the timeline's worker did not start"));
+    const message = "the timeline worker did not start; reload the page";
+    for (const { reject } of waiting.values()) reject(ServerError.of(message));
     waiting.clear();
   });
   return started;

@@ -203,6 +203,6 @@ function link(gl: WebGL2RenderingContext): WebGLProgram {
   }
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS))
-    throw new Error(`the graphics driver refuses our shaders: ${gl.getProgramInfoLog(program)}`);
+    throw new Error(`the graphics driver rejected the shaders: ${gl.getProgramInfoLog(program)}`);
   return program;
 }

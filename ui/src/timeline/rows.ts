@@ -189,7 +189,7 @@ function layOutAt(outline: TimelineOutline, options: RowOptions, density: Densit
     if (!isFolded) counters.forEach(addCurve);
     if (!isFolded && options.countersLeftOut > 0) {
       const title = `${options.countersLeftOut} more counters`;
-      add({ kind: "note", title, note: "not drawn; SQL has all of them", y: 0, height: BUSY_PX });
+      add({ kind: "note", title, note: "not drawn; query them on the SQL page", y: 0, height: BUSY_PX });
     }
   }
   if (bookkeeping.length > 0) {
