@@ -81,7 +81,7 @@ class Run(Analyses):
         """Runs a SQL query over the tables of the run; `stepscope.tables()` lists them.
 
         Args:
-            statement: The query, one `SELECT` statement.
+            statement: One SQL statement; it can only read.
             limit: Rows to return at most; all rows by default.
 
         Raises:

@@ -69,6 +69,9 @@ class Comparison:
         """Returns whether the times of most calls overlap with those they are compared with.
 
         `None` if that is not known, because one of the two has too few calls.
+
+        Args:
+            label: Label of the row, as `labels` lists it.
         """
         ranges = []
         for row in self._row_and_base(label):

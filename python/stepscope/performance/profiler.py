@@ -66,7 +66,7 @@ class PerformanceProfiler:
         system_interval: Seconds between readings of the machine.
         enabled: `False` turns everything off, and leaves decorated functions unmodified.
         record: Folder to write all measurements to; open it with `stepscope open FOLDER`.
-        record_limit_mb: Size that the file of each process may reach there.
+        record_limit_mb: Megabytes that each process may write there.
         carbon_intensity_g_per_kwh: Grams of CO₂ per kWh of your grid.
 
     Raises:

@@ -60,7 +60,11 @@ class PerformanceRegressionDetector:
         self.results: list[RegressionResult] = []
 
     def load_baseline(self, path: str | os.PathLike[str]) -> dict[str, Row]:
-        """Reads the metrics of a baseline by operation; empty if the file does not exist yet."""
+        """Reads the metrics of a baseline by operation; empty if the file does not exist yet.
+
+        Args:
+            path: File that `save_metrics` or `save_baseline` wrote.
+        """
         try:
             return read_rows(path)
         except NotFoundError:

@@ -84,7 +84,7 @@ def plan_of(schedule: Callable[[int], Any] | None) -> Plan:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicts what one trace of the schedule will hold, from one measured step."""
+    """Holds the predicted size of one trace of the schedule, from one measured step."""
 
     size_bytes: int
     """Size of the trace as plain JSON."""

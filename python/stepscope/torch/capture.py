@@ -214,7 +214,13 @@ class profile(BudgetedProfile):
         return self._torch_events()
 
     def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> None:
-        """Writes the trace as JSON, compressed if the name ends in `.gz`. May be called again for the same trace."""
+        """Writes the trace as JSON. May be called again for the same trace.
+
+        Args:
+            path: File to write; compressed if its name ends in `.gz`.
+            *args: Passed on to torch.
+            **options: Passed on to torch.
+        """
         saved = self._recording.saved
         if saved is None or any(args) or any(options.values()):
             write_whole(Path(path), lambda partial: self._save(partial, *args, **options))
@@ -225,17 +231,35 @@ class profile(BudgetedProfile):
             write_whole(Path(path), lambda partial: copy_trace(saved, partial))
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Writes Python stacks with their time in microseconds, one per line, as flame graph tools read them."""
+        """Writes Python stacks with their time in microseconds, one per line, as flame graph tools read them.
+
+        Args:
+            path: File to write.
+            metric: Time to write, such as `"self_cpu_time_total"` or `"self_device_time_total"`.
+
+        Raises:
+            ValueError: The trace was recorded without `with_stack=True`, or there is no such metric.
+        """
         if not self.with_stack:
             raise ValueError("no stacks were recorded; pass with_stack=True to profile()")
         write_stacks(self.events(), Path(path), metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Adds a string to the metadata of the trace."""
+        """Adds a string to the metadata of the trace.
+
+        Args:
+            key: Name of the entry.
+            value: The string.
+        """
         self.add_metadata_json(key, json.dumps(value, ensure_ascii=False))
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Adds a JSON value to the metadata of the trace."""
+        """Adds a JSON value to the metadata of the trace.
+
+        Args:
+            key: Name of the entry.
+            value: The value, as JSON.
+        """
         # Kineto writes a slash for every backslash, so that an escaped quote would end the text and break the trace.
         value = value.replace("\\\\", "/").replace('\\"', "'")
         self._metadata[key] = value
