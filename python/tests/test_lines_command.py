@@ -191,7 +191,7 @@ def test_nothing_recorded_is_said(script: Path) -> None:
         (("-f", "xml", "script.py"), "invalid choice: 'xml'"),
         (("-o", ".", "script.py"), "--output: expected a file, found a folder\n  --> .\nhint: "),
         (("--limit", "-1", "script.py"), "--limit: expected 0 or more, found -1"),
-        (("-o", "no/such/folder.json", "script.py"), "there is no such folder\n  --> no/such\nhint: "),
+        (("-o", "no/such/folder.json", "script.py"), "no such folder\n  --> no/such\nhint: "),
     ],
 )
 def test_wrong_usage(script: Path, arguments: tuple[str, ...], problem: str) -> None:

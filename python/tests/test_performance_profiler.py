@@ -328,7 +328,7 @@ def test_a_recording_that_lost_regions_says_so(
     profiler.close()
     profiler.close()
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("stepscope: 3 regions of this process were not measured: ended faster than")
+    assert first.startswith("stepscope: 3 regions of this process were not measured: they ended faster than")
     assert second.startswith(f"stepscope: 1,200 regions are missing in {profiler.recording}: ")
 
 
