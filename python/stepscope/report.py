@@ -9,7 +9,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from stepscope.table import Table
-from stepscope.values import optional, texts, whole_number
+from stepscope.values import optional, strings, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +47,7 @@ class Report:
             limit: Number of rows; 0 is all. Without it, the data has all rows and the print as many as the command.
         """
         rows = optional(whole_number, "limit", limit)
-        return Report(self._native.shaped(texts("columns", columns), sort, rows))
+        return Report(self._native.shaped(strings("columns", columns), sort, rows))
 
     @property
     def table(self) -> Table:

@@ -11,7 +11,7 @@ from stepscope.errors import UsageError
 from stepscope.picture import Picture
 from stepscope.report import Report
 from stepscope.table import Table
-from stepscope.values import from_text, number, optional, ranks, texts, whole_number
+from stepscope.values import from_text, number, optional, ranks, strings, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -177,7 +177,7 @@ def _native_part(part: Part) -> dict[str, Any]:
         "steps": _steps(part.get("step")),
         "from_ns": optional(whole_number, "from_ns", part.get("from_ns")),
         "to_ns": optional(whole_number, "to_ns", part.get("to_ns")),
-        "group_by": optional(texts, "group_by", part.get("group_by")) or [],
+        "group_by": optional(strings, "group_by", part.get("group_by")) or [],
         "samples_per_step": optional(number, "samples_per_step", part.get("samples_per_step")),
     }
 

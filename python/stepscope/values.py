@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from stepscope.errors import UsageError
 
-__all__ = ["from_text", "number", "optional", "ranks", "size_in_bytes", "texts", "whole_number"]
+__all__ = ["from_text", "number", "optional", "ranks", "size_in_bytes", "strings", "whole_number"]
 
 Read = TypeVar("Read")
 
@@ -73,7 +73,7 @@ def number(name: str, value: Any) -> float:
     return found
 
 
-def texts(name: str, value: Any) -> list[str]:
+def strings(name: str, value: Any) -> list[str]:
     """Reads strings, or one string with commas between them."""
     several = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     if not all(isinstance(one, str) for one in several):

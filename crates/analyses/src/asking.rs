@@ -100,7 +100,7 @@ impl Asking<'_> {
         let question = self.question;
         let recordings = self.sources.len();
         let across =
-            if recordings > 1 { say!(" of {}", say::counted(recordings, "recording")) } else { Sentence::default() };
+            if recordings > 1 { say!(" of {}", say::counted(recordings, "trace")) } else { Sentence::default() };
         match self.steps.as_ref().map(|steps| steps.numbers) {
             _ if question.has_time_range() => say!("sums over a time range{}", across),
             Some((first, last)) if first == last => say!("sums over step {}{}", first.to_string(), across),

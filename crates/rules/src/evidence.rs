@@ -226,7 +226,7 @@ fn matrix_units_are_called_as_their_vendor_does() {
     let shares = "80.0 % of device time could use them, at least 10.0 % does";
     let figures = &[("unused_ratio", 0.875), ("eligible_ratio", 0.8), ("on_cores_ratio", 0.1)];
     let nvidia = "Up to 87.5 % of eligible work runs without tensor cores";
-    check(rule, &work(Some("aten::mm")), &[nvidia, shares, "aten::mm and its like, on NVIDIA A100"], figures);
+    check(rule, &work(Some("aten::mm")), &[nvidia, shares, "aten::mm and similar kernels, on NVIDIA A100"], figures);
     let on = |name: Option<&str>, calls| {
         let device = Device { name: name.map(str::to_owned), compute_major: Some(9), ..Device::default() };
         Facts { hardware: Hardware::of(&[&device], calls), ..work(None) }
@@ -237,12 +237,12 @@ fn matrix_units_are_called_as_their_vendor_does() {
         &[
             "Up to 87.5 % of eligible work runs without matrix cores",
             shares,
-            "matrix products and its like, on AMD Instinct MI300X",
+            "matrix products and similar kernels, on AMD Instinct MI300X",
         ],
         figures,
     );
     let nameless = on(None, Some(Vendor::Nvidia));
-    check(rule, &nameless, &[nvidia, shares, "matrix products and its like, on the device"], figures);
+    check(rule, &nameless, &[nvidia, shares, "matrix products and similar kernels, on the device"], figures);
 }
 
 #[test]

@@ -142,12 +142,14 @@ fn plain(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(|c| !is_word(c)).to_lowercase()).collect()
 }
 
-/// Whether the text has the phrase; `there is no` is what people say, other than `is no number`.
+/// Whether the text has the phrase; `there is no` and `is no longer` are what people say, other than `is no number`.
 fn has(text: &[String], phrase: &str) -> bool {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     let is_there = |at: usize| at > 0 && text[at - 1] == "there";
     let is_denial = phrase.last() == Some(&"no");
-    text.windows(phrase.len()).enumerate().any(|(at, window)| window == phrase && !(is_denial && is_there(at)))
+    let is_longer = |at: usize| text.get(at + phrase.len()).is_some_and(|next| next == "longer");
+    let is_usual = |at: usize| is_denial && (is_there(at) || is_longer(at));
+    text.windows(phrase.len()).enumerate().any(|(at, window)| window == phrase && !is_usual(at))
 }
 
 /// No string may have a phrase to avoid.

@@ -125,7 +125,7 @@ class ProductionProfiler:
         """Prints that a request took too long, at most one line per minute. Override it to send an alert.
 
         Args:
-            entry: The request, as it is logged.
+            entry: The request as logged.
         """
         with self._lock:
             now_s = time.monotonic()

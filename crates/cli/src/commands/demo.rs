@@ -14,7 +14,7 @@ pub(super) static COMMAND: Command = Command {
     name: "demo",
     options: |command| {
         Options::augment_args(command)
-            .about("Write simulated traces of a small job with known faults, to try Stepscope without a GPU")
+            .about("Write simulated traces of a job with known faults; needs no GPU")
             .after_help(
                 "\
 Examples:

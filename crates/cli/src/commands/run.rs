@@ -12,7 +12,7 @@ pub(super) static COMMAND: Command = Command {
     name: "run",
     options: |command| {
         command
-            .about("Record an unmodified Python script (needs the Python package: pip install stepscope)")
+            .about("Record an unmodified Python script (needs the Python package)")
             .arg(
                 Arg::new("script")
                     .value_name("SCRIPT")
@@ -24,9 +24,8 @@ pub(super) static COMMAND: Command = Command {
             .after_help(
                 "\
 Examples:
-  pip install stepscope
   stepscope run train.py --lr 0.1
-  stepscope run --help               all options, once the package is installed",
+  stepscope run --help               all options, once the Python package is installed",
             )
     },
     run,
@@ -34,5 +33,5 @@ Examples:
 
 fn run(_matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
     Err(Failure::usage("recording a script needs the Python package")
-        .with_hint("put no option before `run`: `pip install stepscope && stepscope run train.py`"))
+        .with_hint("install the package, then put no option before `run`: `stepscope run train.py`"))
 }

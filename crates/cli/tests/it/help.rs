@@ -29,13 +29,13 @@ fn the_first_screen() {
       report       Write one HTML file to share: overview, findings, timeline, tables
       ingest       Convert traces to a Parquet store
       trim         Write a smaller trace by step, time or rank, for Perfetto and chrome://tracing
-      run          Record an unmodified Python script (needs the Python package: pip install stepscope)
+      run          Record an unmodified Python script (needs the Python package)
       sql          Query with SQL: run one statement, or start a shell
       metrics      Show every metric of one trace
       health       Show what was read, what was not, and what was linked
       tracks       List the threads, streams and lanes of a trace
       schema       List the tables, views and columns for SQL
-      demo         Write simulated traces of a small job with known faults, to try Stepscope without a GPU
+      demo         Write simulated traces of a job with known faults; needs no GPU
       doctor       Check this machine for what Stepscope needs
       cache        List, verify and clear cached traces
       completions  Print a completion script for a shell

@@ -62,6 +62,6 @@ fn every_command_has_a_word_for_a_profile() {
     let page = std::fs::read_to_string(place.path("report.html")).unwrap();
     assert!(page.contains("fibonacci") && !page.contains("Step time"), "{page}");
     let ended = place.run(&["trim", "small.prof", "-o", "part.json"]);
-    assert!(ended.code == 2 && ended.stderr.contains("a profile of functions has no steps"), "{}", ended.stderr);
-    check(&["functions", "trace.json"], "No profile of functions");
+    assert!(ended.code == 2 && ended.stderr.contains("a cProfile profile has no steps"), "{}", ended.stderr);
+    check(&["functions", "trace.json"], "No cProfile profile");
 }

@@ -275,7 +275,7 @@ fn communication() -> Report {
         vec![
             Column::named("collective").label("collective"),
             Column::named("count"),
-            Column::named("bytes_a_rank").unit(Unit::MovedBytes),
+            Column::named("bytes_per_rank").unit(Unit::MovedBytes),
             Column::named("transfer_ns"),
             Column::named("wait_mean_ns").label("wait, mean"),
             Column::named("algorithm_gb_per_s").label("alg bw"),
@@ -379,7 +379,7 @@ fn summary_on_80_columns() {
       AddFunctor<float> (vectorized_elementwise)   3,090  39.81 ms   6.7 %   12.9 µs
       implicit_convolve_sgemm<1024, 6, 7, 3, 3, …     90  36.96 ms   6.2 %  410.6 µs
 
-    FINDINGS                                                         at stake per step
+    FINDINGS                                                       at stake per step
       !! The GPU waits for the DataLoader                                    59.3 ms
          num_workers=0; loading is 33.4 % of every step
       !  Tensor cores idle while eligible                                    66.7 ms
@@ -427,7 +427,7 @@ fn summary_on_120_columns() {
       aten::cudnn_batch_norm          318     34.25 ms   5.7 %      implicit_convolve_sgemm<1024, …     90  36.96 ms   6.2 %
     1 column did not fit: host_self_ns (-f json has all)          1 column did not fit: mean_ns (-f json has all)
 
-    FINDINGS                                                                                                 at stake per step
+    FINDINGS                                                                                               at stake per step
       !! The GPU waits for the DataLoader    num_workers=0; loading is 33.4 % of every step                          59.3 ms
       !  Tensor cores idle while eligible    convolutions run in fp32 on compute capability 7.0                      66.7 ms
       !  Many small kernels                  5,748 of 9,096 device events shorter than their launch call             16.7 ms
@@ -493,8 +493,8 @@ fn communication_on_80_columns() {
 
     Eight ranks wait 2.94 s for each other; ranks 0 and 6 cause 94 % of it.
 
-    collective   count   bytes per rank   transfer   wait, mean       alg bw   bus bw
-    all_reduce      84        5.44 GB   50.10 ms    367.41 ms   108.5 GB/s        –
+    collective  count  bytes per rank  transfer  wait, mean      alg bw  bus bw
+    all_reduce     84         5.44 GB  50.10 ms   367.41 ms  108.5 GB/s       –
 
     rank   communication       waits   last to arrive            makes others wait ↓
     0          241.19 ms   191.09 ms         32 of 84   ██████████████   1,533.54 ms
@@ -565,7 +565,7 @@ fn a_pipe_has_no_pictures() {
       aten::cudnn_batch_norm          318     34.25 ms   5.7 %      implicit_convolve_sgemm<1024, …     90  36.96 ms   6.2 %
     1 column did not fit: host_self_ns (-f json has all)          1 column did not fit: mean_ns (-f json has all)
 
-    FINDINGS                                                                                                 at stake per step
+    FINDINGS                                                                                               at stake per step
       !! The GPU waits for the DataLoader    num_workers=0; loading is 33.4 % of every step                          59.3 ms
       !  Tensor cores idle while eligible    convolutions run in fp32 on compute capability 7.0                      66.7 ms
       !  Many small kernels                  5,748 of 9,096 device events shorter than their launch call             16.7 ms
@@ -630,11 +630,11 @@ fn colors_of_a_dark_screen() {
     insta::assert_snapshot!(shown.replace('\u{1b}', "␛"), @r"
     ␛[1mA step takes 177.6 ms.␛[0m                                        trace health: ␛[38;5;210mpoor␛[0m
 
-    ␛[1mSTEP BREAKDOWN␛[0m                                           ms per step    share
+    ␛[1mSTEP BREAKDOWN␛[0m                                              ms per step    share
       ␛[38;5;69m█␛[0m kernel          ␛[38;5;69m█████████████████████████████████████␛[0m         98.59   55.5 ␛[38;5;245m%␛[0m
       ␛[38;5;163m█␛[0m communication                                                     ␛[38;5;245m0␛[0m      ␛[38;5;245m0 %␛[0m
 
-    ␛[1mFINDINGS␛[0m                                                         at stake per step
+    ␛[1mFINDINGS␛[0m                                                       at stake per step
       ␛[38;5;210m!!␛[0m The GPU waits for the DataLoader                                    ␛[38;5;210m59.3 ms␛[0m
          ␛[38;5;245mnum_workers=0; loading is 33.4 % of every step␛[0m
     ");

@@ -172,7 +172,7 @@ fn sql_is_answered_within_its_limit() {
         let message = body(&answer)["error"]["message"].as_str().unwrap().to_owned();
         assert!(message.contains(words), "{message}");
     };
-    check(r#"{"statement": "DROP TABLE spans"}"#, json_type, 400, "only queries can be run");
+    check(r#"{"statement": "DROP TABLE spans"}"#, json_type, 400, "found DROP TABLE, expected a query");
     check(r#"{"statement": "SELEC 1"}"#, json_type, 400, "cannot read the query");
     check(r#"{"statement": 1}"#, json_type, 400, "cannot read the body");
     check(r#"{"statement": "SELECT 1", "file": "x"}"#, json_type, 400, "unknown field");
@@ -291,15 +291,15 @@ fn what_is_not_there_is_said_so() {
     check("/api/runs/job/analyses/ops?group=color", 400, "cannot be grouped by color");
     check("/api/runs/job/analyses/ops?sort=color", 400, "no column named color");
     check("/api/runs/job/analyses/ops?rank=x", 400, "rank: expected ranks such as 0 or 0,2-4, found x");
-    check("/api/runs/job/analyses/ops?from=soon", 400, "from is no number");
-    check("/api/runs/job/analyses/ops?limit=-1", 400, "limit is no number");
+    check("/api/runs/job/analyses/ops?from=soon", 400, "from is not a valid number");
+    check("/api/runs/job/analyses/ops?limit=-1", 400, "limit is not a valid number");
     check("/api/runs/job/timeline?rank=3", 404, "found no trace of rank 3");
-    check("/api/runs/job/timeline/tracks/x", 400, "a track is a number");
+    check("/api/runs/job/timeline/tracks/x", 400, "track is not a number");
     check("/api/runs/job/timeline/tracks/0?from=5&to=1", 400, "ends before it begins");
     check("/api/runs/job/spans/0.0", 400, "not the name of a span");
     check("/api/runs/job/spans/0.0.999", 404, "found no span");
-    check("/api/runs/job/search", 400, "what to search for is missing");
+    check("/api/runs/job/search", 400, "missing parameter: q");
     check("/api/runs/job/sql", 405, "use POST");
-    check("/api/nonsense", 404, "nothing answers");
+    check("/api/nonsense", 404, "found nothing at");
     check("/nonsense.js", 404, "found no page at this address");
 }
