@@ -96,3 +96,46 @@ def test_every_public_name_is_documented() -> None:
 
     for name in ss.__all__:
         assert getattr(ss, name).__doc__, name
+
+
+README = (ROOT / "README.md").read_text()
+WORDS = re.compile(r"yes|partly|no(?! known)|not known|planned")
+
+
+def feature_rows(document: str) -> dict[str, list[str]]:
+    """The first word of each cell, for the rows that compare Stepscope with seven tools."""
+    rows: dict[str, list[str]] = {}
+    for line in document.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("| ") and len(cells) == 9 and cells[0]:
+            words = [WORDS.match(re.sub(r"^\[", "", cell)) for cell in cells[1:]]
+            rows[cells[0]] = [word.group() if word else "" for word in words]
+    return rows
+
+
+def test_the_readme_compares_as_the_page_with_the_sources() -> None:
+    sourced = feature_rows((ROOT / "docs" / "compare.md").read_text())
+    shown = feature_rows(README)
+    assert len(shown) >= 8
+    for row, words in shown.items():
+        assert all(words) and words == sourced[row], row
+
+
+def test_every_cell_of_another_tool_has_a_source() -> None:
+    document = (ROOT / "docs" / "compare.md").read_text()
+    notes = set(re.findall(r"^\[\^(\d+)\]: .*\]\(https://", document, re.MULTILINE))
+    rows = [line for line in document.splitlines() if line.startswith("| ") and line.count(" | ") == 8]
+    assert len(rows) > 20 and len(notes) > 50
+    for row in rows:
+        for cell in row.strip("|").split(" | ")[2:]:
+            cited = re.findall(r"\[\^(\d+)\]", cell)
+            assert cell.strip() == "not known" or cited, f"no source: {row[:60]}: {cell}"
+            assert set(cited) <= notes, f"a note without an address: {cited}"
+
+
+def test_the_readme_is_short_and_shows_a_picture_first() -> None:
+    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    assert len(prose.split()) <= 1100
+    assert any("docs/pictures/" in line for line in README.splitlines()[:12])
+    for picture in re.findall(r"docs/pictures/[\w.-]+", README):
+        assert (ROOT / picture).is_file(), picture

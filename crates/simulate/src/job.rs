@@ -86,6 +86,12 @@ impl Job {
         }
     }
 
+    /// The demo after its data loading was fixed: workers load the next batch while this one is computed.
+    #[must_use]
+    pub fn demo_with_fast_loading() -> Self {
+        Self { dataloader_ns: Self::default().dataloader_ns, ..Self::demo() }
+    }
+
     /// A job of the size that questions across ranks are designed for, with one slow rank: 1,024 ranks, 4.1 million
     /// collectives.
     #[must_use]

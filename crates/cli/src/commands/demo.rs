@@ -19,7 +19,8 @@ pub(super) static COMMAND: Command = Command {
                 "\
 Examples:
   stepscope demo                    writes demo-run/
-  stepscope demo try && stepscope try",
+  stepscope demo --fixed fixed      the same job with its data loading fixed
+  stepscope open demo-run fixed     both, to compare them",
             )
     },
     run,
@@ -30,17 +31,20 @@ struct Options {
     /// Write to this folder; created if missing
     #[arg(value_name = "FOLDER", default_value = "demo-run")]
     folder: PathBuf,
+    /// Write the same job after its data loading was fixed, to compare the two
+    #[arg(long)]
+    fixed: bool,
 }
 
 fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
-    let Options { folder } = parsed(matches)?;
+    let Options { folder, fixed } = parsed(matches)?;
     let shown = folder.display().to_string();
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage("the folder is not empty")
             .at(shown)
             .with_hint("name another one: `stepscope demo FOLDER`"));
     }
-    let job = Job::demo();
+    let job = if fixed { Job::demo_with_fast_loading() } else { Job::demo() };
     let was_there = folder.is_dir();
     let files = write_traces(&job, &folder).map_err(|error| {
         clean(&folder, was_there);
@@ -51,10 +55,11 @@ fn run(matches: &ArgMatches, _context: Context) -> Result<Exit, Failure> {
     })?;
     let truth = job.truth();
     let slow = truth.slow_rank.map_or_else(String::new, |rank| format!(", and rank {rank} is slower than the others"));
+    let loading = if fixed { "" } else { "a third of each step waits for data, " };
     standard_output::write(
         format!(
             "Wrote {} simulated traces to {shown}: {} ranks, {} steps.\n\
-         Known faults: a third of each step waits for data, copies come from pageable memory, many kernels are tiny,\n\
+         Known faults: {loading}copies come from pageable memory, many kernels are tiny,\n\
          matrix products run in fp32{slow}.\n\n\
          next  stepscope {shown}\n      stepscope diagnose {shown}\n      stepscope comms {shown}\n",
             files.len(),

@@ -32,6 +32,17 @@ fn the_faults_of_the_demo_are_found() {
 }
 
 #[test]
+fn fast_loading_leaves_the_other_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(&write_traces(&Job::demo_with_fast_loading(), folder.path()).unwrap()).unwrap();
+    let found = rules(&ask(&workspace, "diagnose", &Question::default()));
+    assert!(!found.contains(&"data_loading".to_owned()), "{found:?}");
+    for rule in ["straggler", "tensor_cores_idle", "many_small_kernels", "pageable_copies"] {
+        assert!(found.contains(&rule.to_owned()), "{rule} is not among {found:?}");
+    }
+}
+
+#[test]
 fn the_summary_agrees_with_what_is_known() {
     let (job, workspace) = demo();
     let report = ask(&workspace, "summary", &Question::default());
