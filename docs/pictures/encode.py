@@ -13,10 +13,10 @@ from rich.text import Text
 MOST_BYTES = 400_000
 MOST_ZOOM_BYTES = 3_000_000
 ZOOM_WIDTH = 960
-FRAME_MS = 120
+FRAME_MS = 180
 LAST_FRAME_MS = 2500
 TERMINAL_COLUMNS = 100
-TERMINAL_LINES = 46
+TERMINAL_LINES = 48
 
 DARK = TerminalTheme(
     (17, 20, 26), (220, 224, 232),
@@ -24,14 +24,14 @@ DARK = TerminalTheme(
     [(120, 128, 142), (255, 130, 130), (140, 214, 150), (246, 206, 120), (132, 182, 255), (212, 164, 246), (120, 214, 222), (255, 255, 255)],
 )
 # The format of rich without its web font: a picture asks for nothing from the network.
-SVG = """<svg class="rich-terminal" viewBox="0 0 {terminal_width} {terminal_height}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{title}">
+SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="Output of stepscope demo-run, a simulated job">
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: {char_height}px; line-height: {line_height}px; }}
 {styles}
 </style>
 <defs><clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>{lines}</defs>
-<rect width="{terminal_width}" height="{terminal_height}" rx="10" fill="#11141a"/>
-<g transform="translate(9, 9)" clip-path="url(#{unique_id}-clip-terminal)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
+<rect width="{width}" height="{height}" rx="10" fill="#11141a"/>
+<g transform="translate({terminal_x}, 20)" clip-path="url(#{unique_id}-clip-terminal)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
 
@@ -60,7 +60,10 @@ def save_zoom(frames: list[Path], into: Path) -> None:
     size = (ZOOM_WIDTH, round(first.height * ZOOM_WIDTH / first.width))
     pictures = [Image.open(frame).convert("RGB").resize(size, Image.Resampling.LANCZOS) for frame in frames]
     # One palette for all frames: what does not move stays the same, and costs nothing.
-    palette = pictures[len(pictures) // 2].quantize(128, dither=Image.Dither.NONE)
+    sheet = Image.new("RGB", (size[0], size[1] * len(pictures)))
+    for place, picture in enumerate(pictures):
+        sheet.paste(picture, (0, place * size[1]))
+    palette = sheet.quantize(255, kmeans=2, dither=Image.Dither.NONE)
     pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     durations = [FRAME_MS] * (len(pictures) - 1) + [LAST_FRAME_MS]
     pictures[0].save(into, save_all=True, append_images=pictures[1:], duration=durations, loop=0, optimize=True)
@@ -69,9 +72,10 @@ def save_zoom(frames: list[Path], into: Path) -> None:
 
 def save_terminal(output: str, into: Path) -> None:
     console = Console(record=True, width=TERMINAL_COLUMNS, file=open("/dev/null", "w", encoding="utf-8"))
-    lines = ["$ stepscope demo-run", *output.splitlines()[:TERMINAL_LINES]]
+    # The log begins and ends with a line of its own.
+    lines = ["$ stepscope demo-run", *output.splitlines()[1:-1][:TERMINAL_LINES]]
     console.print(Text.from_ansi("\n".join(lines)))
-    svg = console.export_svg(title="Output of stepscope demo-run, a simulated job", theme=DARK, code_format=SVG, unique_id="terminal")
+    svg = console.export_svg(theme=DARK, code_format=SVG, unique_id="terminal")
     into.write_text(svg, encoding="utf-8")
     check_size(into, MOST_BYTES)
 

@@ -2,16 +2,18 @@
 // Takes the overview, the comparison and the frames of a zoom on the timeline, in the dark and the light theme, and fails
 // if a page that they show is gone.
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { openPage, startBrowser } from "./browser.mjs";
+import { openPage, settled, startBrowser } from "./browser.mjs";
 import { startServer } from "./server.mjs";
 
-const WIDTH = 1280;
-const HEIGHT = 800;
+const WIDTH = 1440;
+const HEIGHT = 1000;
 /** Sharp on a screen of many dots. */
 const SCALE = 2;
-const ZOOM_FRAMES = 40;
+const ZOOM_FRAMES = 21;
+/** Where small kernels follow one another, as a share of the width. */
+const ZOOM_AT = 0.583;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,8 +27,7 @@ mkdirSync(join(values.into, "zoom"), { recursive: true });
 
 const server = await startServer(values.stepscope, positionals);
 const browser = await startBrowser();
-const { runs } = await server.askJson("api/session");
-const [first, second] = runs.map((run) => run.run);
+const [first, second] = positionals.map((path) => basename(path));
 
 for (const theme of ["dark", "light"]) {
   const opened = await openPage(browser, server.url, { theme, width: WIDTH, height: HEIGHT, scale: SCALE });
@@ -42,6 +43,7 @@ await server.stop();
 async function take({ page, complaints, show }, hash, heading, name) {
   await show(hash);
   if (heading) await page.getByText(heading, { exact: true }).first().waitFor();
+  await page.locator(".hairline").waitFor({ state: "hidden" });
   if (complaints.length > 0) throw new Error(`${hash}: ${complaints.join("; ")}`);
   await page.screenshot({ path: join(values.into, name) });
   console.log(name);
@@ -51,15 +53,14 @@ async function take({ page, complaints, show }, hash, heading, name) {
 async function zoom() {
   const { page, context, show } = await openPage(browser, server.url, { theme: "dark", width: WIDTH, height: HEIGHT });
   await show(`#/timeline?run=${first}`);
-  const box = await page.locator("canvas").first().boundingBox();
-  if (!box) throw new Error("the timeline has no canvas");
-  await page.mouse.move(box.x + box.width * 0.62, box.y + box.height * 0.5);
+  await page.keyboard.press("0");
+  const box = await page.locator(".board-canvas canvas").last().boundingBox();
+  if (!box) throw new Error("the timeline has no lanes");
+  await page.mouse.move(box.x + box.width * ZOOM_AT, box.y + 200, { steps: 3 });
   for (let frame = 0; frame < ZOOM_FRAMES; frame++) {
+    await settled(page);
     await page.screenshot({ path: join(values.into, "zoom", `${String(frame).padStart(3, "0")}.png`) });
-    await page.keyboard.down("Control");
-    await page.mouse.wheel(0, -120);
-    await page.keyboard.up("Control");
-    await page.waitForTimeout(120);
+    await page.keyboard.press("w");
   }
   await context.close();
   console.log(`${ZOOM_FRAMES} frames of a zoom`);

@@ -224,6 +224,7 @@ function Pair(props: { label: string; unit: Unit; a: Cell; b: Cell }): JSX.Eleme
   const change = () => {
     const [a, b] = [numberOf(props.a), numberOf(props.b)];
     if (a === null || b === null) return "not recorded in both runs";
+    if (a === b) return "no change";
     if (props.unit === "ratio") return `${signed(b - a, (by) => (by * 100).toFixed(1))} points`;
     const share = a === 0 ? "" : `, ${signed((b - a) / a, (by) => figureText("ratio", by))}`;
     return `${signed(b - a, (by) => figureText(props.unit, Math.round(by)))}${share}`;
