@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 /// Gives memory back when a server rests (decision 0002).
+#[cfg(not(any(target_env = "msvc", target_env = "musl")))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
