@@ -1,5 +1,6 @@
-//! `docs/reference.md` says what the code says. `STEPSCOPE_UPDATE=1` writes it anew.
+//! The pages of `docs/reference` say what the code says. `STEPSCOPE_UPDATE=1` writes them again.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -10,28 +11,89 @@ use stepscope_model::warning::WARNING_CODES;
 use stepscope_model::{Cell, Part};
 use stepscope_workspace::{ANALYSES, RULES, Workspace};
 
-#[test]
-fn the_reference_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference.md");
-    let want = reference();
-    if std::env::var_os("STEPSCOPE_UPDATE").is_some() {
-        std::fs::write(&path, &want).unwrap();
-    }
-    let is = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(is == want, "docs/reference.md is old: run this test with STEPSCOPE_UPDATE=1");
+/// One topic.
+struct Page {
+    file: &'static str,
+    title: &'static str,
+    about: &'static str,
+    body: fn(&mut String),
 }
 
-fn reference() -> String {
+const PAGES: [Page; 6] = [
+    Page {
+        file: "analyses.md",
+        title: "Analyses",
+        about: "Commands that analyze a run, with their groupings.",
+        body: analyses,
+    },
+    Page {
+        file: "findings.md",
+        title: "Findings and fixes",
+        about: "Rules of `diagnose`, their false alarms, and the fixes with their conditions.",
+        body: findings,
+    },
+    Page { file: "tables.md", title: "Tables", about: "Tables of a store, with every column.", body: tables },
+    Page {
+        file: "views.md",
+        title: "Views and functions",
+        about: "Views and functions that `stepscope sql` adds to the tables.",
+        body: views,
+    },
+    Page {
+        file: "health.md",
+        title: "Trace health and warnings",
+        about: "Metrics of `health`, and the warnings at ingest.",
+        body: health,
+    },
+    Page { file: "nulls.md", title: "Why a value is null", about: "Every reason that `nulls` gives.", body: nulls },
+];
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    let mut pages: Vec<(&str, String)> = PAGES.iter().map(|page| (page.file, text(page))).collect();
+    pages.push(("README.md", index()));
+    for (file, want) in &pages {
+        let path = folder.join(file);
+        if std::env::var_os("STEPSCOPE_UPDATE").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, want).unwrap();
+        }
+        let is = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(is == *want, "docs/reference/{file} is old: run this test with STEPSCOPE_UPDATE=1");
+    }
+    let there = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let known: BTreeSet<String> = pages.iter().map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(there.collect::<BTreeSet<_>>(), known, "docs/reference has a page that is not generated");
+}
+
+fn text(page: &Page) -> String {
+    let mut text = format!("# {}\n\n{} Generated from the code.\n", page.title, page.about);
+    (page.body)(&mut text);
+    text
+}
+
+fn index() -> String {
     let mut text = String::from(
-        "# Reference\n\nGenerated from the code. Tables and views are what `stepscope sql` knows; names carry their unit: \
-         `_ns` nanoseconds, `_bytes`, `_ratio` from 0 to 1, `_gb_per_s` 10⁹ bytes per second.\n",
+        "# Reference\n\nGenerated from the code. Names carry their unit: `_ns` nanoseconds, `_bytes`, `_ratio` from 0 \
+         to 1, `_gb_per_s` 10⁹ bytes per second.\n\n| page | has |\n|---|---|\n",
     );
-    text.push_str("\n## Analyses\n\n| command | answers | `--group-by` |\n|---|---|---|\n");
+    for page in &PAGES {
+        writeln!(text, "| [{}]({}) | {} |", page.title, page.file, page.about.trim_end_matches('.')).unwrap();
+    }
+    text
+}
+
+fn analyses(text: &mut String) {
+    text.push_str("\n| command | answers | `--group-by` |\n|---|---|---|\n");
     for analysis in ANALYSES {
         let groupings = analysis.groupings.join(", ");
-        writeln!(text, "| [`{0}`](commands/{0}.md) | {1} | {groupings} |", analysis.name, analysis.about).unwrap();
+        writeln!(text, "| [`{0}`](../commands/{0}.md) | {1} | {groupings} |", analysis.name, analysis.about).unwrap();
     }
-    text.push_str("\n## Findings\n\n| rule | about | sees | false alarm |\n|---|---|---|---|\n");
+}
+
+fn findings(text: &mut String) {
+    text.push_str("\n## Rules\n\n| rule | about | sees | false alarm |\n|---|---|---|---|\n");
     for rule in RULES {
         writeln!(text, "| `{}` | {} | {} | {} |", rule.name, rule.label, rule.what, rule.not_this).unwrap();
     }
@@ -43,38 +105,24 @@ fn reference() -> String {
         let when = fix.condition().unwrap_or_else(|| "always".to_owned());
         writeln!(text, "| `{}` | {} | {when} |", rule.name, code.join("<br>")).unwrap();
     }
-    text.push_str("\n## Tables\n");
+}
+
+fn tables(text: &mut String) {
     for table in TABLES {
-        write!(text, "\n### `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc)
-            .unwrap();
+        write!(text, "\n## `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc).unwrap();
         for column in table.columns() {
             let kind = column.column_type.as_text();
             let null = if column.nullable { ", may be null" } else { "" };
             writeln!(text, "| `{}` | {kind}{null} | {} |", column.name, column.doc).unwrap();
         }
     }
-    views(&mut text);
-    text.push_str("\n## Trace health\n\n| figure | meaning |\n|---|---|\n");
-    for (name, meaning) in HEALTH_FIGURES {
-        writeln!(text, "| `{name}` | {meaning} |").unwrap();
-    }
-    text.push_str("\n## Warnings at ingest\n\n| code | lost | meaning |\n|---|---|---|\n");
-    for code in WARNING_CODES {
-        let lost = if code.is_loss { "yes" } else { "no" };
-        writeln!(text, "| `{}` | {lost} | {} |", code.code, code.doc).unwrap();
-    }
-    text.push_str("\n## Why a value is null\n\n| reason | meaning |\n|---|---|\n");
-    for (reason, meaning) in NULL_REASONS {
-        writeln!(text, "| {} | {meaning} |", reason.replace('<', "&lt;")).unwrap();
-    }
-    text
 }
 
 /// Views and functions, as `stepscope schema` lists them.
 fn views(text: &mut String) {
     let report = Workspace::schema().unwrap();
     let tables = report.parts.iter().filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None });
-    text.push_str("\n## Views and functions\n\n| view or function | column | meaning |\n|---|---|---|\n");
+    text.push_str("\n| view or function | column | meaning |\n|---|---|---|\n");
     for table in tables {
         let place = |name: &str| table.columns.iter().position(|column| column.name == name);
         let show = |row: &[Cell], name: &str| match place(name).map(|place| &row[place]) {
@@ -87,5 +135,24 @@ fn views(text: &mut String) {
                 writeln!(text, "| `{of}` | `{}` | {} |", show(row, "column"), show(row, "meaning")).unwrap();
             }
         }
+    }
+}
+
+fn health(text: &mut String) {
+    text.push_str("\n## Trace health\n\n| figure | meaning |\n|---|---|\n");
+    for (name, meaning) in HEALTH_FIGURES {
+        writeln!(text, "| `{name}` | {meaning} |").unwrap();
+    }
+    text.push_str("\n## Warnings at ingest\n\n| code | lost | meaning |\n|---|---|---|\n");
+    for code in WARNING_CODES {
+        let lost = if code.is_loss { "yes" } else { "no" };
+        writeln!(text, "| `{}` | {lost} | {} |", code.code, code.doc).unwrap();
+    }
+}
+
+fn nulls(text: &mut String) {
+    text.push_str("\n| reason | meaning |\n|---|---|\n");
+    for (reason, meaning) in NULL_REASONS {
+        writeln!(text, "| {} | {meaning} |", reason.replace('<', "&lt;")).unwrap();
     }
 }
