@@ -10,9 +10,17 @@ logging.disable(logging.CRITICAL)
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
 begin = time.perf_counter()
-analysis = TraceAnalysis(trace_dir=sys.argv[1])
+# By default it leaves the last step out.
+analysis = TraceAnalysis(trace_dir=sys.argv[1], include_last_profiler_step=True)
 load_s = time.perf_counter() - begin
 
-rows = sum(len(analysis.t.get_trace(rank)) for rank in analysis.t.get_ranks())
+frames = [analysis.t.get_trace(rank) for rank in analysis.t.get_ranks()]
+kernel_category = analysis.t.symbol_table.get_sym_id_map().get("kernel", -1)
+kernels = [frame.loc[frame["cat"] == kernel_category, "dur"] for frame in frames]
+answer = {
+    "events": sum(len(frame) for frame in frames),
+    "kernels": sum(len(durations) for durations in kernels),
+    "kernel_ns": round(1000 * sum(float(durations.sum()) for durations in kernels)),
+}
 peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-print(json.dumps({"load_s": load_s, "events": rows, "peak_rss_bytes": peak * 1024}))
+print(json.dumps({"load_s": load_s, **answer, "peak_rss_bytes": peak * 1024}))

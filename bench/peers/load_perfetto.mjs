@@ -9,6 +9,10 @@ import vm from 'node:vm';
 import {performance} from 'node:perf_hooks';
 
 const [engineFolder, tracePath] = process.argv.slice(2);
+process.on('uncaughtException', (error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 const CHUNK_BYTES = 16 << 20;
 const METHOD = {append: 1, finalize: 2, query: 3};
 const FIELD = {sequence: 1, request: 2, fatal: 5, appendData: 101, queryArgs: 103, appendResult: 201, queryResult: 203};
@@ -131,6 +135,11 @@ for (;;) {
 call(METHOD.finalize);
 const load_s = (performance.now() - begin) / 1000;
 
-const events = firstNumber(call(METHOD.query, bytesField(FIELD.queryArgs, bytesField(1, Buffer.from('select count(*) from slice')))));
-console.log(JSON.stringify({load_s, events, peak_rss_bytes: process.resourceUsage().maxRSS * 1024}));
+const ask = (sql) => firstNumber(call(METHOD.query, bytesField(FIELD.queryArgs, bytesField(1, Buffer.from(sql)))));
+const answer = {
+  events: ask('select count(*) from slice'),
+  kernels: ask("select count(*) from slice where category = 'kernel'"),
+  kernel_ns: ask("select coalesce(sum(dur), 0) from slice where category = 'kernel'"),
+};
+console.log(JSON.stringify({load_s, ...answer, peak_rss_bytes: process.resourceUsage().maxRSS * 1024}));
 process.exit(0);
