@@ -25,7 +25,7 @@ class Tool:
 
     name = "TraceLens"
     version = "–"
-    does = "not measured: not published in a package registry"
+    does = "not measured, as no package registry has it"
     is_measured = False
 
     def record(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ class Stepscope(Tool):
     """The `stepscope` command."""
 
     name = "Stepscope"
-    does = "parses, links, derives steps, writes a Parquet store, answers in SQL; the second answer reads the store"
+    does = "parses, links, derives steps, writes a store; the second answer reads it"
     is_measured = True
 
     def __init__(self, program: Path, cache: Path) -> None:
@@ -81,7 +81,7 @@ class Perfetto(Tool):
     """Perfetto's trace processor as wasm, in Node."""
 
     name = "Perfetto trace processor"
-    does = "parses and sorts into tables in memory, answers in SQL; reads eight ranks from one tar file"
+    does = "parses into tables in memory; reads ranks from one tar file"
     is_measured = True
 
     def __init__(self, installed: Path) -> None:
@@ -124,14 +124,14 @@ def tools(stepscope: Path, installed: Path, scratch: Path) -> list[Tool]:
         FolderTool(
             "HTA",
             "HolisticTraceAnalysis",
-            "parses into pandas data frames, matches kernels with launches, aligns ranks",
+            "parses into data frames, links kernels, aligns ranks",
             installed / "hta" / "bin" / "python",
             "load_hta.py",
         ),
         FolderTool(
             "TensorBoard plugin",
             "torch-tb-profiler",
-            "parses, builds operator trees and all of its views; without TensorBoard's server",
+            "parses, builds all of its views",
             installed / "tensorboard" / "bin" / "python",
             "load_tensorboard.py",
         ),

@@ -58,6 +58,7 @@ def prepare(plan: Plan, corpus: Path, amplifier: Path, scratch: Path) -> Trace:
         kernels = [other_process.submit(_kernels, source).result() for source in sources]
     checked = sum(_equals_oracle(corpus, source, known) for source, known in zip(sources, kernels))
     times = plan.copies or 1
+    oracle = "oracle" if times == 1 else f"oracle × {times}"
     return Trace(
         plan=plan,
         files=files,
@@ -65,7 +66,7 @@ def prepare(plan: Plan, corpus: Path, amplifier: Path, scratch: Path) -> Trace:
         events=sum(_count_events(file) for file in files),
         kernels=times * sum(count for count, _ in kernels),
         kernel_ns=times * sum(total for _, total in kernels),
-        against="oracle" if checked == len(sources) else f"JSON ({checked} of {len(sources)} ranks also: oracle)",
+        against=oracle if checked == len(sources) else f"JSON ({checked} of {len(sources)} ranks also: oracle)",
     )
 
 
