@@ -14,21 +14,21 @@ METRICS = (
 
 
 def short(result: dict) -> str:
-    """One row per trace and metric, one column per tool that was measured; the best value is bold."""
-    names = [tool["name"] for tool in result["tools"]]
-    measured = [name for name in names if any(cell["status"] != "not measured" for cell in _cells(result, tool=name))]
-    rows = [["trace", "metric", *measured]]
+    """One row per trace, one column per tool: first answer and peak memory; the shortest time is bold."""
+    rows = [["first answer, peak memory", *(wording.tool_title(tool) for tool in result["tools"])]]
     for trace in result["traces"]:
-        cells = [cell for cell in _cells(result, trace=trace["name"]) if cell["tool"] in measured]
-        title = wording.trace_title(trace)
-        for label, unit, text, value in METRICS:
-            best = min((value(cell) for cell in cells if cell["status"] == "measured"), default=None)
-            texts = [text(cell).removesuffix(f" {unit}") for cell in cells]
-            is_best = [cell["status"] == "measured" and value(cell) == best for cell in cells]
-            rows.append([title, f"{label}, {unit}", *(f"**{t}**" if b else t for t, b in zip(texts, is_best))])
-            title = ""
-    notes = [wording.conditions(result), *wording.limits(result)]
-    return f"{_markdown(rows)}\n\n{' '.join(notes)}\n\n{_what_tools_do(result)}"
+        cells = _cells(result, trace=trace["name"])
+        times = [statistics.median(cell["first_s"]) for cell in cells if cell["status"] == "measured"]
+        rows.append([wording.trace_title(trace), *(_short_cell(cell, min(times, default=0)) for cell in cells)])
+    return f"{_markdown(rows)}\n\n{wording.conditions(result)}"
+
+
+def _short_cell(cell: dict, shortest_s: float) -> str:
+    if cell["status"] != "measured":
+        return wording.missing(cell)
+    time = wording.first_answer(cell)
+    is_best = statistics.median(cell["first_s"]) == shortest_s
+    return f"{f'**{time}**' if is_best else time}, {wording.peak_memory(cell)}"
 
 
 def full(result: dict) -> str:
