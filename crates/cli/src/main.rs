@@ -7,6 +7,13 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// What is freed goes back to the system after a tenth of a second. The allocator's own choice is ten seconds: reading a
+/// trace then held twice its memory limit.
+#[cfg(not(any(target_env = "msvc", target_env = "musl")))]
+#[expect(unsafe_code, reason = "the allocator finds its settings by the name of the symbol, which nothing else has")]
+#[unsafe(export_name = "_rjem_malloc_conf")]
+static ALLOCATOR_SETTINGS: &[u8] = b"dirty_decay_ms:100,muzzy_decay_ms:0\0";
+
 fn main() -> ExitCode {
     ExitCode::from(stepscope_cli::run(std::env::args_os(), at_start::is_output_closed()) as u8)
 }

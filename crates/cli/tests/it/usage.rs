@@ -68,7 +68,11 @@ fn many_tables_have_no_rows_to_pick() {
         );
     }
     for format in ["csv", "arrow", "parquet"] {
-        check(&["summary", "trace.json", "-f", format], 2, &[&format!("{format} holds one"), "pass `-f json` or `-f md`"]);
+        check(
+            &["summary", "trace.json", "-f", format],
+            2,
+            &[&format!("{format} holds one"), "pass `-f json` or `-f md`"],
+        );
     }
     let help = Place::new().stdout(&["summary", "--help"]);
     assert!(!help.contains("--sort") && !help.contains("--limit") && !help.contains("csv"), "{help}");
