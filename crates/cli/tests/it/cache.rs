@@ -41,6 +41,10 @@ fn spawn(place: &Place, arguments: &[&str]) -> Child {
     place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+fn is_empty_folder(path: &Path) -> bool {
+    std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
 fn hidden_below(folder: &Path) -> Vec<PathBuf> {
     let mut hidden = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -115,7 +119,9 @@ fn killed_ingests_leave_a_store_whole() {
         assert!([0, 3].contains(&asked.code), "kill {kill}: {asked:?}");
         place.stdout(&ingest);
         let store = place.path("a.stepscope");
-        assert!(hidden_below(&store).is_empty(), "kill {kill}: {:?}", hidden_below(&store));
+        // A folder whose owner was killed before it locked it stays for some seconds: it might be about to be locked.
+        let left: Vec<_> = hidden_below(&store).into_iter().filter(|path| !is_empty_folder(path)).collect();
+        assert!(left.is_empty(), "kill {kill}: {left:?}");
         assert_eq!(place.stdout(&["sql", "a.stepscope", table, "-f", "csv"]), whole[2], "kill {kill}");
     }
 }
