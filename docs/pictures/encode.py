@@ -12,7 +12,7 @@ from rich.text import Text
 
 MOST_BYTES = 400_000
 MOST_ZOOM_BYTES = 3_000_000
-ZOOM_WIDTH = 960
+ZOOM_WIDTH = 800
 FRAME_MS = 180
 LAST_FRAME_MS = 2500
 TERMINAL_COLUMNS = 100
@@ -39,17 +39,18 @@ SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http:/
 def main(shots: Path, terminal: Path, into: Path) -> None:
     into.mkdir(parents=True, exist_ok=True)
     for shot in sorted(shots.glob("*.png")):
-        save_png(shot, into / shot.name)
-    save_zoom(sorted((shots / "zoom").glob("*.png")), into / "timeline.gif")
+        save_page(shot, into / f"{shot.stem}.webp")
+    save_zoom(sorted((shots / "zoom").glob("*.png")), into / "timeline.webp")
     save_terminal(terminal.read_text(encoding="utf-8"), into / "terminal.svg")
     for picture in sorted(into.glob("*.*")):
-        if picture.suffix in (".png", ".gif", ".svg"):
+        if picture.suffix in (".webp", ".svg"):
             print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
 
 
-def save_png(shot: Path, into: Path) -> None:
+def save_page(shot: Path, into: Path) -> None:
     """256 colors are enough for a page of text and bars."""
-    Image.open(shot).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(into, optimize=True)
+    few_colors = Image.open(shot).convert("RGB").quantize(256, dither=Image.Dither.NONE).convert("RGB")
+    few_colors.save(into, lossless=True, method=6)
     check_size(into, MOST_BYTES)
 
 
@@ -59,14 +60,14 @@ def save_zoom(frames: list[Path], into: Path) -> None:
     first = Image.open(frames[0])
     size = (ZOOM_WIDTH, round(first.height * ZOOM_WIDTH / first.width))
     pictures = [Image.open(frame).convert("RGB").resize(size, Image.Resampling.LANCZOS) for frame in frames]
-    # One palette for all frames: what does not move stays the same, and costs nothing.
+    # Few colors, the same in all frames: what does not move costs nothing.
     sheet = Image.new("RGB", (size[0], size[1] * len(pictures)))
     for place, picture in enumerate(pictures):
         sheet.paste(picture, (0, place * size[1]))
-    palette = sheet.quantize(255, kmeans=2, dither=Image.Dither.NONE)
-    pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    palette = sheet.quantize(128, kmeans=2, dither=Image.Dither.NONE)
+    pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE).convert("RGB") for picture in pictures]
     durations = [FRAME_MS] * (len(pictures) - 1) + [LAST_FRAME_MS]
-    pictures[0].save(into, save_all=True, append_images=pictures[1:], duration=durations, loop=0, optimize=True)
+    pictures[0].save(into, save_all=True, append_images=pictures[1:], duration=durations, loop=0, lossless=True, method=6)
     check_size(into, MOST_ZOOM_BYTES)
 
 

@@ -10,8 +10,8 @@ import { startServer } from "./server.mjs";
 const WIDTH = 1440;
 const HEIGHT = 1000;
 /** Sharp on a screen of many dots. */
-const SCALE = 2;
-const ZOOM_FRAMES = 21;
+const SCALE = 1.5;
+const ZOOM_FRAMES = 20;
 /** Where small kernels follow one another, as a share of the width. */
 const ZOOM_AT = 0.583;
 
@@ -32,7 +32,6 @@ const [first, second] = positionals.map((path) => basename(path));
 for (const theme of ["dark", "light"]) {
   const opened = await openPage(browser, server.url, { theme, width: WIDTH, height: HEIGHT, scale: SCALE });
   await take(opened, `#/overview?run=${first}`, "Findings", `overview-${theme}.png`);
-  await take(opened, `#/timeline?run=${first}`, undefined, `timeline-${theme}.png`);
   if (second) await take(opened, `#/compare?a=${first}&b=${second}`, undefined, `compare-${theme}.png`);
   await opened.context.close();
 }
