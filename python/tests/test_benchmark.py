@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ("README.md", "docs/benchmark.md", "docs/pictures/benchmark-dark.svg", "docs/pictures/benchmark-light.svg")
-# A digit of a time: bold in the README, with its unit elsewhere.
-CELL = re.compile(r"\d(?=\*\* \|| s \|| s<)")
+# The last digit of a time.
+CELL = re.compile(r"\d(?= s(?:\*\*|,| \||<))")
 
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:

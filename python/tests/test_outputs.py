@@ -63,7 +63,8 @@ def test_a_memory_limit_that_does_not_suffice_is_said_in_our_words(torch_trace: 
     small = ss.open(torch_trace, memory_limit=8 << 20)
     with pytest.raises(errors.MemoryLimitError) as caught:
         small.sql("SELECT array_agg(value) FROM generate_series(1, 5000000)")
-    assert "the memory limit of 8 MiB does not suffice" in str(caught.value)
+    assert "the memory limit of 8 MiB is too small" in str(caught.value)
+    assert '`memory_limit="16MiB"`' in str(caught.value)
     assert isinstance(caught.value, MemoryError) and "Resources exhausted" not in str(caught.value)
 
 

@@ -47,7 +47,7 @@ def test_a_region_left_elsewhere_marks_its_figures(tmp_path: Path) -> None:
     assert "kept: None" in job.stdout
     assert "1 region of this process was not measured: they were closed on another thread" in job.stderr, job.stderr
     health = " ".join(str(ss.open(tmp_path).health()).split())
-    assert "some regions were not recorded: no room, or left on another thread" in health, health
+    assert "some regions were not recorded: buffer full, or ended on another thread" in health, health
     assert "had no room for some regions" not in health
 
 

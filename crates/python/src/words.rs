@@ -36,7 +36,21 @@ pub(crate) fn of_python(message: &str) -> String {
         }
         let keyword = KEYWORDS.iter().find(|(name, _)| *name == option).map(|(_, keyword)| (*keyword).to_owned());
         said.push_str(&keyword.unwrap_or_else(|| option.replace('-', "_")));
-        said.push_str(rest);
+        match value(rest) {
+            Some((value, rest)) => said.extend(["=", &spelled(value), rest]),
+            None => said.push_str(rest),
+        }
     }
     said
+}
+
+/// The value of an option that ends a piece of code, and what follows it.
+fn value(rest: &str) -> Option<(&str, &str)> {
+    let (value, _) = rest.strip_prefix(' ')?.split_once('`')?;
+    (!value.contains(' ')).then(|| (value, &rest[1 + value.len()..]))
+}
+
+/// A value as Python writes it; capitals stand for a value of the reader's.
+fn spelled(value: &str) -> String {
+    if value.bytes().all(|byte| byte.is_ascii_uppercase()) { value.to_owned() } else { format!("\"{value}\"") }
 }
