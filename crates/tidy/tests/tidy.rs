@@ -13,7 +13,19 @@ const LONG_FILES: [&str; 0] = [];
 const FENCES: [(&str, &[&str]); 12] = [
     (
         "arrow*",
-        &["store", "engine", "runs", "analyses", "timeline", "workspace", "report", "cluster", "server", "python"],
+        &[
+            "store",
+            "replay",
+            "engine",
+            "runs",
+            "analyses",
+            "timeline",
+            "workspace",
+            "report",
+            "cluster",
+            "server",
+            "python",
+        ],
     ),
     ("parquet", &["store", "engine", "report", "bench"]),
     ("datafusion*", &["engine", "cluster"]),

@@ -1,0 +1,304 @@
+//! What may be changed in a replay: each change is a rule for the lags of edges (A7).
+
+use stepscope_model::Kind;
+
+use crate::class::{EdgeKind, PathClass};
+use crate::draft::{Node, Subject};
+use crate::fuse;
+use crate::graph::{DROPPED, Graph};
+use crate::host::{Host, is_open_before};
+use crate::recording::{DeviceEvent, Recording};
+use crate::selection::Selection;
+
+/// A change. Several are made in the order of this list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Device events, and the time inside host spans, take `numerator / denominator` of their time.
+    Scale {
+        /// Of what.
+        of: Selection,
+        /// Above the line.
+        numerator: u32,
+        /// Below the line; not 0.
+        denominator: u32,
+    },
+    /// Device events are not there, nor the calls that launch nothing else; nor is the time inside host spans.
+    Remove(Selection),
+    /// Communication takes no time.
+    NoCommunication,
+    /// Nothing on another stream waits for communication.
+    CommunicationOverlapped,
+    /// Copies take no time.
+    NoCopies,
+    /// No call waits for a copy to the device.
+    AsyncCopiesToDevice,
+    /// No call waits for the device.
+    NoSync,
+    /// These calls do not wait for the device.
+    NoSyncOf(Selection),
+    /// Input is always there.
+    InputReady,
+    /// The host takes half of its time.
+    HostHalf,
+    /// One launch for everything: the host costs nothing.
+    CudaGraph,
+    /// Events that follow each other on a stream become one, by their places; one list for each that they become.
+    Fuse(Vec<Vec<u32>>),
+}
+
+/// How the saving of a change relates to that of the real one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Bound {
+    /// About as much.
+    Estimate,
+    /// No more.
+    AtMost,
+    /// No less.
+    AtLeast,
+    /// Nobody can make the change; it shows what matters.
+    Orientation,
+}
+
+impl Change {
+    /// The name in documents.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Scale { .. } => "scale",
+            Self::Remove(_) => "remove",
+            Self::NoCommunication => "no_communication",
+            Self::CommunicationOverlapped => "communication_overlapped",
+            Self::NoCopies => "no_copies",
+            Self::AsyncCopiesToDevice => "async_copies_to_device",
+            Self::NoSync | Self::NoSyncOf(_) => "no_sync",
+            Self::InputReady => "input_ready",
+            Self::HostHalf => "host_half",
+            Self::CudaGraph => "cuda_graph",
+            Self::Fuse(_) => "fuse",
+        }
+    }
+
+    /// What its saving is worth.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        match self {
+            Self::Scale { .. } | Self::Remove(_) | Self::AsyncCopiesToDevice => Bound::Estimate,
+            Self::HostHalf => Bound::Orientation,
+            Self::Fuse(_) => Bound::AtLeast,
+            _ => Bound::AtMost,
+        }
+    }
+
+    /// Whether it is about the device, so that it has no answer without device events.
+    #[must_use]
+    pub fn is_about_device(&self) -> bool {
+        match self {
+            Self::Scale { of, .. } | Self::Remove(of) => !of.has_spans(),
+            Self::InputReady | Self::HostHalf => false,
+            _ => true,
+        }
+    }
+
+    /// Its place in the order in which changes are made.
+    fn order(&self) -> u8 {
+        match self {
+            Self::Scale { .. } => 0,
+            Self::Remove(_) => 1,
+            Self::NoCommunication => 2,
+            Self::CommunicationOverlapped => 3,
+            Self::NoCopies => 4,
+            Self::AsyncCopiesToDevice => 5,
+            Self::NoSync | Self::NoSyncOf(_) => 6,
+            Self::InputReady => 7,
+            Self::HostHalf => 8,
+            Self::CudaGraph => 9,
+            Self::Fuse(_) => 10,
+        }
+    }
+}
+
+/// Applies changes to the lags of a graph.
+pub(crate) struct Changer<'a> {
+    pub recording: &'a Recording,
+    pub host: &'a Host,
+    pub graph: &'a Graph,
+    /// For each event the one before it on its stream.
+    pub before: &'a [Option<u32>],
+}
+
+impl Changer<'_> {
+    /// Makes the changes, in their order.
+    pub(crate) fn apply(&self, changes: &[Change], lags: &mut [i64]) {
+        let mut changes: Vec<&Change> = changes.iter().collect();
+        changes.sort_by_key(|change| change.order());
+        for change in changes {
+            self.apply_one(change, lags);
+        }
+    }
+
+    fn apply_one(&self, change: &Change, lags: &mut [i64]) {
+        match change {
+            Change::Scale { of, numerator, denominator } => {
+                let (numerator, denominator) = (i64::from(*numerator), i64::from((*denominator).max(1)));
+                self.scale(of, |lag| lag * numerator / denominator, lags);
+            }
+            Change::Remove(what) => self.remove(&self.with_calls(what.clone()), lags),
+            Change::NoCommunication => {
+                self.of_kind(EdgeKind::Dur, lags, |target, _, lag| zero_if(self.communicates(target), lag));
+            }
+            Change::CommunicationOverlapped => self.of_kind(EdgeKind::Cross, lags, |target, source, lag| {
+                if self.communicates(source) && !self.communicates(target) { DROPPED } else { lag }
+            }),
+            Change::NoCopies => self.of_kind(EdgeKind::Dur, lags, |target, _, lag| {
+                zero_if(self.event(target).is_some_and(|event| event.kind == Kind::Memcpy), lag)
+            }),
+            Change::AsyncCopiesToDevice => self.of_kind(EdgeKind::Sync, lags, |_, source, lag| {
+                let is_to_device = |event: &DeviceEvent| {
+                    event.kind == Kind::Memcpy && self.recording.names.facts(event.name).is_to_device
+                };
+                if self.event(source).is_some_and(is_to_device) { DROPPED } else { lag }
+            }),
+            Change::NoSync => self.of_kind(EdgeKind::Sync, lags, |_, _, _| DROPPED),
+            Change::NoSyncOf(calls) => self
+                .of_kind(EdgeKind::Sync, lags, |target, _, lag| if self.is_of(calls, target) { DROPPED } else { lag }),
+            Change::InputReady => self.of_kind(EdgeKind::Order, lags, |target, _, lag| {
+                zero_if(self.graph.point(target).class == PathClass::Dataloader, lag)
+            }),
+            Change::HostHalf => {
+                let rule = |target, _, lag| if self.is_plain_host(target) { lag / 2 } else { lag };
+                self.of_kind(EdgeKind::Order, lags, rule);
+            }
+            Change::CudaGraph => {
+                for kind in [EdgeKind::Order, EdgeKind::Own, EdgeKind::Handoff] {
+                    self.of_kind(kind, lags, |target, _, lag| zero_if(self.is_plain_host(target), lag));
+                }
+                self.of_kind(EdgeKind::Launch, lags, |_, _, _| 0);
+            }
+            Change::Fuse(groups) => {
+                let fused = fuse::plan(self.recording, self.host, self.before, groups);
+                self.clear_inside(&fused.host, lags);
+                self.each(lags, |target, place, lag| {
+                    let edge = &self.graph.edges[place];
+                    let Subject::Event(event) = self.graph.point(target).subject else { return lag };
+                    match edge.kind {
+                        EdgeKind::Launch if fused.joined.has_event(event) => DROPPED,
+                        EdgeKind::Stream if fused.joined.has_event(event) => 0,
+                        _ => lag,
+                    }
+                });
+            }
+        }
+    }
+
+    fn scale(&self, of: &Selection, rule: impl Fn(i64) -> i64, lags: &mut [i64]) {
+        self.of_kind(EdgeKind::Dur, lags, |target, _, lag| if self.is_of(of, target) { rule(lag) } else { lag });
+        if of.has_spans() {
+            let inside = self.inside(of);
+            self.of_kind(EdgeKind::Order, lags, |target, _, lag| if inside[target as usize] { rule(lag) } else { lag });
+        }
+    }
+
+    fn remove(&self, what: &Selection, lags: &mut [i64]) {
+        self.each(lags, |target, _, lag| {
+            let Subject::Event(event) = self.graph.point(target).subject else { return lag };
+            if what.has_event(event) { 0 } else { lag }
+        });
+        self.clear_inside(what, lags);
+    }
+
+    /// Takes the time inside host spans away, and what their calls wait for.
+    fn clear_inside(&self, spans: &Selection, lags: &mut [i64]) {
+        if !spans.has_spans() {
+            return;
+        }
+        let inside = self.inside(spans);
+        self.each(lags, |target, place, lag| {
+            if !inside.get(target as usize).copied().unwrap_or(false) {
+                return lag;
+            }
+            match self.graph.edges[place].kind {
+                EdgeKind::Order | EdgeKind::Own => 0,
+                EdgeKind::Sync | EdgeKind::Queue => DROPPED,
+                _ => lag,
+            }
+        });
+    }
+
+    /// A selection with the calls that launch its events and no others.
+    fn with_calls(&self, mut what: Selection) -> Selection {
+        for call in fuse::calls_of_only(self.recording, |event| what.has_event(event)) {
+            what.add_span(call);
+        }
+        what
+    }
+
+    /// For each node of the host whether a span of the selection is open before it.
+    fn inside(&self, spans: &Selection) -> Vec<bool> {
+        let mut inside = vec![false; self.graph.times.len()];
+        let mut open = vec![0_usize; self.host.chains.len()];
+        for (place, span) in self.recording.spans.iter().enumerate() {
+            if spans.has_span(place as u32) && is_open_before(span, &self.recording.window) {
+                open[span.thread as usize] += 1;
+            }
+        }
+        for (chain, mut open) in self.host.chains.iter().zip(open) {
+            for node in chain.clone() {
+                inside[node as usize] = open > 0;
+                let point = self.graph.point(node);
+                let Subject::Span(place) = point.subject else { continue };
+                if !spans.has_span(place) {
+                    continue;
+                }
+                // A span that ends just as the window begins was not counted as open.
+                open = if point.is_start { open + 1 } else { open.saturating_sub(1) };
+            }
+        }
+        inside
+    }
+
+    /// Gives every edge that is still there a lag by a rule: of its target, its place and its lag.
+    fn each(&self, lags: &mut [i64], rule: impl Fn(Node, usize, i64) -> i64) {
+        for (node, edges) in self.graph.nodes() {
+            for place in edges {
+                if lags[place] != DROPPED {
+                    lags[place] = rule(node, place, lags[place]);
+                }
+            }
+        }
+    }
+
+    /// Gives every edge of a kind a lag by a rule: of its target, its source and its lag.
+    fn of_kind(&self, kind: EdgeKind, lags: &mut [i64], rule: impl Fn(Node, Node, i64) -> i64) {
+        self.each(lags, |target, place, lag| {
+            let edge = &self.graph.edges[place];
+            if edge.kind == kind { rule(target, edge.source, lag) } else { lag }
+        });
+    }
+
+    fn event(&self, node: Node) -> Option<&DeviceEvent> {
+        match self.graph.point(node).subject {
+            Subject::Event(place) => Some(&self.recording.events[place as usize]),
+            Subject::Span(_) => None,
+        }
+    }
+
+    fn communicates(&self, node: Node) -> bool {
+        self.event(node).is_some_and(|event| event.is_communication)
+    }
+
+    fn is_of(&self, selection: &Selection, node: Node) -> bool {
+        match self.graph.point(node).subject {
+            Subject::Event(place) => selection.has_event(place),
+            Subject::Span(place) => selection.has_span(place),
+        }
+    }
+
+    /// Whether the time before a node is the host's own work.
+    fn is_plain_host(&self, node: Node) -> bool {
+        matches!(self.graph.point(node).class, PathClass::CpuExec | PathClass::Runtime | PathClass::Other)
+    }
+}
+
+fn zero_if(is_so: bool, lag: i64) -> i64 {
+    if is_so { 0 } else { lag }
+}

@@ -1,0 +1,266 @@
+//! The graph of a window, with what it answers: paths, replays, savings and why there are none.
+
+use std::collections::BTreeMap;
+
+use crate::calls::Calls;
+use crate::changes::{Change, Changer};
+use crate::class::{EdgeKind, PathClass};
+use crate::cross::add_cross_edges;
+use crate::device::Device;
+use crate::draft::Draft;
+use crate::graph::Graph;
+use crate::handoff::add_handoffs;
+use crate::host::Host;
+use crate::lags::{TypicalLags, device_lags};
+use crate::notes::Notes;
+use crate::path::{Paths, Piece};
+use crate::queue::add_queue_edges;
+use crate::reason;
+use crate::recording::Recording;
+use crate::saving::{Baseline, Confidence, Saving};
+use crate::steps::{StepNodes, durations, step_nodes};
+use crate::streams::Streams;
+use crate::waits::add_waits;
+use crate::window::Step;
+
+/// A share of device events beyond which launches that are missing, or against time, spoil savings.
+const FEWEST_LAUNCHES_PERCENT: u64 = 95;
+/// A share of the path, and of the step, beyond which savings are not given.
+const MOST_UNEXPLAINED: f64 = 0.1;
+const MOST_ERROR: f64 = 0.1;
+/// A start is explained within three times the typical lag and this much.
+const START_TOLERANCE_NS: i64 = 10_000;
+
+/// What waited for what in a window of a recording.
+#[derive(Clone, Debug)]
+pub struct StepModel {
+    recording: Recording,
+    host: Host,
+    graph: Graph,
+    steps: Vec<StepNodes>,
+    /// Typical lags.
+    pub typical: TypicalLags,
+    /// What was found and what was contradicted.
+    pub notes: Notes,
+    /// Launches that the queue of a stream holds, where it filled up; by device and stream.
+    pub queue_limits: BTreeMap<String, u64>,
+    node_count: u64,
+    inside: Vec<u32>,
+    /// For each event the one before it on its stream.
+    before: Vec<Option<u32>>,
+    anchored_lags: Vec<i64>,
+    strict_lags: Vec<i64>,
+    strict_ns: Vec<i64>,
+    anchored_ns: Vec<i64>,
+    unexplained_ns: i64,
+}
+
+/// The critical path of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepPath {
+    /// The pieces, the first one first; together they are the step.
+    pub pieces: Vec<Piece>,
+    /// Time by class.
+    pub classes_ns: [i64; PathClass::ALL.len()],
+}
+
+/// Lengths of the steps of a window under changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// From recorded lags.
+    pub anchored_ns: Vec<i64>,
+    /// From typical lags.
+    pub strict_ns: Vec<i64>,
+}
+
+impl StepModel {
+    /// Builds the graph of a recording's window; the reason if there is none.
+    pub fn build(recording: Recording) -> Result<Self, &'static str> {
+        if recording.window.steps.is_empty() {
+            return Err(reason::NO_COMPLETE_STEP);
+        }
+        let (mut draft, mut notes) = (Draft::default(), Notes::default());
+        let host = Host::build(&recording, &mut draft);
+        notes.add("handoffs", add_handoffs(&recording, &host, &mut draft));
+        let streams = Streams::new(&recording);
+        let mut typical = device_lags(&recording, &streams);
+        let calls = Calls::new(&recording);
+        let mut device = Device::build(&recording, &mut draft);
+        device.add_edges((&recording, &streams, &host), &typical, &mut draft, &mut notes);
+        let gap_ns = typical.gap_ns;
+        add_cross_edges(&recording, &streams, &calls, (&mut device, &mut draft), (gap_ns, &mut notes));
+        add_waits(&recording, (&streams, &calls, &host), (&mut device, &mut draft), &mut typical, &mut notes);
+        let queues = add_queue_edges(&recording, (&streams, &host), &mut device, &mut draft);
+        notes.add("queue_edges", queues.edges);
+        device.note_unconnected(&draft, &mut notes);
+        let steps = step_nodes(&recording, &host, &device, &draft);
+        let node_count = draft.times.len() as u64 + device.nodes_left_out(&draft);
+        let graph = Graph::new(draft, &recording).ok_or(reason::CYCLE_IN_THE_GRAPH)?;
+        let (anchored_lags, strict_lags) = (graph.anchored_lags(), graph.strict_lags());
+        let mut model = Self {
+            typical,
+            notes,
+            queue_limits: queues.limits,
+            node_count,
+            inside: device.inside,
+            before: streams.before,
+            strict_ns: durations(&recording, &steps, &graph.replay(&strict_lags)),
+            anchored_ns: durations(&recording, &steps, &graph.replay(&anchored_lags)),
+            anchored_lags,
+            strict_lags,
+            unexplained_ns: 0,
+            recording,
+            host,
+            graph,
+            steps,
+        };
+        let unexplained = PathClass::Unexplained as usize;
+        model.unexplained_ns = model.paths().iter().map(|path| path.classes_ns[unexplained]).sum();
+        Ok(model)
+    }
+
+    /// What the graph was built from.
+    #[must_use]
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// The steps of the window.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.recording.steps[self.recording.window.steps.clone()]
+    }
+
+    /// Points in time, with those of work launched before the window.
+    #[must_use]
+    pub fn node_count(&self) -> u64 {
+        self.node_count
+    }
+
+    /// How many edges of a kind there are.
+    #[must_use]
+    pub fn edge_count(&self, kind: EdgeKind) -> u64 {
+        self.graph.count(kind)
+    }
+
+    /// The critical path of each step of the window.
+    #[must_use]
+    pub fn paths(&self) -> Vec<StepPath> {
+        let paths = Paths::new(&self.recording, &self.graph);
+        let path = |(nodes, step): (&StepNodes, &Step)| {
+            let pieces = paths.path(nodes.sink(&self.graph), step.start_ns);
+            let mut classes_ns = [0; PathClass::ALL.len()];
+            for piece in &pieces {
+                classes_ns[piece.class as usize] += piece.dur_ns();
+            }
+            StepPath { pieces, classes_ns }
+        };
+        self.steps.iter().zip(self.steps()).map(path).collect()
+    }
+
+    /// Recorded lengths of the steps.
+    #[must_use]
+    pub fn recorded_ns(&self) -> Vec<i64> {
+        self.steps().iter().map(|step| step.dur_ns).collect()
+    }
+
+    /// Lengths of the steps by recorded lags without a change: what was recorded.
+    #[must_use]
+    pub fn anchored_ns(&self) -> &[i64] {
+        &self.anchored_ns
+    }
+
+    /// Lengths of the steps by typical lags without a change.
+    #[must_use]
+    pub fn strict_ns(&self) -> &[i64] {
+        &self.strict_ns
+    }
+
+    /// Whether the replay without a change gives every recorded time back, as it must.
+    #[must_use]
+    pub fn is_identity_exact(&self) -> bool {
+        self.graph.replay(&self.anchored_lags) == self.graph.times && self.anchored_ns == self.recorded_ns()
+    }
+
+    /// How far the strict replay is off, as a share of the window; `None` if that has no length.
+    #[must_use]
+    pub fn strict_error_ratio(&self) -> Option<f64> {
+        let (strict, recorded) = (self.strict_ns.iter().sum::<i64>(), self.recorded_ns().iter().sum::<i64>());
+        (recorded != 0).then(|| strict as f64 / recorded as f64 - 1.0)
+    }
+
+    /// Share of the path that nothing explains.
+    #[must_use]
+    pub fn unexplained_ratio(&self) -> Option<f64> {
+        let recorded = self.recorded_ns().iter().sum::<i64>();
+        (recorded != 0).then(|| self.unexplained_ns as f64 / recorded as f64)
+    }
+
+    /// Share of the window's device events that start about when their edges let them.
+    #[must_use]
+    pub fn starts_explained_ratio(&self) -> Option<f64> {
+        let starts = self.graph.points.iter().enumerate().filter(|(_, point)| {
+            point.is_start && !point.is_history && matches!(point.subject, crate::draft::Subject::Event(_))
+        });
+        let explained = starts.filter(|(node, _)| {
+            self.graph.binding(*node as u32).is_some_and(|edge| {
+                let lag_ns = self.graph.times[*node] - self.graph.time(edge.source);
+                matches!(edge.kind, EdgeKind::Overlap | EdgeKind::Staging)
+                    || (lag_ns - edge.typical_ns).abs() <= 3 * edge.typical_ns + START_TOLERANCE_NS
+            })
+        });
+        (!self.inside.is_empty()).then(|| explained.count() as f64 / self.inside.len() as f64)
+    }
+
+    /// Why no saving can be given; `None` if savings can.
+    #[must_use]
+    pub fn savings_null(&self) -> Option<&'static str> {
+        let events = self.inside.len() as u64;
+        let launched = self.inside.iter().filter(|&&place| self.recording.events[place as usize].launch.is_some());
+        if launched.count() as u64 * 100 < FEWEST_LAUNCHES_PERCENT * events {
+            Some(reason::LAUNCH_CALLS_NOT_RECORDED)
+        } else if self.notes.count("launch_against_time") * 100 > events {
+            Some(reason::CLOCKS_DISAGREE)
+        } else if self.unexplained_ratio().is_some_and(|ratio| ratio > MOST_UNEXPLAINED) {
+            Some(reason::UNEXPLAINED_TIME)
+        } else if self.strict_error_ratio().is_some_and(|ratio| ratio.abs() > MOST_ERROR) {
+            Some(reason::MODEL_ERROR)
+        } else {
+            None
+        }
+    }
+
+    /// Why a change has no saving here; `None` if it has one.
+    #[must_use]
+    pub fn change_null(&self, change: &Change) -> Option<&'static str> {
+        let has_device = !self.inside.is_empty();
+        self.savings_null().or((change.is_about_device() && !has_device).then_some(reason::NO_DEVICE_EVENTS))
+    }
+
+    /// How far savings can be trusted.
+    #[must_use]
+    pub fn confidence(&self) -> Confidence {
+        Confidence::of(self.strict_error_ratio(), self.steps.len())
+    }
+
+    /// Lengths of the steps with changes made together.
+    #[must_use]
+    pub fn replay(&self, changes: &[Change]) -> Replayed {
+        let lag_rules =
+            Changer { recording: &self.recording, host: &self.host, graph: &self.graph, before: &self.before };
+        let replay = |lags: &[i64]| {
+            let mut lags = lags.to_vec();
+            lag_rules.apply(changes, &mut lags);
+            durations(&self.recording, &self.steps, &self.graph.replay(&lags))
+        };
+        Replayed { anchored_ns: replay(&self.anchored_lags), strict_ns: replay(&self.strict_lags) }
+    }
+
+    /// What changes made together save per step. Whether it may be shown is for [`Self::change_null`] to say.
+    #[must_use]
+    pub fn saving(&self, changes: &[Change]) -> Saving {
+        let Replayed { anchored_ns, strict_ns } = self.replay(changes);
+        let baseline = Baseline { recorded_ns: &self.recorded_ns(), strict_ns: &self.strict_ns };
+        Saving::new(baseline, anchored_ns, strict_ns)
+    }
+}

@@ -1,0 +1,106 @@
+//! Takes what a window needs from the tables of a store: the host spans that touch it, and of the whole recording the
+//! device events and the calls that launched them.
+//!
+//! Only pages that can have wanted rows are read. Memory is bounded: past the limit the window has fewer steps.
+
+mod columns;
+mod earlier;
+mod events;
+mod facts;
+mod spans;
+
+use stepscope_model::{Note, SourceRecord};
+use stepscope_store::{Store, StoreError};
+
+use crate::reason;
+use crate::recording::Recording;
+use crate::window::{WINDOW_STEPS, Window};
+
+/// Bytes of a host span in a recording and a graph, at most: two nodes, three edges, and their lags twice.
+const SPAN_BYTES: u64 = 400;
+/// Bytes of a device event outside the window.
+const EVENT_BYTES: u64 = 100;
+
+/// What may be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Steps of a window at most.
+    pub steps: usize,
+    /// Bytes that a recording and its graph may take.
+    pub memory_limit_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { steps: WINDOW_STEPS, memory_limit_bytes: 1 << 30 }
+    }
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The recording.
+    pub recording: Recording,
+    /// Steps that the window would have had with more memory.
+    pub steps_left_out: usize,
+    /// Whether typical lags come from the window alone, as the recording has more device events than memory holds.
+    pub has_all_events: bool,
+}
+
+/// Why nothing was read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A table is not as it should be.
+    #[error("the table {table} cannot be understood: column {column}")]
+    Column {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+    },
+    /// There is no path, for one of the reasons of [`crate::reason`].
+    #[error("no critical path: {0}")]
+    Null(&'static str),
+}
+
+/// Reads one recording of a rank.
+pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings) -> Result<Taken, ReadError> {
+    let is_cut = |note: &Note| {
+        matches!(note, Note::GzipTruncated | Note::JsonTruncated | Note::GzipCorrupt | Note::RecordingTruncated)
+    };
+    if source.notes.iter().any(is_cut) {
+        return Err(ReadError::Null(reason::FILE_TRUNCATED));
+    }
+    let tables = columns::Tables { store, run, source };
+    let steps = facts::steps(&tables)?;
+    let mut most = settings.steps;
+    let whole = Window::of(&steps, source.step_source, most).ok_or(ReadError::Null(reason::NO_COMPLETE_STEP))?;
+    let tracks = facts::tracks(&tables)?;
+    // Half of the memory is for the window.
+    let event_rows: u64 = tracks.iter().filter(|track| track.is_stream).map(|track| track.spans).sum();
+    let has_all_events = event_rows * EVENT_BYTES <= settings.memory_limit_bytes / 2;
+    let span_limit = (settings.memory_limit_bytes / 2 / SPAN_BYTES) as usize;
+    let (window, mut recording) = loop {
+        let window = Window::of(&steps, source.step_source, most).ok_or(ReadError::Null(reason::NO_COMPLETE_STEP))?;
+        match spans::read(&tables, &tracks, &window, span_limit)? {
+            Some(recording) => break (window, recording),
+            None if window.steps.len() > 1 => most = window.steps.len() / 2,
+            // One step is the least that can be looked at.
+            None => match spans::read(&tables, &tracks, &window, usize::MAX)? {
+                Some(recording) => break (window, recording),
+                None => return Err(ReadError::Null(reason::NO_COMPLETE_STEP)),
+            },
+        }
+    };
+    let steps_left_out = whole.steps.len() - window.steps.len();
+    recording.steps = steps;
+    recording.step_source = source.step_source;
+    recording.window = window;
+    recording.script_thread = facts::script_thread(&tables, &tracks, &recording)?;
+    events::read(&tables, &tracks, has_all_events, &mut recording)?;
+    earlier::read(&tables, &mut recording)?;
+    Ok(Taken { recording, steps_left_out, has_all_events })
+}
