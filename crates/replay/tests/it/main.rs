@@ -1,0 +1,9 @@
+//! Tests of graphs, paths and replays, from traces and from recordings made by hand.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
+
+mod by_hand;
+mod changes;
+mod document;
+mod random;
+mod reading;
+mod stores;

@@ -1,0 +1,102 @@
+//! What must hold for any recording: classes add up to their step, and a replay without a change changes nothing.
+
+use stepscope_model::Kind;
+use stepscope_replay::{Change, PathClass, Selection};
+use stepscope_testkit::Random;
+
+use crate::by_hand::ByHand;
+use crate::document::documented_changes;
+
+const CALLS: [&str; 6] = [
+    "cudaDeviceSynchronize",
+    "cudaStreamSynchronize",
+    "cudaEventSynchronize",
+    "cudaStreamWaitEvent",
+    "cudaMalloc",
+    "cudaEventQuery",
+];
+
+const NAMES: [&str; 5] =
+    ["gemm", "ncclDevKernel_AllReduce", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)", "k"];
+
+/// A few steps of random operators, launches, waits and backward work. Times are small, so that many are equal.
+fn recording(random: &mut Random) -> ByHand {
+    let mut by_hand = ByHand::new();
+    let mut now = random.below(5) as i64;
+    let mut free = [0; 3];
+    for _ in 0..=random.below(4) {
+        let start = now;
+        for _ in 0..random.below(12) {
+            now += random.below(4) as i64;
+            let dur = random.below(9) as i64;
+            by_hand = match random.below(8) {
+                0..=3 => {
+                    let stream = random.below(3);
+                    let lag = random.below(12) as i64 - i64::from(random.below(20) == 0);
+                    // Mostly behind the event before, sometimes on top of it.
+                    let queued = if random.below(9) == 0 { 0 } else { free[stream] };
+                    let begin = (now + lag).max(queued);
+                    let length = random.below(15) as i64;
+                    free[stream] = begin + length;
+                    let name = NAMES[random.below(NAMES.len())];
+                    by_hand.op("aten::mm", now, dur + 2).launch((now + 1, dur), name, stream as i64, (begin, length))
+                }
+                4 | 5 => by_hand.call(CALLS[random.below(CALLS.len())], now, dur),
+                6 => {
+                    let name = "autograd::engine::evaluate_function: MmBackward0";
+                    by_hand.span(Kind::Op, name, 1, now + 1, (dur - 2).max(0))
+                }
+                _ => by_hand.op("aten::add", now, dur),
+            };
+            now += dur + 2;
+        }
+        now += random.below(3) as i64;
+        by_hand = by_hand.step(start, now - start);
+    }
+    by_hand
+}
+
+#[test]
+fn classes_add_up_and_nothing_moves_without_a_change() {
+    let mut random = Random::new(19);
+    for case in 0..10_000 {
+        let recording = recording(&mut random).recording();
+        let model = match stepscope_replay::StepModel::build(recording.clone()) {
+            Ok(model) => model,
+            Err(reason) => panic!("case {case}: {reason}"),
+        };
+        assert!(model.is_identity_exact(), "case {case}: {recording:?}");
+        for (step, path) in model.steps().iter().zip(model.paths()) {
+            assert_eq!(path.classes_ns.iter().sum::<i64>(), step.dur_ns, "case {case}");
+            let mut at = step.start_ns;
+            for piece in &path.pieces {
+                assert_eq!(piece.start_ns, at, "case {case}");
+                assert!(piece.end_ns > piece.start_ns, "case {case}");
+                at = piece.end_ns;
+            }
+            assert_eq!(path.classes_ns[PathClass::RankSkew as usize], 0);
+        }
+        check_changes(case, &model);
+    }
+}
+
+/// Changes never make a window longer, and on nothing they do nothing.
+fn check_changes(case: usize, model: &stepscope_replay::StepModel) {
+    let recorded = model.recorded_ns();
+    let none = Selection::none(model.recording());
+    let nothing = [
+        Change::Scale { of: none.clone(), numerator: 0, denominator: 1 },
+        Change::Remove(none.clone()),
+        Change::NoSyncOf(none),
+        Change::Fuse(Vec::new()),
+    ];
+    assert_eq!(model.replay(&nothing).anchored_ns, recorded, "case {case}");
+    let all = Selection::of_events(model.recording(), |_| true).or(&Selection::of_spans(model.recording(), |_| true));
+    let fused = Change::Fuse(vec![(0..model.recording().events.len() as u32).collect()]);
+    let changes = documented_changes(model).into_iter().map(|(_, change)| change);
+    for change in changes.chain([Change::Remove(all), fused]) {
+        let steps = model.replay(std::slice::from_ref(&change)).anchored_ns;
+        assert!(steps.iter().sum::<i64>() <= recorded.iter().sum(), "case {case}: {}", change.name());
+        assert!(steps.iter().all(|step| *step >= 0), "case {case}: {}", change.name());
+    }
+}

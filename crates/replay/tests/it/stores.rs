@@ -1,0 +1,59 @@
+//! Traces as stores, made by the ordinary way in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use stepscope_ingest::{Options, Progress, ingest};
+use stepscope_model::SourceRecord;
+use stepscope_replay::StepModel;
+use stepscope_replay::read::{ReadError, Settings, Taken, read};
+use stepscope_store::Store;
+use tempfile::TempDir;
+
+struct Silent;
+
+impl Progress for Silent {
+    fn update(&self, _: &str, _: u64, _: Option<u64>) {}
+
+    fn finished_file(&self) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn notice(&self, _: &str) {}
+}
+
+/// A store with one trace.
+pub(crate) struct OneTrace {
+    pub store: Store,
+    pub source: SourceRecord,
+    _folder: TempDir,
+}
+
+impl OneTrace {
+    /// Ingests a file.
+    pub(crate) fn of_file(path: &Path, options: &Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("store")).unwrap();
+        let outcome = ingest(&[PathBuf::from(path)], &store, options, &Silent).unwrap();
+        let source = outcome.sources[0].record.clone();
+        Self { store, source, _folder: folder }
+    }
+
+    /// Ingests a trace that is at hand as text.
+    pub(crate) fn of_text(trace: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        fs::write(&path, trace).unwrap();
+        Self::of_file(&path, &Options::default())
+    }
+
+    pub(crate) fn read(&self, settings: &Settings) -> Result<Taken, ReadError> {
+        read(&self.store, &self.source.run, &self.source, settings)
+    }
+
+    pub(crate) fn model(&self) -> StepModel {
+        StepModel::build(self.read(&Settings::default()).unwrap().recording).unwrap()
+    }
+}
