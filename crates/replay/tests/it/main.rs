@@ -4,6 +4,8 @@
 mod by_hand;
 mod changes;
 mod document;
+mod graphs;
+mod oracles;
 mod random;
 mod reading;
 mod stores;
