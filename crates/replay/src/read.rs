@@ -43,7 +43,8 @@ pub struct Taken {
     pub recording: Recording,
     /// Steps that the window would have had with more memory.
     pub steps_left_out: usize,
-    /// Whether typical lags come from the window alone, as the recording has more device events than memory holds.
+    /// Whether every device event was taken. If memory holds fewer, only those of the window are there, and typical lags
+    /// come from these.
     pub has_all_events: bool,
 }
 

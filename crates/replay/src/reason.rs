@@ -1,6 +1,5 @@
 //! Why there is no path, or no saving (A8). Part of the vocabulary of null reasons.
 
-/// Every step is cut off.
 pub use stepscope_model::null_reason::{FILE_TRUNCATED, NO_COMPLETE_STEP, NO_DEVICE_EVENTS};
 
 /// Edges of the graph run in a circle.

@@ -150,7 +150,7 @@ pub struct RecordedWait {
 pub(crate) type Moment = (i64, i64);
 
 impl Recording {
-    /// Device events that the window holds come from calls inside of it; this is the call of an event.
+    /// The call that launched an event.
     #[must_use]
     pub fn launch_of(&self, event: &DeviceEvent) -> Option<&LaunchCall> {
         event.launch.map(|call| &self.calls[call as usize])

@@ -5,8 +5,8 @@ use stepscope_replay::{Change, Selection, StepModel, reason};
 
 use crate::by_hand::ByHand;
 
-/// Replays changes from recorded lags, gives the steps in microseconds, and checks what holds for every change: it never
-/// makes a window longer, and twice the same is once where nothing is scaled.
+/// Compares the steps after changes, replayed from recorded lags, and checks what holds for every change: it never makes
+/// a window longer.
 #[track_caller]
 fn check(model: &StepModel, changes: &[Change], want_us: &[i64]) {
     assert!(model.is_identity_exact());
@@ -65,8 +65,7 @@ fn scaled_events_move_what_follows_on_the_stream() {
 #[test]
 fn scaled_host_spans_take_their_share_with_all_that_is_in_them() {
     let model = device_bound();
-    // The call of a comes 3 earlier, 5 of which 2.5 are left and rounded down in each piece: the host is at 7.5.
-    // aten::a is 5–10, 10–12 (the call), 12–15: 2 + half of 5000 ns = 2.5, so the launch is 2.5 earlier.
+    // aten::a begins at 5 and its call at 10: half of these 5 is saved before the launch, and the device follows it.
     let half = Change::Scale { of: spans(&model, "aten::a"), numerator: 1, denominator: 2 };
     assert_eq!(model.replay(&[half]).anchored_ns, [87_500]);
 }

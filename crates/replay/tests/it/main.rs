@@ -4,6 +4,7 @@
 mod by_hand;
 mod changes;
 mod document;
+mod every_trace;
 mod graphs;
 mod oracles;
 mod random;

@@ -34,11 +34,16 @@ pub(crate) struct OneTrace {
 impl OneTrace {
     /// Ingests a file.
     pub(crate) fn of_file(path: &Path, options: &Options) -> Self {
+        Self::if_trace(path, options).expect("the file is a trace")
+    }
+
+    /// Ingests a file; `None` if it is not a trace.
+    pub(crate) fn if_trace(path: &Path, options: &Options) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(&folder.path().join("store")).unwrap();
-        let outcome = ingest(&[PathBuf::from(path)], &store, options, &Silent).unwrap();
-        let source = outcome.sources[0].record.clone();
-        Self { store, source, _folder: folder }
+        let outcome = ingest(&[PathBuf::from(path)], &store, options, &Silent).ok()?;
+        let source = outcome.sources.first()?.record.clone();
+        Some(Self { store, source, _folder: folder })
     }
 
     /// Ingests a trace that is at hand as text.
