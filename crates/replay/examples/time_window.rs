@@ -49,7 +49,7 @@ fn main() {
         let paths = model.paths();
         let was_walked = start.elapsed();
         println!(
-            "{} steps ({} left out), {spans} spans, {events} events, {} nodes: read {:.0?}, built {:.0?}, walked {:.0?}",
+            "{} steps ({} left out), {spans} spans, {events} events, {} nodes: read {:.2?}, built {:.2?}, walked {:.2?}",
             paths.len(),
             taken.steps_left_out,
             model.node_count(),
