@@ -19,7 +19,7 @@ impl Progress for Silent {
 
     fn finished_file(&self) {}
 
-    fn cancelled(&self) -> bool {
+    fn canceled(&self) -> bool {
         false
     }
 
