@@ -10,6 +10,8 @@ import pytest
 
 import stepscope as ss
 
+pytestmark = pytest.mark.measures_time
+
 pytest.importorskip("torch")
 
 SLEEP_S = 0.01

@@ -20,6 +20,8 @@ import pytest
 import stepscope.lines
 from stepscope.lines import LineProfile, LineProfiler
 
+pytestmark = pytest.mark.measures_time
+
 THIS_FILE = Path(__file__)
 BEGIN = {function.__name__: function.__code__.co_firstlineno for function in line_program.FUNCTIONS}
 

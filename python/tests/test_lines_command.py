@@ -19,6 +19,8 @@ import stepscope.lines
 from stepscope.lines.recording import Counts, Figures, Place
 from stepscope.lines.result import LineProfile, profile_of
 
+pytestmark = pytest.mark.measures_time
+
 ROOT = Path(__file__).parents[2]
 PACKAGE_ROOT = Path(stepscope.lines.__file__).parents[2]
 

@@ -13,6 +13,8 @@ torch = pytest.importorskip("torch")
 
 from torch.profiler import record_function  # noqa: E402
 
+pytestmark = pytest.mark.measures_time
+
 
 @pytest.mark.parametrize("name", ["data_loading", "Data Loading", "train/next_batch"])
 def test_a_region_is_evidence(name: str, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ import pytest
 import stepscope as ss
 from stepscope.performance import Leak
 
+pytestmark = pytest.mark.measures_time
+
 LEAK_LINE = "kept.append(bytearray(1_000_000))"
 
 

@@ -16,6 +16,8 @@ import pytest
 import stepscope as ss
 from stepscope.performance.figure import Unmeasured, reason_of, what_is_missing
 
+pytestmark = pytest.mark.measures_time
+
 LEAVES_ELSEWHERE = """
 import sys, threading
 import stepscope as ss

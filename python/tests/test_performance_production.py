@@ -19,6 +19,8 @@ import stepscope as ss
 from stepscope.errors import UsageError
 from stepscope.performance import HourlyReport
 
+pytestmark = pytest.mark.measures_time
+
 NOON_S = 1_700_000_000.0
 
 

@@ -19,6 +19,8 @@ from stepscope.errors import RegionError, UsageError
 from stepscope.performance import Metrics, Unmeasured, known
 from stepscope.performance.comparison import Comparison
 
+pytestmark = pytest.mark.measures_time
+
 
 @pytest.fixture
 def profiler() -> Iterator[ss.PerformanceProfiler]:

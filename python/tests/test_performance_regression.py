@@ -14,6 +14,8 @@ from stepscope.errors import UsageError
 from stepscope.performance import Diagnosis
 from stepscope.performance.figure import unmeasured
 
+pytestmark = pytest.mark.measures_time
+
 SLEEP_S = 0.05
 
 

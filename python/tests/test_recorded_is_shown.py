@@ -18,6 +18,8 @@ from processes import mentions, run, run_command, traces  # noqa: E402
 import stepscope as ss  # noqa: E402
 from stepscope import errors  # noqa: E402
 
+pytestmark = pytest.mark.measures_time
+
 HEAD = """
 import sys, time, torch
 from stepscope.torch import profile, schedule, trace_handler

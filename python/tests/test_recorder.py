@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import stepscope as ss
 
+pytestmark = pytest.mark.measures_time
+
 #: Regions of a run by name; the number of processes and of tracks that have some.
 _COUNTS = "SELECT name, count(*) AS regions FROM spans WHERE kind = 'ann' GROUP BY name ORDER BY name"
 

@@ -15,6 +15,8 @@ import pytest
 
 import stepscope.running
 
+pytestmark = pytest.mark.measures_time
+
 PACKAGE_ROOT = Path(stepscope.running.__file__).parents[2]
 RUN = "import sys; from stepscope.running import main; sys.exit(main(sys.argv[1:]))"
 WITHOUT_TORCH = """

@@ -26,6 +26,8 @@ from stepscope.torch import (  # noqa: E402
 )
 from stepscope.torch.budget import plan_of  # noqa: E402
 
+pytestmark = pytest.mark.measures_time
+
 EVERYTHING = {"with_stack": True, "record_shapes": True, "profile_memory": True}
 CPU = [ProfilerActivity.CPU]
 

@@ -23,6 +23,8 @@ import stepscope.torch as ss_torch  # noqa: E402
 from stepscope.torch import CaptureWarning, ProfilerActivity, profile, schedule, trace_handler  # noqa: E402
 from stepscope.torch.stacks import write_stacks  # noqa: E402
 
+pytestmark = pytest.mark.measures_time
+
 CPU = [ProfilerActivity.CPU]
 
 

@@ -13,6 +13,8 @@ pytest.importorskip("torch")
 
 from processes import Ended, mentions, run, run_command, signaled, small_disk, traces  # noqa: E402
 
+pytestmark = pytest.mark.measures_time
+
 LOOP = """
 import sys, time, torch, torch.profiler
 import stepscope as ss
