@@ -13,6 +13,7 @@ use super::step_numbers::{AskedSteps, StepNumbers};
 
 /// A question about some recordings of a run.
 pub struct Asking<'a> {
+    pub(crate) open: &'a OpenRun,
     pub(crate) engine: &'a Engine,
     pub(crate) run: &'a str,
     /// The recordings that are asked about.
@@ -29,14 +30,15 @@ impl<'a> Asking<'a> {
     pub fn of(run: &'a OpenRun, question: &'a Question) -> Result<Self, RunError> {
         let sources = run.sources_of(&question.ranks, question.window)?;
         let all_sources = run.sources().len();
-        let mut asking = Self { engine: run.engine(), run: run.name(), sources, all_sources, question, steps: None };
+        let (engine, name) = (run.engine(), run.name());
+        let mut asking = Self { open: run, engine, run: name, sources, all_sources, question, steps: None };
         if let Some(range) = question.steps {
             let numbers = StepNumbers::read(&asking)?;
             let Some(steps) = numbers.asked(range) else {
                 return Err(RunError::NoSuchStep { asked: range.to_string(), found: numbers.in_words() });
             };
             let id = |source: &SourceRecord| (i64::from(source.id.rank), i64::from(source.id.window));
-            asking.sources.retain(|source| steps.sources.contains(&id(source)));
+            asking.sources.retain(|source| steps.places.contains_key(&id(source)));
             asking.steps = Some(steps);
         }
         Ok(asking)

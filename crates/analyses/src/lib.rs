@@ -26,6 +26,8 @@ mod ops;
 mod question;
 mod regions;
 mod stacks;
+#[expect(dead_code, reason = "the analysis that asks follows")]
+mod step_model;
 mod step_numbers;
 mod step_times;
 mod steps;

@@ -1,6 +1,7 @@
 //! Steps as people call them: 16 for `ProfilerStep#16`. Tables count them by their place in the recording.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use stepscope_model::{Cell, Look, Part, Report, ReportColumn, ReportTable, StepRange, Unit, step_numbers};
 use stepscope_runs::RunError;
@@ -23,8 +24,8 @@ pub(crate) struct AskedSteps {
     pub numbers: (i64, i64),
     /// All that there are, in words.
     pub all: String,
-    /// Recordings that have some, by rank and window.
-    pub sources: BTreeSet<(i64, i64)>,
+    /// Their places in the recordings that have some, by rank and window.
+    pub places: BTreeMap<(i64, i64), Range<usize>>,
 }
 
 impl StepNumbers {
@@ -57,19 +58,19 @@ impl StepNumbers {
     pub(crate) fn asked(&self, range: StepRange) -> Option<AskedSteps> {
         let (first, last) = (i64::from(range.first), i64::from(range.last));
         let mut by_places: BTreeMap<(usize, usize), BTreeMap<i64, Vec<i64>>> = BTreeMap::new();
-        let mut sources = BTreeSet::new();
+        let mut places = BTreeMap::new();
         let mut found = BTreeSet::new();
         for (&(rank, window), numbers) in &self.by_source {
             let from = numbers.partition_point(|number| *number < first);
             let to = numbers.partition_point(|number| *number <= last);
             if from < to {
                 by_places.entry((from, to - 1)).or_default().entry(window).or_default().push(rank);
-                sources.insert((rank, window));
+                places.insert((rank, window), from..to);
                 found.extend([numbers[from], numbers[to - 1]]);
             }
         }
         let between = |(from, to): (usize, usize)| format!("step BETWEEN {from} AND {to}");
-        let is_alike = by_places.len() == 1 && sources.len() == self.by_source.len();
+        let is_alike = by_places.len() == 1 && places.len() == self.by_source.len();
         let condition = if is_alike {
             by_places.keys().map(|places| between(*places)).collect()
         } else {
@@ -83,7 +84,7 @@ impl StepNumbers {
             format!("({})", of_places.collect::<Vec<_>>().join(" OR "))
         };
         let numbers = (found.first().copied()?, found.last().copied()?);
-        Some(AskedSteps { condition, numbers, all: self.in_words()?, sources })
+        Some(AskedSteps { condition, numbers, all: self.in_words()?, places })
     }
 
     /// Which steps there are, in words; `None` if there are none.

@@ -26,13 +26,15 @@ const EVENT_BYTES: u64 = 100;
 pub struct Settings {
     /// Steps of a window at most.
     pub steps: usize,
+    /// The step that the window ends with, by its place; without it, that of the longest run of complete steps.
+    pub last_step: Option<usize>,
     /// Bytes that a recording and its graph may take.
     pub memory_limit_bytes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { steps: WINDOW_STEPS, memory_limit_bytes: 1 << 30 }
+        Self { steps: WINDOW_STEPS, last_step: None, memory_limit_bytes: 1 << 30 }
     }
 }
 
@@ -46,6 +48,15 @@ pub struct Taken {
     /// Whether every device event was taken. If memory holds fewer, only those of the window are there, and typical lags
     /// come from these.
     pub has_all_events: bool,
+}
+
+impl Taken {
+    /// Bytes that the recording and its graph take, about.
+    #[must_use]
+    pub fn model_bytes(&self) -> u64 {
+        let (spans, events) = (self.recording.spans.len() as u64, self.recording.events.len() as u64);
+        spans * SPAN_BYTES + events * EVENT_BYTES
+    }
 }
 
 /// Why nothing was read.
@@ -77,15 +88,22 @@ pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings
     }
     let tables = columns::Tables { store, run, source };
     let steps = facts::steps(&tables)?;
+    let window_of = |most: usize| {
+        let window = match settings.last_step {
+            Some(last) => Window::ending_with(&steps, source.step_source, last, most),
+            None => Window::of(&steps, source.step_source, most),
+        };
+        window.ok_or(ReadError::Null(reason::NO_COMPLETE_STEP))
+    };
     let mut most = settings.steps;
-    let whole = Window::of(&steps, source.step_source, most).ok_or(ReadError::Null(reason::NO_COMPLETE_STEP))?;
+    let whole = window_of(most)?;
     let tracks = facts::tracks(&tables)?;
     // Half of the memory is for the window.
     let event_rows: u64 = tracks.iter().filter(|track| track.is_stream).map(|track| track.spans).sum();
     let has_all_events = event_rows * EVENT_BYTES <= settings.memory_limit_bytes / 2;
     let span_limit = (settings.memory_limit_bytes / 2 / SPAN_BYTES) as usize;
     let (window, mut recording) = loop {
-        let window = Window::of(&steps, source.step_source, most).ok_or(ReadError::Null(reason::NO_COMPLETE_STEP))?;
+        let window = window_of(most)?;
         match spans::read(&tables, &tracks, &window, span_limit)? {
             Some(recording) => break (window, recording),
             None if window.steps.len() > 1 => most = window.steps.len() / 2,

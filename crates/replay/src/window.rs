@@ -66,13 +66,23 @@ impl Window {
                 best = run.clone();
             }
         }
-        let steps_taken = best.end - best.len().min(most.max(1))..best.end;
-        let (first, last) = (steps.get(steps_taken.start)?, steps.get(steps_taken.end.checked_sub(1)?)?);
-        if steps_taken.is_empty() {
-            return None;
-        }
+        Self::at_end(steps, source, best, most)
+    }
+
+    /// The complete steps up to one, at most `most` of them. `None` if that step is not complete.
+    #[must_use]
+    pub fn ending_with(steps: &[Step], source: StepSource, last: usize, most: usize) -> Option<Self> {
+        let before = steps.get(..=last)?;
+        let complete = before.iter().rev().take_while(|step| step.is_complete).count();
+        Self::at_end(steps, source, before.len() - complete..before.len(), most)
+    }
+
+    /// The last steps of a run of complete ones; `None` if there are none.
+    fn at_end(steps: &[Step], source: StepSource, run: Range<usize>, most: usize) -> Option<Self> {
+        let taken = run.end - run.len().min(most.max(1))..run.end;
+        let (first, last) = (steps.get(taken.clone())?.first()?, steps.get(taken.clone())?.last()?);
         let end_ns = last.host_end_ns() + i64::from(source == StepSource::WholeTrace);
-        Some(Self { start_ns: first.host_start_ns, end_ns, steps: steps_taken })
+        Some(Self { start_ns: first.host_start_ns, end_ns, steps: taken })
     }
 
     /// Whether a point of a host span is in the window.
@@ -91,8 +101,7 @@ mod tests {
     use super::*;
 
     /// Steps of 10 ns, complete where `pattern` has a `c`.
-    #[track_caller]
-    fn check(pattern: &str, most: usize, want: Option<&Range<usize>>) {
+    fn steps(pattern: &str) -> Vec<Step> {
         let step = |(place, letter): (usize, char)| Step {
             name: format!("ProfilerStep#{place}"),
             start_ns: place as i64 * 10,
@@ -101,8 +110,12 @@ mod tests {
             host_dur_ns: 10,
             is_complete: letter == 'c',
         };
-        let steps: Vec<Step> = pattern.chars().enumerate().map(step).collect();
-        let got = Window::of(&steps, StepSource::ProfilerStep, most);
+        pattern.chars().enumerate().map(step).collect()
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, most: usize, want: Option<&Range<usize>>) {
+        let got = Window::of(&steps(pattern), StepSource::ProfilerStep, most);
         assert_eq!(got.as_ref().map(|window| &window.steps), want, "{pattern}");
         if let Some(window) = got {
             let times = (window.start_ns, window.end_ns);
@@ -121,6 +134,20 @@ mod tests {
         // The end of a run that is too long.
         check("cccccx", 3, Some(&(2..5)));
         check("cx", 0, Some(&(0..1)));
+    }
+
+    #[test]
+    fn a_window_may_end_with_a_step_that_is_asked_for() {
+        for (pattern, last, most, want) in [
+            ("ccccxc", 1, 32, Some(0..2)),
+            ("cxcccc", 4, 2, Some(3..5)),
+            // Not complete, and not there.
+            ("ccx", 2, 32, None),
+            ("cc", 2, 32, None),
+        ] {
+            let got = Window::ending_with(&steps(pattern), StepSource::ProfilerStep, last, most);
+            assert_eq!(got.map(|window| window.steps), want, "{pattern} {last}");
+        }
     }
 
     #[test]

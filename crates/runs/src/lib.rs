@@ -12,6 +12,7 @@ mod protected;
 mod run_choice;
 mod run_input;
 mod settings;
+mod step_models;
 mod stored;
 mod table;
 
@@ -23,4 +24,5 @@ pub use protected::{refuse_file, refuse_folder};
 pub use run_choice::RunChoice;
 pub use run_input::{RunInput, find_runs};
 pub use settings::Settings;
+pub use step_models::{Modeled, WindowModel};
 pub use table::{report_of, table_of};

@@ -2,6 +2,7 @@
 
 mod opening;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use stepscope_engine::{CancelFlag, Engine, QueryOptions, QueryResult};
@@ -14,6 +15,7 @@ use crate::cache::{CachedStore, Filling};
 use crate::error::RunError;
 use crate::names::shortened;
 use crate::settings::Settings;
+use crate::step_models::{Modeled, StepModels};
 
 /// A run that is open for questions.
 pub struct OpenRun {
@@ -23,6 +25,7 @@ pub struct OpenRun {
     skipped: Vec<SkippedFile>,
     engine: Engine,
     settings: Settings,
+    step_models: StepModels,
     /// Keeps the store where it is as long as the run is open, and removes it behind it if it is a temporary one.
     _held: Arc<Held>,
 }
@@ -68,6 +71,12 @@ impl OpenRun {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What waited for what in the steps of a recording: in its usual window (A1), or in the one that ends with the last
+    /// of the asked steps if the usual one does not reach it. Steps are asked for by their places.
+    pub fn step_model(&self, source: &SourceRecord, asked: Option<&Range<usize>>) -> Result<Modeled, RunError> {
+        self.step_models.of((&self.store, &self.name), source, asked)
     }
 
     /// Whether it is nothing but profiles of functions, without events, steps and tracks.

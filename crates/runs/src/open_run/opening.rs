@@ -16,6 +16,7 @@ use crate::protected::refuse_folder;
 use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
+use crate::step_models::StepModels;
 use crate::stored::as_store;
 
 /// How the folders of temporary stores begin.
@@ -207,6 +208,7 @@ impl OpenRun {
             skipped,
             engine,
             settings: settings.clone(),
+            step_models: StepModels::new(settings.memory_limit_bytes()),
             _held: Arc::clone(held),
         })
     }

@@ -1,0 +1,80 @@
+//! What waited for what in the steps that a question is about: the glue between a question and `replay`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use stepscope_model::{Sentence, SourceRecord, say, step_numbers};
+use stepscope_replay::{Step, StepModel};
+use stepscope_runs::{RunError, WindowModel};
+
+use super::Asking;
+
+/// A recording with its model.
+pub(crate) struct Modeled<'a> {
+    /// The recording.
+    pub source: &'a SourceRecord,
+    /// The model of its steps, or the null reason why there is none.
+    pub steps: Result<ModeledSteps, &'static str>,
+}
+
+/// The steps of a recording that are asked about, in the model of their window.
+pub(crate) struct ModeledSteps {
+    window: Arc<WindowModel>,
+    /// The steps that are asked about, by their places in the window; all unless some are asked for.
+    pub asked: Range<usize>,
+}
+
+impl<'a> Asking<'a> {
+    /// The recordings that are asked about, each with its model. A model is built when its turn comes, and is gone again
+    /// with the item unless the run keeps it: hold on to few of them.
+    pub(crate) fn step_models(&self) -> impl Iterator<Item = Result<Modeled<'a>, RunError>> {
+        self.sources.iter().map(|source| self.step_model(source))
+    }
+
+    /// The model of a recording, or why there is none.
+    pub(crate) fn step_model(&self, source: &'a SourceRecord) -> Result<Modeled<'a>, RunError> {
+        let id = (i64::from(source.id.rank), i64::from(source.id.window));
+        let asked = self.steps.as_ref().and_then(|steps| steps.places.get(&id));
+        let modeled = self.open.step_model(source, asked)?;
+        Ok(Modeled { source, steps: modeled.map(|window| ModeledSteps::new(window, asked)) })
+    }
+}
+
+impl ModeledSteps {
+    fn new(window: Arc<WindowModel>, asked: Option<&Range<usize>>) -> Self {
+        let there = window.model.recording().window.steps.clone();
+        let asked = asked.cloned().unwrap_or(there.clone());
+        let place = |place: usize| place.clamp(there.start, there.end) - there.start;
+        Self { asked: place(asked.start)..place(asked.end), window }
+    }
+
+    /// The model.
+    pub(crate) fn model(&self) -> &StepModel {
+        &self.window.model
+    }
+
+    /// The steps that are asked about.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.model().steps()[self.asked.clone()]
+    }
+
+    /// The numbers of these steps, as people call them: 16 for `ProfilerStep#16`.
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        let recording = self.model().recording();
+        let numbers = step_numbers(recording.steps.iter().map(|step| step.name.as_str()));
+        let first = recording.window.steps.start;
+        numbers[first + self.asked.start..first + self.asked.end].to_vec()
+    }
+
+    /// What memory left out, in words: nothing, mostly.
+    pub(crate) fn limits(&self) -> Vec<Sentence> {
+        let WindowModel { steps_left_out, has_all_events, .. } = *self.window;
+        let steps = (steps_left_out > 0).then(|| {
+            let steps = say::counted(steps_left_out, "step");
+            say!("{} left out to stay within the memory limit; `--memory-limit` raises it", steps)
+        });
+        let events = (!has_all_events)
+            .then(|| "typical lags are those of the window, not of the whole trace, to save memory".into());
+        steps.into_iter().chain(events).collect()
+    }
+}
