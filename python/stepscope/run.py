@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepscope.analyses import Analyses
@@ -53,6 +54,69 @@ class Run(Analyses):
     def findings(self, **part: Unpack[Part]) -> Report:
         """Finds what is slow, why, and the code to change; the same as `diagnose`."""
         return self.diagnose(**part)
+
+    def whatif(
+        self,
+        *,
+        scale: Mapping[str, str | float] | None = None,
+        remove: str | Iterable[str] | None = None,
+        fuse: str | Iterable[str] | None = None,
+        no_communication: bool = False,
+        communication_overlapped: bool = False,
+        no_copies: bool = False,
+        async_copies_to_device: bool = False,
+        no_sync: bool = False,
+        input_ready: bool = False,
+        host_half: bool = False,
+        cuda_graph: bool = False,
+        rank: int | None = None,
+        window: int | None = None,
+        step: Steps | None = None,
+    ) -> Report:
+        """Predicts what changes would save: replays the steps with each change alone, and with all together.
+
+        Work is named as `KIND:PATTERN`, such as `"kernel:*gemm*"` or `"op:aten::copy_"`. `KIND` is `kernel`,
+        `communication`, `memcpy`, `memset`, `op`, `annotation` or `runtime`; `*` stands for any text. An `op` includes
+        the kernels that it launches.
+
+        Args:
+            scale: Work, and the part of its time that it would take, such as `"1/2"`.
+            remove: Work to leave out.
+            fuse: Kernels that would become one where they follow each other on a stream.
+            no_communication: Communication takes no time.
+            communication_overlapped: No other stream waits for communication.
+            no_copies: Copies take no time.
+            async_copies_to_device: No call waits for a copy to the device.
+            no_sync: No call waits for the device.
+            input_ready: No step waits for the data loader.
+            host_half: The host takes half of its time.
+            cuda_graph: One launch replaces all: the host costs nothing.
+            rank: Rank to replay; the first by default.
+            window: Window to replay; the first by default.
+            step: Steps to report; all steps of the replay by default.
+
+        Raises:
+            UsageError: No change is given, or one cannot be read.
+
+        >>> run.whatif(no_sync=True, scale={"kernel:*gemm*": "1/2"})   # doctest: +SKIP
+        """
+        switches = {
+            "no_communication": no_communication,
+            "communication_overlapped": communication_overlapped,
+            "no_copies": no_copies,
+            "async_copies_to_device": async_copies_to_device,
+            "no_sync": no_sync,
+            "input_ready": input_ready,
+            "host_half": host_half,
+            "cuda_graph": cuda_graph,
+        }
+        changes: list[tuple[str, str | None]] = [("scale", f"{work}={part}") for work, part in (scale or {}).items()]
+        changes += [("remove", work) for work in _works(remove)]
+        changes += [(name, None) for name, is_on in switches.items() if is_on]
+        changes += [("fuse", work) for work in _works(fuse)]
+        given: dict[str, Any] = {"rank": rank, "window": window, "step": step}
+        part: Any = {name: value for name, value in given.items() if value is not None}
+        return Report(self._native.whatif(changes, _native_part(part)))
 
     def tracks(self) -> Report:
         """Lists the threads, streams and lanes of the run."""
@@ -180,6 +244,10 @@ def _native_part(part: Part) -> dict[str, Any]:
         "group_by": optional(strings, "group_by", part.get("group_by")) or [],
         "samples_per_step": optional(number, "samples_per_step", part.get("samples_per_step")),
     }
+
+
+def _works(work: str | Iterable[str] | None) -> list[str]:
+    return [work] if isinstance(work, str) else list(work or [])
 
 
 def _source(rank: int | None, window: int | None) -> tuple[int | None, int | None]:

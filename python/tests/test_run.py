@@ -42,6 +42,18 @@ def test_answers_are_those_of_the_command(run: ss.Run, torch_trace: Path) -> Non
     assert run.metrics() == metrics["metrics"]
 
 
+def test_changes_are_those_of_the_command(run: ss.Run, torch_trace: Path) -> None:
+    command = [sys.executable, "-m", "stepscope", "whatif", str(torch_trace), "--host-half", "--scale", "op:aten::*=1/2"]
+    said = json.loads(subprocess.run([*command, "-f", "json"], check=True, capture_output=True, text=True).stdout)
+    report = run.whatif(host_half=True, scale={"op:aten::*": "1/2"})
+    assert report.to_dict()["rows"] == said["rows"]
+    assert [row["change"] for row in said["rows"]] == ["scale op:aten::*=1/2", "host-half", "together"]
+    with pytest.raises(errors.UsageError, match="no change given"):
+        run.whatif()
+    with pytest.raises(errors.UsageError, match="remove: expected KIND:PATTERN, such as op:aten::copy_, found gemm"):
+        run.whatif(remove="gemm")
+
+
 def test_a_part_of_the_run(run: ss.Run) -> None:
     all_rows = run.steps().to_dict()["rows"]
     assert len(all_rows) > 1

@@ -19,7 +19,7 @@ const HANG_UP_MS = 20;
 /** No question takes as long; one that does is stuck. */
 const STUCK_MS = 60_000;
 
-const ANALYSES = `summary diagnose steps ops kernels memory transfers comms modules regions launches tracks health
+const ANALYSES = `summary diagnose critical steps ops kernels memory transfers comms modules regions launches tracks health
   schema`.split(/\s+/);
 const STATEMENTS = [
   "SELECT name, count(*) AS count, sum(dur_ns) AS total_ns FROM spans GROUP BY name ORDER BY total_ns DESC",

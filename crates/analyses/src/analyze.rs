@@ -25,14 +25,16 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
         report.parts.insert(0, Part::Text(text.into()));
     }
     if let Some(note) = steps_left_out(&asking) {
-        report.data.push(("notes", Cell::Sentences(vec![note.clone()])));
+        if !report.data.iter().any(|(name, _)| *name == "notes") {
+            report.data.push(("notes", Cell::Sentences(vec![note.clone()])));
+        }
         report.parts.push(Part::Text(Text::labeled(Role::Steps, vec![note])));
     }
     Ok(report)
 }
 
 /// What to say about steps that were asked for and are not in the trace, if there are such.
-fn steps_left_out(asking: &Asking<'_>) -> Option<Sentence> {
+pub(crate) fn steps_left_out(asking: &Asking<'_>) -> Option<Sentence> {
     let (asked, steps) = (asking.question.steps?, asking.steps.as_ref()?);
     let range = |first: i64, last: i64| match last - first {
         0 => format!("step {first}"),

@@ -11,6 +11,9 @@ use stepscope_runs::{Frame, OpenRun, RunError, table_of};
 use super::Question;
 use super::step_numbers::{AskedSteps, StepNumbers};
 
+/// The row of what happens outside operators.
+pub(crate) const NO_OPERATOR: &str = "(no operator)";
+
 /// A question about some recordings of a run.
 pub struct Asking<'a> {
     pub(crate) open: &'a OpenRun,

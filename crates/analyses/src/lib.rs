@@ -9,6 +9,7 @@ mod asking;
 mod before_recording;
 mod categories;
 mod comms;
+mod critical;
 mod device_peaks;
 mod diagnose;
 mod flop_count;
@@ -26,7 +27,6 @@ mod ops;
 mod question;
 mod regions;
 mod stacks;
-#[expect(dead_code, reason = "the analysis that asks follows")]
 mod step_model;
 mod step_numbers;
 mod step_times;
@@ -34,6 +34,7 @@ mod steps;
 mod summary;
 mod tensor_cores;
 mod transfers;
+mod whatif;
 
 use stepscope_model::{Content, EmptyPage, Frames, Page, PageEntry, Report, RowCount};
 use stepscope_runs::RunError;
@@ -44,6 +45,7 @@ pub use self::metrics::measure;
 pub use self::question::Question;
 use self::step_numbers::StepNumbers;
 pub use self::tensor_cores::TensorCoreNames;
+pub use self::whatif::{AskedChange, ChangeError, TRANSFORMATIONS, Transformation, transformations, whatif};
 
 /// One analysis.
 #[derive(Debug)]
@@ -81,9 +83,10 @@ pub fn pages() -> Vec<PageEntry> {
 }
 
 /// Every analysis, in the order of the help and of the rail.
-pub static ANALYSES: [&Analysis; 12] = [
+pub static ANALYSES: [&Analysis; 13] = [
     &summary::ANALYSIS,
     &diagnose::ANALYSIS,
+    &critical::ANALYSIS,
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
     &modules::ANALYSIS,

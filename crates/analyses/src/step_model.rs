@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stepscope_model::{Sentence, SourceRecord, say, step_numbers};
+use stepscope_model::{Sentence, SourceRecord, say};
 use stepscope_replay::{Step, StepModel};
 use stepscope_runs::{RunError, WindowModel};
 
@@ -28,11 +28,17 @@ impl<'a> Asking<'a> {
     /// The recordings that are asked about, each with its model. A model is built when its turn comes, and is gone again
     /// with the item unless the run keeps it: hold on to few of them.
     pub(crate) fn step_models(&self) -> impl Iterator<Item = Result<Modeled<'a>, RunError>> {
-        self.sources.iter().map(|source| self.step_model(source))
+        self.sources.iter().copied().map(|source| self.step_model(source))
+    }
+
+    /// The first of them. One rank is looked at; [`super::whatif::limits`] says which.
+    pub(crate) fn first_model(&self) -> Result<Modeled<'a>, RunError> {
+        let first = self.step_models().next();
+        first.unwrap_or_else(|| Err(RunError::Shape("no trace to ask about".to_owned())))
     }
 
     /// The model of a recording, or why there is none.
-    pub(crate) fn step_model(&self, source: &'a SourceRecord) -> Result<Modeled<'a>, RunError> {
+    fn step_model(&self, source: &'a SourceRecord) -> Result<Modeled<'a>, RunError> {
         let id = (i64::from(source.id.rank), i64::from(source.id.window));
         let asked = self.steps.as_ref().and_then(|steps| steps.places.get(&id));
         let modeled = self.open.step_model(source, asked)?;
@@ -43,7 +49,7 @@ impl<'a> Asking<'a> {
 impl ModeledSteps {
     fn new(window: Arc<WindowModel>, asked: Option<&Range<usize>>) -> Self {
         let there = window.model.recording().window.steps.clone();
-        let asked = asked.cloned().unwrap_or(there.clone());
+        let asked = asked.cloned().unwrap_or_else(|| there.clone());
         let place = |place: usize| place.clamp(there.start, there.end) - there.start;
         Self { asked: place(asked.start)..place(asked.end), window }
     }
@@ -56,14 +62,6 @@ impl ModeledSteps {
     /// The steps that are asked about.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.model().steps()[self.asked.clone()]
-    }
-
-    /// The numbers of these steps, as people call them: 16 for `ProfilerStep#16`.
-    pub(crate) fn numbers(&self) -> Vec<i64> {
-        let recording = self.model().recording();
-        let numbers = step_numbers(recording.steps.iter().map(|step| step.name.as_str()));
-        let first = recording.window.steps.start;
-        numbers[first + self.asked.start..first + self.asked.end].to_vec()
     }
 
     /// What memory left out, in words: nothing, mostly.

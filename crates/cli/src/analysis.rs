@@ -81,7 +81,7 @@ impl PartOptions {
     }
 
     /// The options that select the part, as typed.
-    fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let ranks: Vec<String> = self.rank.iter().flat_map(|Ranks(ranks)| ranks).map(u32::to_string).collect();
         let words =
             [

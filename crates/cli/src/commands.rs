@@ -14,6 +14,7 @@ pub(crate) mod schema;
 pub(crate) mod sql;
 mod tracks;
 mod trim;
+mod whatif;
 
 use clap::{Arg, ArgAction, ArgMatches};
 use stepscope_model::Exit;
@@ -36,7 +37,8 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 14] = [
+static COMMANDS: [&Command; 15] = [
+    &whatif::COMMAND,
     &open::COMMAND,
     &report::COMMAND,
     &ingest::COMMAND,

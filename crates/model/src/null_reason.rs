@@ -59,6 +59,17 @@ pub const BEYOND_64_BITS: &str = "beyond 64 bits";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 
+/// What waited for what runs in a circle, so nothing can be replayed.
+pub const CYCLE_IN_THE_GRAPH: &str = "cycle in the graph";
+/// Too few device events have a launch call to say what a change saves.
+pub const LAUNCH_CALLS_NOT_RECORDED: &str = "launch calls not recorded";
+/// Too many device events start before their launch call.
+pub const CLOCKS_DISAGREE: &str = "host and device clocks disagree";
+/// Too much of the critical path has no cause in the trace.
+pub const UNEXPLAINED_TIME: &str = "unexplained time";
+/// A replay with typical lags does not give the recorded steps.
+pub const MODEL_ERROR: &str = "model error";
+
 /// The profiler did not record an argument that the figure needs.
 #[must_use]
 pub fn argument_not_recorded(argument: &str) -> String {
@@ -72,7 +83,7 @@ pub fn not_grouped_by(grouping: &str) -> String {
 }
 
 /// Every reason, and what it means.
-pub static NULL_REASONS: [(&str, &str); 31] = [
+pub static NULL_REASONS: [(&str, &str); 36] = [
     (NO_DEVICE_EVENTS, "no kernel, copy or fill is in the trace"),
     (NO_COMPLETE_STEP, "every step is cut off, so no complete step can be measured"),
     (NO_COMMUNICATION, "the trace has no communication kernel"),
@@ -105,6 +116,11 @@ pub static NULL_REASONS: [(&str, &str); 31] = [
     (NOT_IN_NAME, "the name of the copy or fill does not contain it"),
     (BEYOND_64_BITS, "the sum does not fit a 64-bit integer"),
     (FILE_TRUNCATED, "the file ends before the value"),
+    (CYCLE_IN_THE_GRAPH, "what waited for what runs in a circle, so the steps cannot be replayed"),
+    (LAUNCH_CALLS_NOT_RECORDED, "fewer than 95 % of the device events have a launch call, so savings are not known"),
+    (CLOCKS_DISAGREE, "more than 1 % of the device events start before their launch call, so savings are not known"),
+    (UNEXPLAINED_TIME, "more than 10 % of the critical path has no cause in the trace, so savings are not known"),
+    (MODEL_ERROR, "a replay with typical lags is more than 10 % off the recorded steps, so savings are not known"),
     ("not grouped by: <name>", "a row has many values of it; `--group-by` gives each a separate row"),
     ("argument not recorded: <name>", "the profiler did not record an argument that the metric needs"),
 ];

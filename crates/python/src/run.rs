@@ -8,7 +8,8 @@ use stepscope_cli::command;
 use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
 use stepscope_workspace::{
-    ANALYSES, CancelFlag, Pick, Progress, Question, Rows, RunChoice, RunError, Settings, Stretch, Workspace,
+    ANALYSES, AskedChange, CancelFlag, Pick, Progress, Question, Rows, RunChoice, RunError, Settings, Stretch,
+    Workspace,
 };
 
 use crate::batches::NativeBatches;
@@ -41,6 +42,21 @@ struct Part {
     to_ns: Option<i64>,
     group_by: Vec<String>,
     samples_per_step: Option<f64>,
+}
+
+impl Part {
+    fn question(self) -> Question {
+        Question {
+            ranks: self.ranks,
+            window: self.window,
+            steps: self.steps.map(|(first, last)| StepRange { first, last }),
+            from_ns: self.from_ns,
+            to_ns: self.to_ns,
+            group_by: self.group_by,
+            samples_per_step: self.samples_per_step,
+            cancel: CancelFlag::default(),
+        }
+    }
 }
 
 #[pymethods]
@@ -100,18 +116,24 @@ impl NativeRun {
         let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) else {
             return Err(errors::usage(py, &format!("found no analysis: {name}"), None));
         };
-        let cancel = CancelFlag::default();
-        let question = Question {
-            ranks: part.ranks,
-            window: part.window,
-            steps: part.steps.map(|(first, last)| StepRange { first, last }),
-            from_ns: part.from_ns,
-            to_ns: part.to_ns,
-            group_by: part.group_by,
-            samples_per_step: part.samples_per_step,
-            cancel: cancel.clone(),
+        let question = part.question();
+        self.report(py, &question.cancel, analysis.usual_rows, || self.workspace.analyze(analysis, &question))
+    }
+
+    /// Replays the steps with changes, each a name and a value.
+    fn whatif(&self, py: Python<'_>, changes: Vec<(String, Option<String>)>, part: Part) -> PyResult<NativeReport> {
+        let read = |(name, value): &(String, Option<String>)| {
+            AskedChange::new(name, value.as_deref()).map_err(|error| {
+                let found = value.as_ref().map(|value| format!(", found {value}")).unwrap_or_default();
+                errors::usage(py, &format!("{name}: {error}{found}"), None)
+            })
         };
-        self.report(py, &cancel, analysis.usual_rows, || self.workspace.analyze(analysis, &question))
+        let changes = changes.iter().map(read).collect::<PyResult<Vec<_>>>()?;
+        if changes.is_empty() {
+            return Err(errors::usage(py, "no change given", Some("pass one, for example `no_sync=True`")));
+        }
+        let question = part.question();
+        self.report(py, &question.cancel, None, || self.workspace.whatif(&changes, &question))
     }
 
     fn tracks(&self, py: Python<'_>) -> PyResult<NativeReport> {

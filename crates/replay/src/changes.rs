@@ -59,6 +59,31 @@ pub enum Bound {
     Orientation,
 }
 
+impl Bound {
+    /// The word in JSON and tables.
+    #[must_use]
+    pub fn as_text(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::AtMost => "at most",
+            Self::AtLeast => "at least",
+            Self::Orientation => "orientation",
+        }
+    }
+
+    /// What the saving of two changes together is worth.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Self::Orientation, _) | (_, Self::Orientation) => Self::Orientation,
+            (Self::Estimate, bound) | (bound, Self::Estimate) => bound,
+            // One says no more, the other no less.
+            _ => Self::Estimate,
+        }
+    }
+}
+
 impl Change {
     /// The name in documents.
     #[must_use]

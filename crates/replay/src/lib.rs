@@ -9,7 +9,8 @@
 //!   none of them can come earlier. `lags` says how long an edge usually takes.
 //! - `graph` packs the draft into arrays. `path` walks it backward, `changes` gives its edges other lags, and a replay is
 //!   one pass over it.
-//! - `model` puts these together; `saving` says what a change saves, and `reason` why nothing can be said.
+//! - `model` puts these together; `saving` says what a change saves, and `reason` why nothing can be said. `document` is
+//!   all of it as JSON.
 //!
 //! One rank is looked at. Nothing here prints, rounds or judges.
 
@@ -18,6 +19,7 @@ mod changes;
 mod class;
 mod cross;
 mod device;
+pub mod document;
 mod draft;
 mod fuse;
 mod graph;
@@ -43,7 +45,7 @@ pub use changes::{Bound, Change};
 pub use class::{EdgeKind, PathClass};
 pub use lags::TypicalLags;
 pub use model::{Replayed, StepModel, StepPath};
-pub use names::{NameId, Names};
+pub use names::{NameId, NameSet, Names};
 pub use notes::Notes;
 pub use path::{Piece, PieceSubject};
 pub use saving::{Confidence, Saving};

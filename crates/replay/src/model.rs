@@ -1,6 +1,9 @@
 //! The graph of a window, with what it answers: paths, replays, savings and why there are none.
 
+mod belonging;
+
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::calls::Calls;
 use crate::changes::{Change, Changer};
@@ -259,8 +262,15 @@ impl StepModel {
     /// What changes made together save per step. Whether it may be shown is for [`Self::change_null`] to say.
     #[must_use]
     pub fn saving(&self, changes: &[Change]) -> Saving {
-        let Replayed { anchored_ns, strict_ns } = self.replay(changes);
-        let baseline = Baseline { recorded_ns: &self.recorded_ns(), strict_ns: &self.strict_ns };
-        Saving::new(baseline, anchored_ns, strict_ns)
+        self.saving_of(&self.replay(changes), 0..self.steps.len())
+    }
+
+    /// What a replay of the window saves in some of its steps, by their places in it.
+    #[must_use]
+    pub fn saving_of(&self, replayed: &Replayed, steps: Range<usize>) -> Saving {
+        let recorded_ns = self.recorded_ns();
+        let of = |all: &[i64]| all.get(steps.clone()).unwrap_or_default().to_vec();
+        let baseline = Baseline { recorded_ns: &of(&recorded_ns), strict_ns: &of(&self.strict_ns) };
+        Saving::new(baseline, of(&replayed.anchored_ns), of(&replayed.strict_ns))
     }
 }

@@ -18,6 +18,18 @@ pub struct Names {
     ids: HashMap<Box<str>, NameId>,
 }
 
+/// Some of the names.
+#[derive(Clone, Debug)]
+pub struct NameSet(Vec<bool>);
+
+impl NameSet {
+    /// Whether a name is one of them.
+    #[must_use]
+    pub fn has(&self, id: NameId) -> bool {
+        self.0.get(id.0 as usize).copied().unwrap_or(false)
+    }
+}
+
 /// What a runtime call is there for, as far as waiting is concerned (A4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallRole {
@@ -69,6 +81,12 @@ impl Names {
     #[must_use]
     pub fn text(&self, id: NameId) -> &str {
         &self.list[id.0 as usize]
+    }
+
+    /// The names that fit; each is looked at once, however many spans have it.
+    #[must_use]
+    pub fn that(&self, fits: impl Fn(&str) -> bool) -> NameSet {
+        NameSet(self.list.iter().map(|name| fits(name)).collect())
     }
 
     pub(crate) fn facts(&self, id: NameId) -> &NameFacts {

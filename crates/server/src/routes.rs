@@ -10,6 +10,7 @@ mod session;
 mod spans;
 mod sql;
 mod timeline;
+mod whatif;
 
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
@@ -32,10 +33,11 @@ pub(crate) struct Route {
 }
 
 /// Every endpoint.
-static ROUTES: [&Route; 13] = [
+static ROUTES: [&Route; 14] = [
     &session::ROUTE,
     &analyses::ROUTE,
     &findings::ROUTE,
+    &whatif::ROUTE,
     &metrics::ROUTE,
     &sql::ROUTE,
     &timeline::ROUTE,

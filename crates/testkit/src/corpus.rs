@@ -106,6 +106,23 @@ impl Corpus {
         values.into_iter().filter_map(pair).collect()
     }
 
+    /// Values of critical paths and replays of one rank, each with its trace, by the index of the answers.
+    #[must_use]
+    pub fn critical_paths(&self) -> Vec<(PathBuf, PathBuf)> {
+        let answers = self.root.join("oracles/answers");
+        let unpacked = self.unpack_dlrm(self.unpacked.path());
+        let trace = |name: &str| match name.split_once("::") {
+            None => self.trace(name),
+            Some((_, member)) => {
+                let name = Path::new(member).file_name();
+                unpacked.iter().find(|path| path.file_name() == name).expect("the member is in the archive").clone()
+            }
+        };
+        let index = fs::read_to_string(answers.join("INDEX.tsv")).expect("the answers have an index");
+        let rows = index.lines().filter_map(|line| line.strip_prefix("critical\t")?.split_once('\t'));
+        rows.map(|(values, name)| (answers.join(values), trace(name))).collect()
+    }
+
     fn rel_path(&self, path: &Path) -> String {
         let below = path.strip_prefix(self.root.join("traces")).expect("the path is below the corpus");
         below.to_string_lossy().into_owned()

@@ -11,7 +11,9 @@ mod workspace;
 
 pub use output::{Output, OutputFile, remove_unfinished};
 pub use rows::Rows;
-pub use stepscope_analyses::{ANALYSES, Analysis, Question, pages};
+pub use stepscope_analyses::{
+    ANALYSES, Analysis, AskedChange, ChangeError, Question, TRANSFORMATIONS, Transformation, pages,
+};
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use stepscope_analyses::{Analysis, Asking, Question, listings};
+use stepscope_analyses::{Analysis, AskedChange, Asking, Question, listings};
 use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
@@ -93,6 +93,17 @@ impl Workspace {
     /// Answers one of [`crate::ANALYSES`].
     pub fn analyze(&self, analysis: &Analysis, question: &Question) -> Result<Report, RunError> {
         stepscope_analyses::analyze(&self.run, analysis, question)
+    }
+
+    /// What changes would save, each alone and all together.
+    pub fn whatif(&self, changes: &[AskedChange], question: &Question) -> Result<Report, RunError> {
+        stepscope_analyses::whatif(&self.run, changes, question)
+    }
+
+    /// The changes that [`Self::whatif`] knows.
+    #[must_use]
+    pub fn transformations() -> Report {
+        stepscope_analyses::transformations()
     }
 
     /// Writes a part of the run as traces that any viewer opens; `inputs` are the paths that it was opened with.

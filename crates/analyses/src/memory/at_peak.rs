@@ -7,8 +7,8 @@ use stepscope_model::{LeftOut, Look, ReportColumn, ReportTable, Sentence, say};
 use stepscope_runs::RunError;
 
 use super::Device;
-use super::operators::NO_OPERATOR;
 use crate::Asking;
+use crate::asking::NO_OPERATOR;
 
 /// Operators that are listed, those that hold most first.
 const LISTED: usize = 20;

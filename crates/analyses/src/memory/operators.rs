@@ -7,9 +7,7 @@ use stepscope_model::{Cell, Holds, Look, ReportColumn, ReportTable, Unit};
 use stepscope_runs::RunError;
 
 use crate::Asking;
-
-/// The row of what happens outside operators.
-pub(super) const NO_OPERATOR: &str = "(no operator)";
+use crate::asking::NO_OPERATOR;
 
 /// Operator, device, and rank and window if rows are grouped by them.
 type Group = (String, String, [Option<i64>; 2]);

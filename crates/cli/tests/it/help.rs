@@ -15,6 +15,7 @@ fn the_first_screen() {
     Commands:
       summary      Summarize on one screen: steps, devices, operators, kernels, findings, health
       diagnose     List findings: what is slow, why, and the code to change
+      critical     Show the critical path: what bounds a step, and what would shorten it
       ops          List operators: calls, time on the host and on devices, memory, FLOPs
       kernels      List kernels: counts, durations, and how well they fill the device
       modules      List modules of the model: calls, time on the host and on devices, with backward
@@ -25,6 +26,7 @@ fn the_first_screen() {
       launches     Show launches: time in runtime calls, waits for the device, queues, idle streams
       regions      List regions marked with record_function: time on the host, and the work they launch
       functions    List functions of a cProfile profile: calls, own and cumulative time, callers
+      whatif       Predict what changes would save: replay the steps with them
       open         Open traces in the web UI: pages, tables and a timeline
       report       Write one HTML file to share: overview, findings, timeline, tables
       ingest       Convert traces to a Parquet store

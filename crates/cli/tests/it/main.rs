@@ -4,7 +4,11 @@
 mod answers;
 mod cache;
 mod command;
+// The same comparison as that of the model itself.
+#[path = "../../../replay/tests/it/compare.rs"]
+mod compare;
 mod contract;
+mod critical;
 mod help;
 mod open;
 mod outputs;

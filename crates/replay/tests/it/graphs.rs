@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use stepscope_ingest::Options;
+use stepscope_replay::document::documented_changes;
 
-use crate::document::documented_changes;
 use crate::stores::OneTrace;
 
 fn nanoseconds(value: &Value) -> i64 {

@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod changes;
+mod compare;
 mod document;
 mod every_trace;
 mod graphs;

@@ -1,11 +1,11 @@
 //! What must hold for any recording: classes add up to their step, and a replay without a change changes nothing.
 
 use stepscope_model::Kind;
+use stepscope_replay::document::documented_changes;
 use stepscope_replay::{Change, PathClass, Selection};
 use stepscope_testkit::Random;
 
 use crate::by_hand::ByHand;
-use crate::document::documented_changes;
 
 const CALLS: [&str; 6] = [
     "cudaDeviceSynchronize",

@@ -31,6 +31,7 @@ fn every_answer_says_which_state_of_its_run_it_is_from() {
     let inside = Inside::new(&small_trace());
     let targets = [
         "/api/runs/job/analyses/summary",
+        "/api/runs/job/whatif?no_sync",
         "/api/runs/job/metrics",
         "/api/runs/job/timeline",
         "/api/runs/job/timeline/counters?from=0&to=1000&width=10",
@@ -51,6 +52,20 @@ fn every_answer_says_which_state_of_its_run_it_is_from() {
         inside.app.add("job", crate::harness::open_text(&small_trace())).unwrap();
     }
     assert_eq!(stated("/api/session"), None);
+}
+
+#[test]
+fn changes_are_asked_for_by_name() {
+    let inside = Inside::new(&small_trace());
+    let report = inside.json("/api/runs/job/whatif?host_half&scale=kernel:gem*%3D1/2");
+    let rows = report["parts"].as_array().unwrap().iter().find(|part| part["name"] == "rows").unwrap();
+    let changes: Vec<&Value> = rows["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
+    assert_eq!(changes, ["scale kernel:gem*=1/2", "host-half", "together"]);
+    for (target, said) in [("", "no change given"), ("?remove=gemm", "remove: expected KIND:PATTERN")] {
+        let response = inside.get(&format!("/api/runs/job/whatif{target}"));
+        assert_eq!(response.status, 400, "{target}");
+        assert!(body(&response).to_string().contains(said), "{target}");
+    }
 }
 
 #[test]

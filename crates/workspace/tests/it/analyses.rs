@@ -2,6 +2,7 @@
 
 mod claims;
 mod comms;
+mod critical;
 mod findings;
 mod functions;
 mod host_comms;
