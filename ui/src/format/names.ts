@@ -15,6 +15,25 @@ export const CLASSES = [
 ] as const;
 export type ClassName = (typeof CLASSES)[number];
 
+/** Delays on a critical path, after the classes, each with the class whose color its tint is made of. */
+export const DELAYS = {
+  launch_delay: "runtime",
+  device_gap: "kernel",
+  sync_delay: "memcpy",
+  handoff: "cpu_exec",
+  contention: "dataloader",
+  unexplained: "other",
+  rank_skew: "communication",
+} as const satisfies Record<string, ClassName>;
+
+/** What the time of a critical path goes to, in stacking order. */
+export const PATH_CLASSES: readonly string[] = [...CLASSES, ...Object.keys(DELAYS)];
+
+/** The class whose color a delay is a tint of; undefined for a class with a color of its own. */
+export function tintedClass(name: string): ClassName | undefined {
+  return name in DELAYS ? DELAYS[name as keyof typeof DELAYS] : undefined;
+}
+
 const CLASS_LABELS: Record<string, string> = {
   kernel: "Kernel",
   memcpy: "Memcpy",
@@ -24,6 +43,13 @@ const CLASS_LABELS: Record<string, string> = {
   dataloader: "DataLoader",
   cpu_exec: "CPU execution",
   other: "Other",
+  launch_delay: "Launch delay",
+  device_gap: "Device gap",
+  sync_delay: "Sync delay",
+  handoff: "Handoff",
+  contention: "Contention",
+  unexplained: "Unexplained",
+  rank_skew: "Rank skew",
   python: "Python",
   annotation: "Annotation",
 };

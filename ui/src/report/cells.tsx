@@ -1,6 +1,6 @@
 // One cell of a table, by the look that the server asks for.
 import { createMemo, For, Match, Show, Switch, type JSX } from "solid-js";
-import { classLabel, CLASSES } from "../format/names";
+import { classLabel, CLASSES, tintedClass } from "../format/names";
 import { numberOf } from "../format/number";
 import { BETWEEN_FRAMES, framesOf } from "../format/stack_labels";
 import { written } from "../format/say";
@@ -144,13 +144,17 @@ export function Null(props: { reason: string }): JSX.Element {
 }
 
 export function Swatch(props: { name: string }): JSX.Element {
-  return (
-    <i
-      class="sw"
-      classList={{ hatched: props.name === "other" }}
-      style={props.name === "other" ? undefined : { background: `var(--${props.name})` }}
-    />
-  );
+  return <i class="sw" classList={{ hatched: props.name === "other" }} style={fillOf(props.name)} />;
+}
+
+/** How a class is drawn: in its color, or as an outlined tint. Other time is hatched, which a class of the page does. */
+export function fillOf(name: string): JSX.CSSProperties | undefined {
+  if (name === "other") return undefined;
+  const tinted = tintedClass(name);
+  return {
+    background: `var(--${name})`,
+    ...(tinted && { "box-shadow": `inset 0 0 0 1px var(--${tinted})` }),
+  };
 }
 
 /** The two parts of communication, as charts and lanes draw them. */

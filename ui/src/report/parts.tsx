@@ -142,6 +142,8 @@ export function SmallTable(props: {
   missing: Missing[];
   isShown?: (column: Column) => boolean;
   most?: number;
+  /** Shows what a row is about in the timeline. */
+  open?: (row: Cell[]) => void;
 }): JSX.Element {
   const columns = () =>
     shownColumns(props.table, props.missing, props.isShown ?? ((column) => isShownAtFirst(column, 1200)));
@@ -158,6 +160,11 @@ export function SmallTable(props: {
               </th>
             )}
           </For>
+          <Show when={props.open}>
+            <th>
+              <span class="hidden-text">Timeline</span>
+            </th>
+          </Show>
         </tr>
       </thead>
       <tbody>
@@ -171,6 +178,15 @@ export function SmallTable(props: {
                   </td>
                 )}
               </For>
+              <Show when={props.open}>
+                {(open) => (
+                  <td class="num">
+                    <button class="link" title="Show in timeline" onClick={() => open()(row)}>
+                      Show
+                    </button>
+                  </td>
+                )}
+              </Show>
             </tr>
           )}
         </For>

@@ -87,6 +87,31 @@ export function worstInstance(
   );
 }
 
+/** The changes that a replay can make. */
+export function changes(): Promise<Report> {
+  return (knownChanges ??= askJson<Report>("api/changes").catch((error) => {
+    knownChanges = undefined;
+    throw error;
+  }));
+}
+let knownChanges: Promise<Report> | undefined;
+
+/** What changes save, each alone and all together; they are written as behind a question mark. */
+export async function whatif(run: string, changes: string, parameters: Parameters, signal: AbortSignal): Promise<Report> {
+  const { rank, window, step } = parameters;
+  const asked = [query({ rank, window, step }).slice(1), changes].filter(Boolean).join("&");
+  return withExactCells(await askJson<Report>(`${runAddress(run)}/whatif?${asked}`, signal, revisionOf(run)));
+}
+
+/** What a row of a critical path is about. */
+export type PathRow = { class: string; name?: string } | { operator: string } | { kernel: string };
+
+/** The longest piece of the path that a row is about. */
+export function longestPiece(run: string, row: PathRow, { rank, window, step }: Parameters): Promise<WorstInstance> {
+  const parameters = { ...row, rank, window, step };
+  return askNumbers(`${runAddress(run)}/path/longest${query(parameters)}`, undefined, revisionOf(run));
+}
+
 export function curves(
   { run, rank, window, revision }: SourceKey,
   from: number,

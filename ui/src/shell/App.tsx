@@ -1,6 +1,7 @@
 // The frame around every page.
 import { createSignal, lazy, Match, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
 import { Compare } from "../pages/Compare";
+import { CriticalPath } from "../pages/CriticalPath";
 import { Distributed } from "../pages/Distributed";
 import { Memory } from "../pages/Memory";
 import { Overview } from "../pages/Overview";
@@ -99,6 +100,9 @@ function CurrentPage(): JSX.Element {
     <Switch fallback={<Overview />}>
       <Match when={currentPage() === "timeline"}>
         <Timeline />
+      </Match>
+      <Match when={currentPage() === "critical" && tablePage("critical")}>
+        {(entry) => <CriticalPath entry={entry()} />}
       </Match>
       <Match when={currentPage() === "memory" && tablePage("memory")}>{(entry) => <Memory entry={entry()} />}</Match>
       <Match when={currentPage() === "distributed"}>

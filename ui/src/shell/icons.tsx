@@ -4,6 +4,7 @@ import type { JSX } from "solid-js";
 const SHAPES = {
   overview: "M2.5 2.5h5v6h-5zM9.5 2.5h4v3h-4zM9.5 7.5h4v6h-4zM2.5 10.5h5v3h-5z",
   timeline: "M2 4h6M6 8h8M4 12h6M11 4h3M2 8h1.5",
+  critical: "M2 4h5v4h3v4h4M2 8h2.5M2 12h5",
   operators: "M2.5 4h11M2.5 8h7.5M2.5 12h4",
   kernels:
     "M4.5 4.5h7v7h-7zM6.8 6.8h2.4v2.4H6.8zM6 2v2.5M10 2v2.5M6 11.5V14M10 11.5V14M2 6h2.5M2 10h2.5M11.5 6H14M11.5 10H14",

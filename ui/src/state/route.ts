@@ -28,6 +28,8 @@ export const KEYS = [
   "color",
   "arrows",
   "weight",
+  "path",
+  "whatif",
   "a",
   "b",
 ] as const;
