@@ -1,6 +1,6 @@
 // The critical path: what made the steps as long as they are, and what would shorten them.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { written } from "../format/say";
+import { words, written } from "../format/say";
 import { ClassBar } from "../report/ClassBar";
 import { classTimes, sumOf } from "../report/class_times";
 import { Lede, SmallTable } from "../report/parts";
@@ -69,36 +69,34 @@ function PathOf(props: { entry: PageEntry; report: Report; parameters: Parameter
     <div class="page">
       <Lede sentence={headline(props.report)} facts={facts()} doubt={lossDoubt()} />
       <div class="cols path-grid">
-        <div class="column">
-          <section class="panel">
-            <header>
-              <h2>Path of a step</h2>
-              <span class="what">what the step waited for; the classes add up to it</span>
-            </header>
-            <div class="chart">
-              <ClassBar times={times()} whole={sumOf(times())} isNamed />
-            </div>
-            <PathTable table={classes()} {...props} />
-            <Notes notes={chosenRange() ? [[{ words: RANGE_NOTE }], ...notes()] : notes()} />
-          </section>
-          <div class="cols halves">
-            <Rows {...props} />
-            <Show when={tableNamed(props.report, "kernels")}>
-              {(kernels) => (
-                <section class="panel">
-                  <header>
-                    <h2>Kernels on the path</h2>
-                    <span class="what">longest first</span>
-                  </header>
-                  <div class="scrolled" role="region" tabindex="0" aria-label="Kernels on the path">
-                    <PathTable table={kernels()} {...props} />
-                  </div>
-                </section>
-              )}
-            </Show>
+        <section class="panel">
+          <header>
+            <h2>Path of a step</h2>
+            <span class="what">what the step waited for; the classes add up to it</span>
+          </header>
+          <div class="chart">
+            <ClassBar times={times()} whole={sumOf(times())} isNamed />
           </div>
-        </div>
+          <PathTable table={classes()} {...props} />
+          <Notes notes={chosenRange() ? [words(RANGE_NOTE), ...notes()] : notes()} />
+        </section>
         <WhatIf now={times()} usual={props.report} />
+      </div>
+      <div class="cols halves">
+        <Rows {...props} />
+        <Show when={tableNamed(props.report, "kernels")}>
+          {(kernels) => (
+            <section class="panel">
+              <header>
+                <h2>Kernels on the path</h2>
+                <span class="what">longest first</span>
+              </header>
+              <div class="scrolled" role="region" tabindex="0" aria-label="Kernels on the path">
+                <PathTable table={kernels()} {...props} />
+              </div>
+            </section>
+          )}
+        </Show>
       </div>
     </div>
   );

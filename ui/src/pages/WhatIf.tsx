@@ -76,19 +76,6 @@ export function WhatIf(props: {
           </button>
         </Show>
       </header>
-      <div class="whatif-answer" aria-live="polite" aria-busy={question() !== undefined && !answer.latest && !answer.error}>
-        <Switch fallback={<p class="muted">Choose a change. It is replayed on the recorded steps at once.</p>}>
-          <Match when={answer.error}>
-            <p class="doubtful" role="alert">
-              <Icon name="triangle" size={14} /> {answer.error instanceof Error ? answer.error.message : String(answer.error)}
-            </p>
-          </Match>
-          {/* The answer before is dimmed: to hide it would make it blink while a slider moves. */}
-          <Match when={question() && (answer.latest ?? answer.former)}>
-            {(report) => <Savings report={report()} now={props.now} />}
-          </Match>
-        </Switch>
-      </div>
       <Show when={reasonOf(props.usual, (path) => path === "changes")}>
         {(reason) => <p class="whatif-null">Savings are not known: {reason()}.</p>}
       </Show>
@@ -110,6 +97,19 @@ export function WhatIf(props: {
             </Switch>
           )}
         </For>
+      </div>
+      <div class="whatif-answer" aria-live="polite" aria-busy={question() !== undefined && !answer.latest && !answer.error}>
+        <Switch fallback={<p class="muted">Choose a change. It is replayed on the recorded steps at once.</p>}>
+          <Match when={answer.error}>
+            <p class="doubtful" role="alert">
+              <Icon name="triangle" size={14} /> {answer.error instanceof Error ? answer.error.message : String(answer.error)}
+            </p>
+          </Match>
+          {/* The answer before is dimmed: to hide it would make it blink while a slider moves. */}
+          <Match when={question() && (answer.latest ?? answer.former)}>
+            {(report) => <Savings report={report()} now={props.now} />}
+          </Match>
+        </Switch>
       </div>
     </section>
   );
@@ -219,7 +219,7 @@ function Savings(props: { report: Report; now: ClassTime[] }): JSX.Element {
 /** Each change alone; savings do not add up, so the last row is all of them together. */
 function Each(props: { rows: Saving[] }): JSX.Element {
   return (
-    <table class="tight">
+    <table class="savings">
       <thead>
         <tr>
           <th>Change</th>

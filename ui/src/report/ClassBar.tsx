@@ -20,7 +20,7 @@ export function ClassBar(props: { times: ClassTime[]; whole: number; isNamed?: b
             style={{ ...fillOf(time.name), width: `${100 * share(time.ns)}%` }}
           >
             <Show when={props.isNamed && share(time.ns) >= NAMED_FROM}>
-              <span style={{ color: `var(--on-${time.name}, var(--ink))` }}>{classLabel(time.name)}</span>
+              <span style={{ color: `var(--${time.name === "other" ? "ink" : `on-${time.name}`}, var(--ink))` }}>{classLabel(time.name)}</span>
             </Show>
           </i>
         )}
