@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Cell, Unit } from "../server/types";
-import { exactTime, figureText, formatOf, formatOfHeader, show, symbolOf } from "./number";
+import { exactTime, figureText, formatOf, formatOfHeader, rangeText, show, symbolOf } from "./number";
 
 function column(unit: Unit, cells: Cell[]): string[] {
   const format = formatOf(unit, cells);
@@ -66,3 +66,9 @@ test("details have all recorded digits", () => {
     "−4.2 ms",
   ]);
 });
+
+test.each([
+  [31_200_000, 36_400_000.4, "31.20 to 36.40 ms"],
+  [0, 36_400_000, "0 ns to 36.40 ms"],
+  [900_000, 1_200_000, "900 µs to 1.20 ms"],
+])("a range of %s to %s", (low, high, want) => expect(rangeText(low, high)).toBe(want));

@@ -117,6 +117,12 @@ export function figureText(unit: Unit, cell: Cell): string {
   return symbol === "" ? digits : `${digits} ${symbol}`;
 }
 
+/** Two times and what lies between: `31.20 to 36.40 ms`, the unit once if both have the same. */
+export function rangeText(low: number, high: number): string {
+  const [from, to] = [figure("ns", Math.round(low)), figure("ns", Math.round(high))];
+  return `${from.digits}${from.symbol === to.symbol ? "" : ` ${from.symbol}`} to ${to.digits} ${to.symbol}`;
+}
+
 /** A duration with all digits that were recorded, for the details of a span. */
 export function exactTime(ns: number): string {
   if (ns < 0) return `−${exactTime(-ns)}`;

@@ -3,23 +3,28 @@ import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
 import { figureText } from "../format/number";
 import { capitalized, say, written } from "../format/say";
 import { analysis } from "../server/questions";
+import type { TablePart } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { pageOf } from "../shell/pages";
 import { copyText } from "../shell/Toast";
 import { pageAddress } from "../state/route";
 import { run, scope } from "../state/session";
+import { BeforeAfter } from "../report/BeforeAfter";
 import { Severity } from "../report/cells";
+import { classTimes, type ClassTime } from "../report/class_times";
 import { Said } from "../report/Said";
-import { findingsOf, type Finding } from "./finding_rows";
+import { findingsOf, savingOf, type Finding } from "./finding_rows";
 import { showWorst } from "./show_worst";
 
-export function Findings(): JSX.Element {
+/** `breakdown` has the step by class, for the picture of what a fix makes of it. */
+export function Findings(props: { breakdown: TablePart | undefined }): JSX.Element {
   const question = createMemo(() => {
     const [name, parameters] = [run()?.run, scope()];
     return name !== undefined && parameters ? { run: name, parameters } : undefined;
   });
   const [report, retry] = createAnswer(question, (asked) => analysis(asked.run, "diagnose", asked.parameters));
+  const now = createMemo(() => classTimes(props.breakdown, "mean_ns"));
   return (
     <section class="panel findings">
       <Answer of={report} retry={retry} waiting={<Head text="" />}>
@@ -27,7 +32,7 @@ export function Findings(): JSX.Element {
           <>
             <Head text={asText(findingsOf(report()))} />
             <For each={findingsOf(report())} fallback={<p class="nothing">No findings: no rule matches.</p>}>
-              {(finding) => <FindingCard finding={finding} />}
+              {(finding) => <FindingCard finding={finding} now={now()} />}
             </For>
           </>
         )}
@@ -50,7 +55,7 @@ function Head(props: { text: string }): JSX.Element {
   );
 }
 
-function FindingCard(props: { finding: Finding }): JSX.Element {
+function FindingCard(props: { finding: Finding; now: ClassTime[] }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
   const pages = () => props.finding.show.map((target) => pageOf(target.ask)).filter((page) => page !== undefined);
   return (
@@ -63,6 +68,11 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
       <p>
         <Said sentence={say`${capitalized(props.finding.evidence[0] ?? [])}.`} />
       </p>
+      <Show when={savingOf(props.finding).length > 0}>
+        <p>
+          <Said sentence={savingOf(props.finding)} />
+        </p>
+      </Show>
       <span class="go">
         <button
           class="plain-link"
@@ -90,6 +100,16 @@ function FindingCard(props: { finding: Finding }): JSX.Element {
           <dd>{props.finding.why}</dd>
           <dt>Evidence</dt>
           <dd>{props.finding.evidence.map(written).join("\n")}</dd>
+          <Show when={props.finding.saving}>
+            {(saving) => (
+              <>
+                <dt>Replay</dt>
+                <dd>
+                  <BeforeAfter now={props.now} saved={saving()} />
+                </dd>
+              </>
+            )}
+          </Show>
           <dt>Fix</dt>
           <dd>
             <pre>{props.finding.fix}</pre>
@@ -107,7 +127,8 @@ function asText(all: Finding[]): string {
     .map((finding) => {
       const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} per step)`;
       const evidence = finding.evidence.map((line) => `  ${written(line)}`);
-      return [written(finding.title) + stake, ...evidence, `  fix: ${finding.fix}`].join("\n");
+      const saving = [written(savingOf(finding))].filter(Boolean).map((line) => `  ${line}`);
+      return [written(finding.title) + stake, ...evidence, ...saving, `  fix: ${finding.fix}`].join("\n");
     })
     .join("\n\n");
 }

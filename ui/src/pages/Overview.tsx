@@ -54,7 +54,7 @@ function StepsAndDevices(props: { summary: Report }): JSX.Element {
       <Figures report={props.summary} />
       <div class="cols overview-grid">
         <StepPanel summary={props.summary} />
-        <Findings />
+        <Findings breakdown={tableNamed(props.summary, "breakdown")} />
         <TopRows
           title="Top operators"
           what={topUnit(tableNamed(props.summary, "operators"))}

@@ -1,8 +1,11 @@
 // What if: changes are chosen, and the step is replayed with them. Every choice is in the address.
 import { createMemo, For, Match, Show, Switch, type JSX } from "solid-js";
-import { figureText } from "../format/number";
+import { sentenceCase } from "../format/names";
+import { figureText, rangeText } from "../format/number";
+import { savingSentence, type PredictedSaving } from "../format/saving";
 import { BeforeAfter } from "../report/BeforeAfter";
 import { Null } from "../report/cells";
+import { Said } from "../report/Said";
 import type { ClassTime } from "../report/class_times";
 import { reasonOf } from "../report/table";
 import { changes as askChanges, whatif } from "../server/questions";
@@ -15,11 +18,9 @@ import { ranks, run, scope, source, windows } from "../state/session";
 import {
   commandLine,
   EVERY_KERNEL,
-  inWords,
   offersOf,
   parseChanges,
   parseScaled,
-  rangeText,
   savingsOf,
   usualSaving,
   withChange,
@@ -117,7 +118,8 @@ export function WhatIf(props: {
 
 type Changing = { offer: Offer; change: (name: string, value: string | undefined) => void };
 
-const hintOf = (offer: Offer) => `Saving: ${inWords(offer.bound)}. ${offer.because}`;
+/** `At most: data must still be exchanged.` */
+const hintOf = (offer: Offer) => `${sentenceCase(offer.bound.replaceAll("_", " "))}: ${offer.because}.`;
 
 function Check(props: Changing & { isMade: boolean; saving: string | undefined }): JSX.Element {
   return (
@@ -200,9 +202,7 @@ function Savings(props: { report: Report; now: ClassTime[] }): JSX.Element {
               <>
                 <BeforeAfter now={props.now} step={all().step} saved={saved()} />
                 <p>
-                  Saves {boundWords(all().bound)} <b>{figureText("ns", Math.round(saved().saving))}</b> per step
-                  {all().share === null ? "" : `, ${figureText("ratio", all().share)}`}: {rangeText(saved().low, saved().high)},{" "}
-                  confidence {all().confidence}.
+                  <Said sentence={savingSentence(saved())} />
                 </p>
               </>
             )}
@@ -260,12 +260,7 @@ function Each(props: { rows: Saving[] }): JSX.Element {
   );
 }
 
-function saved(row: Saving): { saving: number; low: number; high: number } | undefined {
-  const { saving, low, high } = row;
-  return saving === null || low === null || high === null ? undefined : { saving, low, high };
-}
-
-/** An estimate is about right; the others say in which direction they are off. */
-function boundWords(bound: string): string {
-  return bound === "estimate" ? "about" : bound;
+function saved(row: Saving): PredictedSaving | undefined {
+  const { saving, low, high, bound, confidence } = row;
+  return saving === null || low === null || high === null ? undefined : { saving, low, high, bound, confidence };
 }

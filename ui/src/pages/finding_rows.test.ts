@@ -3,7 +3,7 @@ import { written } from "../format/say";
 import { headline, textFor } from "../report/table";
 import { madeReport, madeTable } from "../report/made_table";
 import type { Report, Sentence, TextPart } from "../server/types";
-import { findingsOf } from "./finding_rows";
+import { findingsOf, savingOf } from "./finding_rows";
 
 const text = (role: TextPart["role"], ...lines: Sentence[]): TextPart => ({
   kind: "text",
@@ -44,3 +44,24 @@ test.each([["as they are", (words: string) => words], ["others", (words: string)
     expect(textFor(report, "head")?.lines[1]?.filter((piece) => "separator" in piece)).toHaveLength(1);
   },
 );
+
+test("a finding says what its fix saves, or why that is not known", () => {
+  const columns = ["rule", "saving_ns", "saving_low_ns", "saving_high_ns", "bound", "confidence", "change", "saving_null"];
+  const rows = [
+    ["data_loading", 39.6e6, 35e6, 42e6, "at_most", "high", "input_ready", null],
+    ["pageable_copies", null, null, null, null, null, "async_copies_to_device", "model error"],
+    // No replay shows what more memory does.
+    ["memory_pressure", null, null, null, null, null, null, "not applicable"],
+  ];
+  const findings = findingsOf(madeReport("diagnose", madeTable(columns, rows)));
+  expect(findings.map((finding) => written(savingOf(finding)))).toEqual([
+    "Saves at most 39.60 ms per step: 35.00 ms to 42.00 ms, confidence high.",
+    "Saving not known: model error.",
+    "",
+  ]);
+});
+
+test("a report without savings says nothing about them", () => {
+  const [finding] = findingsOf(told((words) => words));
+  expect(savingOf(finding!)).toEqual([]);
+});

@@ -29,7 +29,6 @@ export type Saving = {
   saving: number | null;
   low: number | null;
   high: number | null;
-  share: number | null;
   bound: string;
   confidence: string;
   /** Why the saving is not known. */
@@ -64,8 +63,7 @@ export function savingsOf(report: Report): Saving[] {
       saving: number("saving_ns"),
       low: number("low_ns"),
       high: number("high_ns"),
-      share: number("saving_ratio"),
-      bound: inWords(text("bound")),
+      bound: text("bound"),
       confidence: text("confidence"),
       reason: reasonOf(report, (path) => path === `rows[${row}].saving_ns`) ?? "not known",
     };
@@ -82,18 +80,6 @@ export function usualSaving(report: Report, offer: Offer): string | undefined {
   if (saving === null) return "< 0.1 %";
   const sign = { at_most: "≤ ", at_least: "≥ " }[offer.bound] ?? "";
   return sign + figureText("ns", Math.round(saving));
-}
-
-/** `at_most` → `at most`. */
-export function inWords(bound: string): string {
-  return bound.replaceAll("_", " ");
-}
-
-/** `31.2 to 36.4 ms`: the unit once if both have the same. */
-export function rangeText(low: number, high: number): string {
-  const [from, to] = [low, high].map((ns) => figureText("ns", Math.round(ns))) as [string, string];
-  const unit = to.slice(to.lastIndexOf(" "));
-  return from.endsWith(unit) ? `${from.slice(0, -unit.length)} to ${to}` : `${from} to ${to}`;
 }
 
 /** The changes of an address, which has them as the server is asked. */
