@@ -128,9 +128,13 @@ export async function sql(run: string, statement: string, limit: number, signal?
   return withExactCells(await postJson<Report>(`${runAddress(run)}/sql`, body, signal, revisionOf(run)));
 }
 
+/** The number of the critical path among the tracks of a recording. */
+export const PATH_TRACK = -1;
+
 export function laneAddress(source: SourceKey, track: number, from: number, to: number, width: number): string {
   const parameters = { rank: source.rank, window: source.window, from, to, width };
-  return `${runAddress(source.run)}/timeline/tracks/${track}${query(parameters)}`;
+  const lane = track === PATH_TRACK ? "path" : `tracks/${track}`;
+  return `${runAddress(source.run)}/timeline/${lane}${query(parameters)}`;
 }
 
 function runAddress(run: string): string {

@@ -29,6 +29,7 @@ const TIMELINE: [string[], string][] = [
   [["Ctrl F"], "find in the timeline"],
   [["m"], "mark the range"],
   [["p"], "pin the track"],
+  [["h"], "show the critical path"],
 ];
 
 /** What `timeline/gestures.ts`, the headers, the map and the charts follow, and nothing else. */

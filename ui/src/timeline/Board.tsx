@@ -21,6 +21,7 @@ import { entryAt } from "./lanes";
 import { drawOverlay, prepare, trackRowOf, visible, type Picture, type Spot } from "./overlay";
 import { readPalette, type Palette } from "./palette";
 import { RangePane } from "./RangePane";
+import { pathMarks } from "./path";
 import { rankSpans } from "./rank_spans";
 import { laneAt, rowAt } from "./rows";
 import { drawRuler, RULER_PX, STEPS_PX } from "./ruler";
@@ -79,7 +80,8 @@ export function Board(props: {
 
   const curves = createCurves(source, outline, state.bounds, state.shownView, () => !several && loaded() > 0);
   const facts = createTrackFacts(source, () => loaded() > 0);
-  const rowSource = { outline, ranks: several?.ranks, room, curves, roleOf: facts.roleOf, ...shapes };
+  const { isPathShown } = state;
+  const rowSource = { outline, ranks: several?.ranks, room, isPathShown, curves, roleOf: facts.roleOf, ...shapes };
   const { layout, togglePin, toggleFold } = createRows(rowSource);
   const range = () => drawing() ?? props.range;
   const selected = createMemo((): Spot | undefined => {
@@ -95,6 +97,11 @@ export function Board(props: {
 
   /** The same collective on all ranks as the one under the cursor, else as the selected one. */
   const matched = createMemo(() => (loaded(), ranks.sameAs([hovered(), selected()], store)));
+
+  const path = createMemo(() => {
+    loaded();
+    return isPathShown() ? pathMarks(store, layout().rows, state.shownView()) : [];
+  });
 
   let spanCanvas!: SpanCanvas;
   let palette: Palette;
@@ -121,6 +128,7 @@ export function Board(props: {
     arrows: arrows(),
     matched: matched(),
     waitOf: ranks.waitOf,
+    path: path(),
   });
 
   function draw(): void {
@@ -302,6 +310,7 @@ export function Board(props: {
       fit,
       mark,
       pin: () => cursorTrack !== undefined && !several && togglePin(cursorTrack),
+      path: () => !several && state.togglePath(),
       sameName: state.search.goToSameName,
       match: state.search.goToMatch,
       select: selectId,

@@ -76,12 +76,13 @@ function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions
   };
   const hint = () => {
     const { track, hint } = props.row;
+    if (track.kind === "path") return "The critical path: what made each step as long as it is. Click to collapse or expand.";
     const facts = [`${track.name}: ${count(track.spans)} events.`, hint && `${hint}.`, "Click to collapse or expand."];
     return facts.filter(Boolean).join(" ");
   };
   return (
     <>
-      <Show when={props.actions.togglePin} fallback={<span class="pin" />}>
+      <Show when={props.row.track.kind !== "path" && props.actions.togglePin} fallback={<span class="pin" />}>
         {(togglePin) => (
           <button
             class="pin"

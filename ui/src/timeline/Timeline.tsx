@@ -81,6 +81,16 @@ function TimelineOf(props: {
           value={state.arrowKind()}
           choose={(value) => state.setArrowKind(value as ArrowKind)}
         />
+        <Show when={!props.several}>
+          <button
+            class="btn"
+            aria-pressed={state.isPathShown()}
+            title="Show what each step waited for (h)"
+            onClick={() => state.togglePath()}
+          >
+            Critical path
+          </button>
+        </Show>
         <Show when={state.isSelectionUnknown()}>
           <span class="muted" role="alert">
             Span {choice("sel")} is not in this trace.{" "}

@@ -17,7 +17,8 @@ export function tipOf(lanes: Lanes, entry: number, x: number, y: number, more: s
   const shared = isOverflow(lanes.depth[entry]!) ? ["more concurrent spans than lanes; they share this row"] : [];
   if (many === 1) {
     const lines = [exactTime(lanes.dur[entry]!), classLabel(className), ...shared, ...more];
-    return { x, y, title: name, lines };
+    // Time on a critical path may belong to no name.
+    return { x, y, title: name || classLabel(className), lines };
   }
   const busy = `busy ${exactTime(lanes.busy[entry]!)} of ${exactTime(lanes.dur[entry]!)}`;
   return { x, y, title: classLabel(className), lines: [`${count(many)} events, ${busy}`, `longest: ${name}`] };

@@ -4,6 +4,7 @@ import type { TimelineOutline } from "../server/types";
 import { choice, choose } from "../state/route";
 import { source as recording } from "../state/session";
 import type { Curves } from "./ask_curves";
+import { pathTrack } from "./path";
 import { layOut, type RankLanes, type RowOptions } from "./rows";
 
 const TALL_SCREEN_PX = 1000;
@@ -14,10 +15,11 @@ export type RowSource = Pick<RowOptions, "pythonLanes" | "subLanes" | "roleOf"> 
   outline: TimelineOutline;
   ranks: RankLanes[] | undefined;
   room: () => number;
+  isPathShown: () => boolean;
   curves: Curves;
 };
 
-export function createRows({ outline, ranks, room, curves, pythonLanes, subLanes, roleOf }: RowSource) {
+export function createRows({ outline, ranks, room, isPathShown, curves, pythonLanes, subLanes, roleOf }: RowSource) {
   const pinned = createMemo(() => (choice("pin") ?? "").split(",").filter(Boolean).map(Number));
   const toggled = createMemo(() => new Set((choice("fold") ?? "").split(",").filter(Boolean)));
   const layout = createMemo(() =>
@@ -29,6 +31,7 @@ export function createRows({ outline, ranks, room, curves, pythonLanes, subLanes
       pythonLanes,
       subLanes,
       roleOf,
+      path: isPathShown() ? pathTrack : undefined,
       curves: curves.all(),
       countersLeftOut: curves.countersLeftOut(),
       deviceName: (device) => recording()?.devices[device] ?? "",

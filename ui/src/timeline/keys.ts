@@ -18,6 +18,7 @@ export type TimelineActions = {
   fit: () => void;
   mark: () => void;
   pin: () => void;
+  path: () => void;
   sameName: (by: number) => void;
   match: (by: number) => void;
   select: (spanId: number) => void;
@@ -58,6 +59,9 @@ export function timelineKey(event: KeyboardEvent, actions: TimelineActions): boo
       return true;
     case "p":
       actions.pin();
+      return true;
+    case "h":
+      actions.path();
       return true;
     case ".":
     case ",":

@@ -1,5 +1,5 @@
 // The events of one track in one range, as the server sends them: exact spans, and buckets where they are too small.
-import { CLASSES } from "../format/names";
+import { PATH_CLASSES } from "../format/names";
 
 /** Columns of numbers, one entry a span or bucket; sorted by depth, then start. Times are from the first step. */
 export type Lanes = {
@@ -26,8 +26,8 @@ export type Lanes = {
   subLanes?: ReadonlyMap<number, number>;
 };
 
-/** What an event can be: the classes of time, and what is no work of its own. */
-export const LANE_CLASSES: readonly string[] = [...CLASSES, "python", "annotation"];
+/** What an event can be: the classes of time, delays on a critical path, and what is no work of its own. */
+export const LANE_CLASSES: readonly string[] = [...PATH_CLASSES, "python", "annotation"];
 
 export function classAt(lanes: Lanes, entry: number): string {
   return LANE_CLASSES[lanes.classOf[entry]!]!;

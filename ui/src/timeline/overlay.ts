@@ -7,6 +7,7 @@ import type { LaneMarks } from "../server/types";
 import type { LaneStore } from "./lane_store";
 import { classAt, depthRange, firstSeen, lowest, nameAt, type Lanes } from "./lanes";
 import type { Palette } from "./palette";
+import type { PathMark } from "./path";
 import { hasLane, laneTop, type Row, type TrackRow } from "./rows";
 import type { Scene, WaitOf } from "./scene";
 import { fittedText, LABEL_FONT_PX } from "./text";
@@ -36,11 +37,14 @@ export type Picture = {
   /** The same collective on several ranks. */
   matched: Spot[];
   waitOf: WaitOf | undefined;
+  /** Parts of spans that the critical path goes through. */
+  path: PathMark[];
 };
 
 const LABEL_FROM_PX = 30;
 const MOST_LABELS = 600;
 const MATCHED_LINE_PX = 1.5;
+const PATH_EDGE_PX = 2;
 
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const scale = devicePixelRatio;
@@ -55,6 +59,7 @@ export function prepare(canvas: HTMLCanvasElement, width: number, height: number
 export function drawOverlay(context: CanvasRenderingContext2D, picture: Picture): void {
   const x = (time: number) => ((time - picture.view.from) / lengthOf(picture.view)) * picture.width;
   drawLabels(context, picture, x);
+  drawPath(context, picture, x);
   drawMatches(context, picture, x);
   for (const mark of picture.marks) drawBand(context, picture, mark, x, false);
   if (picture.range) drawBand(context, picture, picture.range, x, true);
@@ -154,6 +159,18 @@ function drawMatches(context: CanvasRenderingContext2D, picture: Picture, x: (ti
       const right = Math.min(picture.width, x(end - picture.zero));
       if (left <= picture.width && right >= -2) context.fillRect(left, top, Math.max(2, right - left), 2);
     }
+  }
+}
+
+/** An edge of two pixels on the parts of spans that the critical path goes through. */
+function drawPath(context: CanvasRenderingContext2D, picture: Picture, x: (time: number) => number): void {
+  context.fillStyle = picture.palette.ink;
+  for (const { track, depth, from, to } of picture.path) {
+    const row = trackRowOf(picture.rows, track);
+    if (!row || !hasLane(row, depth)) continue;
+    const top = laneTop(row, depth) - picture.scroll;
+    const [left, right] = [Math.max(-2, x(from)), Math.min(picture.width + 2, x(to))];
+    if (right >= left) context.fillRect(left, top, Math.max(1, right - left), PATH_EDGE_PX);
   }
 }
 

@@ -1,4 +1,5 @@
 // The colors of the timeline, read from the tokens of the page.
+import { DELAYS } from "../format/names";
 
 export type Rgba = [number, number, number, number];
 
@@ -29,6 +30,8 @@ export type Palette = {
 };
 
 const OWN_COLOR = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec"];
+/** A tint as the tokens have it, its variables filled in. */
+const TINT = /^color-mix\(in oklab, (#[0-9a-f]+) ([\d.]+)%, (#[0-9a-f]+)\)$/i;
 const WAITING_SHARE = 0.38;
 const SHADES = [-0.22, -0.11, 0, 0.11, 0.22];
 
@@ -41,6 +44,7 @@ export function readPalette(element: Element): Palette {
   const ink3 = rgba(token("--ink-3"));
   paints.set("python", { color: [ink3[0], ink3[1], ink3[2], 102], mode: FILL });
   paints.set("annotation", { color: rgba(token("--line-strong")), mode: OUTLINE });
+  for (const name of Object.keys(DELAYS)) paints.set(name, { color: tint(token(`--${name}`)), mode: FILL });
   const other: Paint = { color: rgba(token("--other")), mode: HATCH };
   const of = (className: string) => paints.get(className) ?? other;
   const ink = token("--ink");
@@ -83,6 +87,12 @@ function parseColor(hex: string): Rgba {
   return digits.length < 6 || Number.isNaN(part(0))
     ? [128, 128, 128, 255]
     : [part(0), part(2), part(4), digits.length >= 8 ? part(6) : 255];
+}
+
+/** The color of a tint. */
+export function tint(text: string): Rgba {
+  const [, of, percent, ground] = TINT.exec(text) ?? [];
+  return of && ground ? mixed(rgba(ground), rgba(of), Number(percent) / 100) : rgba(text);
 }
 
 /** A color with a share of another. */

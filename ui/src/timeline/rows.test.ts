@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { TimelineOutline, Track } from "../server/types";
+import { pathTrack } from "./path";
 import { laneAt, laneTop, layOut, rowAt, type TrackRow } from "./rows";
 
 const track = (number: number, kind: Track["kind"], spans: number, depth: number, process = "python (1)"): Track => ({
@@ -149,4 +150,12 @@ test("a height finds its lane", () => {
   expect(rowAt(rows, row.y + 5)).toBe(row);
   expect(laneAt(row, laneTop(row, 4) + 1)).toBe(4);
   expect(laneAt(row, row.y)).toBe(-1);
+});
+
+test("the critical path is above everything else, and stays high", () => {
+  const { rows } = layOut(outline, { ...options, pinned: [0], path: pathTrack });
+  const [path, pinned] = rows as TrackRow[];
+  expect([path?.title, path?.isFolded, pinned?.isPinned]).toEqual(["Critical path", false, true]);
+  expect(laneAt(path!, laneTop(path!, 0) + 1)).toBe(0);
+  expect(layOut(outline, options).rows.some((row) => row.kind === "track" && row.track.kind === "path")).toBe(false);
 });

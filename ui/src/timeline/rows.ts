@@ -52,6 +52,8 @@ export type RowOptions = {
   /** Counters that have no curve, because there are too many. */
   countersLeftOut: number;
   deviceName: (device: number) => string;
+  /** The critical path as a track, if it is shown: above all others. */
+  path?: Track;
   /** Instead of all tracks of one rank, the devices of several. */
   ranks?: RankLanes[];
 };
@@ -150,10 +152,11 @@ function layOutAt(outline: TimelineOutline, options: RowOptions, density: Densit
   const busiest = Math.max(1, ...outline.tracks.map((track) => track.spans));
   const streams = outline.tracks.filter((track) => track.kind === "stream").length;
   const isQuiet = (track: Track) =>
-    track.spans < busiest * QUIET_SHARE && (track.kind !== "stream" || streams > MANY_STREAMS);
+    track.kind !== "path" && track.spans < busiest * QUIET_SHARE && (track.kind !== "stream" || streams > MANY_STREAMS);
   const isFolded = (track: Track) => isQuiet(track) !== options.toggled.has(String(track.track));
   const addTrack = (track: Track, isPinned: boolean) =>
     add(trackRow(track, isFolded(track), isPinned, options, density, SMALLEST_TRACK_PX));
+  if (options.path) addTrack(options.path, false);
   for (const number of options.pinned) {
     const track = outline.tracks.find((track) => track.track === number);
     if (track) addTrack(track, true);
@@ -257,7 +260,7 @@ function trackRow(
     lanesOfDepth(depth, subLanes?.get(depth) ?? 1),
   );
   const lanes = all.slice(0, isFolded ? 1 : isToggled ? MOST_LANES : density.levels);
-  const isSingle = track.kind === "stream" && lanes.length === 1;
+  const isSingle = isFlat(track) && lanes.length === 1;
   const lane = isFolded ? FOLDED_PX - 6 : isSingle ? density.single : density.lane;
   const height = isFolded ? FOLDED_PX : Math.max(smallest, lanes.length * lane + 2 * PADDING_PX);
   return {
@@ -277,12 +280,17 @@ function trackRow(
   };
 }
 
+/** Whether spans of a track lie side by side, unless they overlap: it has room for a high lane. */
+function isFlat(track: Track): boolean {
+  return track.kind === "stream" || track.kind === "path";
+}
+
 /** Top of a lane inside of the rows. */
 export function laneTop(row: TrackRow, lane: number): number {
   const used = row.lanes.length * row.lane;
   const top = row.isFolded
     ? 3
-    : row.track.kind === "stream"
+    : isFlat(row.track)
       ? Math.max(1, (row.height - used) / 2)
       : PADDING_PX;
   return row.y + top + row.lanes.indexOf(lane) * row.lane;

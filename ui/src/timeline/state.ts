@@ -110,6 +110,9 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline,
     /** Colors are those of classes, or vary by name inside of them. */
     colorBy: (): ColorBy => (choice("color") === "name" ? "name" : "class"),
     setColorBy: (by: ColorBy) => choose({ color: by === "class" ? undefined : by }),
+    /** Whether the critical path is shown; it is that of one rank. */
+    isPathShown: (): boolean => !wider && choice("path") !== undefined,
+    togglePath: () => choose({ path: choice("path") === undefined ? "on" : undefined }),
     marks,
     toggleMark: (range: Range) => choose({ marks: writeMarks(toggled(marks(), range)) || undefined }),
     selectedId,

@@ -25,6 +25,7 @@ export function trackWords(track: Track, role?: Role): TrackWords {
   const hint = role ? `${role.role}: ${SIGNS[role.from] ?? role.from}` : "";
   if (track.kind === "stream")
     return { title: track.stream === null ? track.name : `stream ${track.stream}`, note: "", hint };
+  if (track.kind === "path") return { title: track.name, note: "what each step waited for", hint };
   if (track.name === "") return { title: role?.role ?? `track ${track.track}`, note: "", hint };
   const match = /^(.*?)\s*\(([^()]*)\)$/.exec(track.name);
   const [first, inside] = match ? [match[1] || track.name, match[2] ?? ""] : [track.name, ""];
