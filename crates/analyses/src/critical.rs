@@ -1,15 +1,17 @@
 //! The critical path: what made the steps as long as they are (metrics, section 25).
 
 mod classes;
+mod longest;
 mod operators;
 mod pieces;
 
 use serde_json::{Map, Value as Json};
 use stepscope_model::null_reason::ZERO_DURATION;
-use stepscope_model::{Cell, Missing, Part, Report, Role, Sentence, Target, Text, say};
+use stepscope_model::{Cell, EmptyPage, Missing, Page, Part, Report, Role, RowCount, Sentence, Target, Text, say};
 use stepscope_replay::{PathClass, StepPath, document};
 use stepscope_runs::RunError;
 
+pub use self::longest::{PathPart, longest_piece};
 use super::step_model::{Modeled, ModeledSteps};
 use super::whatif::{self, AskedChange, ChangeSaving, is_whole_trace, mean_step_ns};
 use super::{Analysis, Asking, Content};
@@ -29,7 +31,22 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     has_rows: true,
     reads: &[Content::Events],
     has_section: false,
-    page: None,
+    page: Some(Page {
+        address: "critical",
+        key: Some('h'),
+        noun: "rows",
+        rows_by: "operator",
+        groups: &[("name", "class and name")],
+        has_values: false,
+        count: RowCount::None,
+        empty: EmptyPage {
+            title: "No critical path",
+            why: "Call `prof.step()` after each iteration, and record the host and the device.",
+            code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
+        },
+        statement: "",
+        ..Page::BY_NAME
+    }),
     answer,
 };
 

@@ -41,6 +41,7 @@ use stepscope_runs::RunError;
 
 pub use self::analyze::analyze;
 pub use self::asking::Asking;
+pub use self::critical::{PathPart, longest_piece};
 pub use self::metrics::measure;
 pub use self::question::Question;
 use self::step_numbers::StepNumbers;

@@ -55,6 +55,12 @@ impl PathClass {
         Self::RankSkew,
     ];
 
+    /// Whether it is work of a device, not a delay and not the host.
+    #[must_use]
+    pub fn is_device_work(self) -> bool {
+        matches!(self, Self::Kernel | Self::Memcpy | Self::Memset | Self::Communication)
+    }
+
     /// The name in JSON and in tables.
     #[must_use]
     pub fn as_text(self) -> &'static str {

@@ -39,6 +39,16 @@ impl Piece {
         self.end_ns - self.start_ns
     }
 
+    /// The span that it is about: the one that gives its class, else the one that it leads to.
+    #[must_use]
+    pub fn span_id(&self, recording: &Recording) -> i64 {
+        match (self.subject, self.owner) {
+            (PieceSubject::Event(place), _) => recording.events[place as usize].span_id,
+            (PieceSubject::Span(_), Some(owner)) => recording.spans[owner as usize].span_id,
+            (PieceSubject::Span(place), None) => recording.spans[place as usize].span_id,
+        }
+    }
+
     /// The name under which the piece is added up (A10); empty where there is none.
     #[must_use]
     pub fn row_name<'a>(&self, recording: &'a Recording) -> &'a str {
@@ -49,11 +59,7 @@ impl Piece {
             (PieceSubject::Span(_), _) => self.owner.map_or("", span_name),
             (PieceSubject::Event(place), class) => {
                 let event = &recording.events[place as usize];
-                let is_work = matches!(
-                    class,
-                    PathClass::Kernel | PathClass::Memcpy | PathClass::Memset | PathClass::Communication
-                );
-                let operator = event.operator.filter(|_| !is_work);
+                let operator = event.operator.filter(|_| !class.is_device_work());
                 operator.map_or_else(|| recording.names.text(event.name), span_name)
             }
         }

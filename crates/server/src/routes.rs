@@ -3,7 +3,9 @@
 //! An endpoint is a plain function. To add one, write its file and add a line to [`ROUTES`].
 
 mod analyses;
+mod changes;
 mod findings;
+mod longest_piece;
 mod metrics;
 mod search;
 mod session;
@@ -33,15 +35,18 @@ pub(crate) struct Route {
 }
 
 /// Every endpoint.
-static ROUTES: [&Route; 14] = [
+static ROUTES: [&Route; 17] = [
     &session::ROUTE,
     &analyses::ROUTE,
     &findings::ROUTE,
+    &changes::ROUTE,
     &whatif::ROUTE,
+    &longest_piece::ROUTE,
     &metrics::ROUTE,
     &sql::ROUTE,
     &timeline::ROUTE,
     &timeline::TRACK_ROUTE,
+    &timeline::PATH_ROUTE,
     &timeline::CURVES_ROUTE,
     &spans::ROUTE,
     &search::ROUTE,

@@ -19,6 +19,24 @@ use super::shape::{Shape, kind_of};
 #[derive(Debug)]
 pub(super) struct Answer(RecordBatch);
 
+/// A piece of a critical path, or several that no screen can tell apart.
+#[derive(Clone, Debug)]
+pub(super) struct LanePiece {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    pub(super) busy_ns: i64,
+    pub(super) count: i64,
+    pub(super) class: &'static str,
+    pub(super) name: String,
+    pub(super) span_id: i64,
+}
+
+impl LanePiece {
+    pub(super) fn dur_ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+}
+
 /// Places of columns.
 const DEPTH: usize = 0;
 const START: usize = 1;
@@ -102,6 +120,24 @@ impl Answer {
             "count" => Ok(Arc::new(Int64Array::from(vec![1; batch.num_rows()]))),
             "name" => named(batch),
             name => column(batch, name),
+        })
+    }
+
+    /// Pieces of a path, all on one lane.
+    pub(super) fn of_pieces(pieces: &[LanePiece]) -> Result<Self, RunError> {
+        let numbers =
+            |of: fn(&LanePiece) -> i64| Ok(Arc::new(pieces.iter().map(of).collect::<Int64Array>()) as ArrayRef);
+        Self::of_columns(&|name| match name {
+            "depth" => numbers(|_| 0),
+            "start_ns" => numbers(|piece| piece.start_ns),
+            "dur_ns" => numbers(LanePiece::dur_ns),
+            "busy_ns" => numbers(|piece| piece.busy_ns),
+            "count" => numbers(|piece| piece.count),
+            "class" => Ok(Arc::new(pieces.iter().map(|piece| piece.class).collect::<DictionaryArray<Int32Type>>())),
+            "name" => {
+                Ok(Arc::new(pieces.iter().map(|piece| piece.name.as_str()).collect::<DictionaryArray<Int32Type>>()))
+            }
+            _ => numbers(|piece| piece.span_id),
         })
     }
 

@@ -1,5 +1,5 @@
-//! What a timeline shows of one recording: its outline, the spans of a track, its curves, one span with everything around
-//! it, what a search finds, and a still picture.
+//! What a timeline shows of one recording: its outline, the spans of a track, the critical path, its curves, one span with
+//! everything around it, what a search finds, and a still picture.
 //!
 //! Times count from the first event of the recording, as `--from` and `--to` do, and a `depth` is the lane of a track:
 //! spans of different families overlap, so each family has lanes of its own.
@@ -9,6 +9,7 @@ mod counters;
 mod match_index;
 mod names;
 mod outline;
+mod path;
 mod picture;
 mod read;
 mod search;
@@ -25,6 +26,7 @@ use stepscope_runs::OpenRun;
 use self::counters::CurveCache;
 pub use self::counters::CurveRange;
 use self::names::NameCache;
+pub use self::path::PathRange;
 pub use self::picture::Stretch;
 use self::read::ReaderCache;
 use self::search::SearchCache;

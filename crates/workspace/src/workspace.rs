@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use stepscope_analyses::{Analysis, AskedChange, Asking, Question, listings};
+use stepscope_analyses::{Analysis, AskedChange, Asking, PathPart, Question, listings};
 use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Report, SkippedFile, SourceRecord, SourceSummary};
+use stepscope_model::{Report, SkippedFile, SourceRecord, SourceSummary, WorstInstance};
 use stepscope_runs::{Cache, OpenRun, RunError, RunInput, Settings, report_of};
 use stepscope_timeline::Timelines;
 
@@ -98,6 +98,11 @@ impl Workspace {
     /// What changes would save, each alone and all together.
     pub fn whatif(&self, changes: &[AskedChange], question: &Question) -> Result<Report, RunError> {
         stepscope_analyses::whatif(&self.run, changes, question)
+    }
+
+    /// The longest piece of the critical path that is part of something; `None` if there is none.
+    pub fn longest_piece(&self, of: &PathPart, question: &Question) -> Result<Option<WorstInstance>, RunError> {
+        stepscope_analyses::longest_piece(&self.run, of, question)
     }
 
     /// The changes that [`Self::whatif`] knows.

@@ -23,7 +23,7 @@ pub(super) fn table(steps: &ModeledSteps, path: &StepPath) -> ReportTable {
         .column(text("name").look(Look::Operator), |piece| known(piece.row_name(recording)))
         .column(text("operator").look(Look::Operator).from_width(100), operator)
         .column(named("track").holds(Holds::Texts).label("on").from_width(100), |piece| track(recording, piece))
-        .column(named("span_id").unit(Unit::Id).look(Look::Hidden), |piece| span_id(recording, piece))
+        .column(named("span_id").unit(Unit::Id).look(Look::Hidden), |piece| piece.span_id(recording))
         .table();
     table.notes.push(say!("in the order of time; {} sorts by length", "`--sort -dur_ns`"));
     table
@@ -39,14 +39,5 @@ fn track(recording: &Recording, piece: &Piece) -> String {
         PieceSubject::Event(place) => {
             format!("stream {}", recording.streams[recording.events[place as usize].stream as usize].key())
         }
-    }
-}
-
-/// The span that a piece is about: the one that gives its class, else the one that it leads to.
-fn span_id(recording: &Recording, piece: &Piece) -> i64 {
-    match (piece.subject, piece.owner) {
-        (PieceSubject::Event(place), _) => recording.events[place as usize].span_id,
-        (PieceSubject::Span(_), Some(owner)) => recording.spans[owner as usize].span_id,
-        (PieceSubject::Span(place), None) => recording.spans[place as usize].span_id,
     }
 }

@@ -1,10 +1,10 @@
-//! The frame of a timeline, the spans of its tracks, and its curves.
+//! The frame of a timeline, the spans of its tracks, the critical path, and its curves.
 
 use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use axum::http::{Method, StatusCode};
-use stepscope_workspace::{CurveRange, TrackRange};
+use stepscope_workspace::{CurveRange, PathRange, TrackRange};
 
 use super::{Asked, Route};
 use crate::failure::Failure;
@@ -15,6 +15,9 @@ pub(super) static ROUTE: Route = Route { method: Method::GET, path: "api/runs/{r
 
 pub(super) static TRACK_ROUTE: Route =
     Route { method: Method::GET, path: "api/runs/{run}/timeline/tracks/{track}", answer: answer_track };
+
+pub(super) static PATH_ROUTE: Route =
+    Route { method: Method::GET, path: "api/runs/{run}/timeline/path", answer: answer_path };
 
 pub(super) static CURVES_ROUTE: Route =
     Route { method: Method::GET, path: "api/runs/{run}/timeline/counters", answer: answer_curves };
@@ -37,8 +40,19 @@ fn answer_track(asked: &Asked<'_>) -> Result<Response, Failure> {
     let (from_ns, to_ns, width) = stretch(request)?;
     let (rank, window) = (request.number("rank")?, request.number("window")?);
     let range = TrackRange { track, from_ns, to_ns, width };
-    let spans = asked.workspace()?.track(rank, window, range, &request.cancel)?;
-    let body = stream(&spans)
+    spans(&asked.workspace()?.track(rank, window, range, &request.cancel)?)
+}
+
+fn answer_path(asked: &Asked<'_>) -> Result<Response, Failure> {
+    let request = asked.request;
+    let (from_ns, to_ns, width) = stretch(request)?;
+    let (rank, window) = (request.number("rank")?, request.number("window")?);
+    let range = PathRange { from_ns, to_ns, width };
+    spans(&asked.workspace()?.path(rank, window, range, &request.cancel)?)
+}
+
+fn spans(batch: &RecordBatch) -> Result<Response, Failure> {
+    let body = stream(batch)
         .map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot write the spans: {error}")))?;
     Ok(Response::new(StatusCode::OK, "application/vnd.apache.arrow.stream", body))
 }

@@ -7,6 +7,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int32Type, Int64Type};
+use arrow::ipc::reader::StreamReader;
 use axum::http::{HeaderName, HeaderValue, Method};
 use serde_json::Value;
 use stepscope_server::{App, Door, Request, Response, Server};
@@ -96,6 +100,29 @@ impl Inside {
         assert_eq!(response.status, 200, "{target}: {}", String::from_utf8_lossy(&response.body));
         serde_json::from_slice(&response.body).unwrap()
     }
+}
+
+/// A row of a track: lane, start, length, busy time, count, class, name.
+pub(crate) type Row = (i32, i64, i64, i64, i64, String, String);
+
+/// The rows of a track.
+pub(crate) fn rows(inside: &Inside, target: &str) -> Vec<Row> {
+    let response = inside.get(target);
+    assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&response.body));
+    assert_eq!(response.content_type, "application/vnd.apache.arrow.stream");
+    let batches = StreamReader::try_new(response.body.as_slice(), None).unwrap().map(Result::unwrap);
+    batches.flat_map(|batch| (0..batch.num_rows()).map(|row| one(&batch, row)).collect::<Vec<_>>()).collect()
+}
+
+fn one(batch: &RecordBatch, row: usize) -> Row {
+    let number = |name: &str| batch.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(row);
+    let text = |name: &str| {
+        let column = batch.column_by_name(name).unwrap();
+        assert!(matches!(column.data_type(), DataType::Dictionary(..)), "{name}");
+        cast(column, &DataType::Utf8).unwrap().as_string::<i32>().value(row).to_owned()
+    };
+    let depth = batch.column_by_name("depth").unwrap().as_primitive::<Int32Type>().value(row);
+    (depth, number("start_ns"), number("dur_ns"), number("busy_ns"), number("count"), text("class"), text("name"))
 }
 
 pub(crate) fn set(request: &mut Request, name: &str, value: &str) {

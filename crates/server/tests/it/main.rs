@@ -7,4 +7,5 @@ mod door;
 mod endpoints;
 mod harness;
 mod keeper;
+mod path;
 mod track;

@@ -2,34 +2,7 @@
 
 use std::fmt::Write as _;
 
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int32Type, Int64Type};
-use arrow::ipc::reader::StreamReader;
-
-use crate::harness::{Inside, small_trace};
-
-/// A row: lane, start, length, busy time, count, class, name.
-type Row = (i32, i64, i64, i64, i64, String, String);
-
-fn rows(inside: &Inside, target: &str) -> Vec<Row> {
-    let response = inside.get(target);
-    assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&response.body));
-    assert_eq!(response.content_type, "application/vnd.apache.arrow.stream");
-    let batches = StreamReader::try_new(response.body.as_slice(), None).unwrap().map(Result::unwrap);
-    batches.flat_map(|batch| (0..batch.num_rows()).map(|row| one(&batch, row)).collect::<Vec<_>>()).collect()
-}
-
-fn one(batch: &RecordBatch, row: usize) -> Row {
-    let number = |name: &str| batch.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(row);
-    let text = |name: &str| {
-        let column = batch.column_by_name(name).unwrap();
-        assert!(matches!(column.data_type(), DataType::Dictionary(..)), "{name}");
-        cast(column, &DataType::Utf8).unwrap().as_string::<i32>().value(row).to_owned()
-    };
-    let depth = batch.column_by_name("depth").unwrap().as_primitive::<Int32Type>().value(row);
-    (depth, number("start_ns"), number("dur_ns"), number("busy_ns"), number("count"), text("class"), text("name"))
-}
+use crate::harness::{Inside, rows, small_trace};
 
 /// The number of the track of a kind.
 fn track(inside: &Inside, kind: &str) -> i64 {

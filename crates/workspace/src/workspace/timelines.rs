@@ -9,7 +9,7 @@ use stepscope_model::{
     WorstInstance,
 };
 use stepscope_runs::RunError;
-use stepscope_timeline::{CurveRange, FindingScope, SearchFor, SearchFrom, Stretch, TrackRange};
+use stepscope_timeline::{CurveRange, FindingScope, PathRange, SearchFor, SearchFrom, Stretch, TrackRange};
 
 use super::Workspace;
 
@@ -31,6 +31,17 @@ impl Workspace {
         cancel: &CancelFlag,
     ) -> Result<RecordBatch, RunError> {
         self.timelines.track(rank, window, range, cancel)
+    }
+
+    /// The pieces of the critical paths as one lane, with the columns of [`Self::track`]; without a path no rows.
+    pub fn path(
+        &self,
+        rank: Option<u32>,
+        window: Option<u32>,
+        range: PathRange,
+        cancel: &CancelFlag,
+    ) -> Result<RecordBatch, RunError> {
+        self.timelines.path(rank, window, range, cancel)
     }
 
     /// The curves of a recording. Where more changes than a screen can show, of each pixel stay the first, the lowest,
