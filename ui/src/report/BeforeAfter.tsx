@@ -33,7 +33,7 @@ export function BeforeAfter(props: {
           style={{ left: share(step() - props.saved.high), width: share(props.saved.high - props.saved.low) }}
         />
       </span>
-      <b class="num">{time(step() - props.saved.saving)}</b>
+      <span class="num whole">{time(step() - props.saved.saving)}</span>
     </div>
   );
 }

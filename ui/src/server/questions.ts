@@ -108,8 +108,10 @@ export type PathRow = { class: string; name?: string } | { operator: string } | 
 
 /** The longest piece of the path that a row is about. */
 export function longestPiece(run: string, row: PathRow, { rank, window, step }: Parameters): Promise<WorstInstance> {
-  const parameters = { ...row, rank, window, step };
-  return askNumbers(`${runAddress(run)}/path/longest${query(parameters)}`, undefined, revisionOf(run));
+  // An empty name is one: time that belongs to none.
+  const asked = Object.entries(row).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const address = `${runAddress(run)}/path/longest${query({ rank, window, step })}`;
+  return askNumbers(`${address}${address.includes("?") ? "&" : "?"}${asked.join("&")}`, undefined, revisionOf(run));
 }
 
 export function curves(
