@@ -25,7 +25,8 @@ export function createCommand(stepscope) {
   const command = (path, analysis, options = {}) => {
     const given = Object.entries(options).filter(([, value]) => value !== undefined);
     // A negative time would be taken for an option.
-    const words = [analysis, path, "-q", "-f", "json", ...given.map(([name, value]) => `--${name}=${value}`)];
+    const word = ([name, value]) => (value === true ? `--${name}` : `--${name}=${value}`);
+    const words = [analysis, path, "-q", "-f", "json", ...given.map(word)];
     if (options.statement !== undefined) words.splice(2, words.length, options.statement, "-q", "-f", "json");
     const key = words.join("\n");
     if (!known.has(key)) known.set(key, ask(words));
@@ -194,6 +195,53 @@ export async function compareMemory(page, ask, found) {
   found.same(of("Growth over"), device.net_bytes, "net growth");
   found.same(of("Total allocated"), device.allocated_bytes, "allocated");
   found.same(of("Not freed"), device.alloc_without_free, "not freed");
+}
+
+/** The critical path: its sentence, and every row by class, operator and kernel. */
+export async function compareCritical(page, ask, found) {
+  const report = await ask("critical");
+  const total = report.classes.reduce((sum, row) => sum + row.path_per_step_ns, 0);
+  found.same(/^(?:Step|Trace) ([\d.,]+ \S+):/.exec(await page.locator("h1").innerText())?.[1] ?? "", total, "the step");
+  const tables = await page.locator("main table:not(.savings)").evaluateAll((all) =>
+    all.map((table) => ({
+      heads: [...table.querySelectorAll("th")].map((head) => head.innerText),
+      rows: [...table.tBodies[0].rows].map((row) =>
+        [...row.cells].map((cell) => cell.querySelector(".ends")?.title ?? cell.innerText),
+      ),
+    })),
+  );
+  const exact = [report.classes, report.rows, report.kernels].filter(Boolean);
+  found.equal(tables.length, exact.length, "the tables");
+  tables.forEach(({ heads, rows }, at) => {
+    const place = heads.findIndex((head) => head.startsWith("Per step"));
+    const unit = /, (\S+)$/.exec(heads[place])[1];
+    assert.ok(rows.length > 0, "a table without rows");
+    rows.slice(0, ROWS).forEach((cells, row) => {
+      const { name, path_per_step_ns: time, share_ratio: share } = exact[at][row];
+      if (name !== undefined) found.equal(cells[0], name, `row ${row}`);
+      found.same(cells[place], time, `${cells[0]} per step`, unit);
+      found.same(cells[place + 1], share, `share of ${cells[0]}`);
+    });
+  });
+}
+
+/** What changes save: the two bars and each row, or why it is not known. */
+export async function compareWhatif(page, ask, changes, found) {
+  const { rows } = await ask("whatif", changes);
+  const all = rows.at(-1);
+  const panel = page.locator(".whatif");
+  if (all.saving_ns === null) return found.equal((await texts(page, ".whatif-answer p")).length, 1, "the reason");
+  const [now, then] = await panel.locator(".before-after .num").allInnerTexts();
+  found.same(now, all.step_ns, "the step now");
+  found.same(then, all.then_ns, "the step then");
+  const shown = await panel.locator(".savings tbody tr").evaluateAll((all) =>
+    all.map((row) => [...row.cells].map((cell) => cell.innerText)),
+  );
+  found.equal(shown.length, rows.length, "the changes");
+  shown.forEach(([change, , saving], place) => {
+    found.equal(change, rows[place].change, `change ${place}`);
+    found.same(saving, rows[place].saving_ns, change);
+  });
 }
 
 /** Compare: figures of both sides. */

@@ -76,6 +76,35 @@ export const laneJourneys = {
     assert.equal((await rowsEnd(page)).rows + scrolled, low.rows);
   },
 
+  "the critical path is the first lane, and a row of its page leads to its longest piece": async (page, show, chosen) => {
+    await show(`#/critical${chosen}`);
+    if ((await page.locator(".path-grid").count()) === 0) return;
+    await page.locator(".path-grid td button", { hasText: "Show" }).first().click();
+    await settled(page);
+    assert.match(await hash(page), /^#\/timeline.*sel=\d+.*path=on/);
+    await page.waitForSelector(".pane");
+    assert.equal((await heads(page))[0], "Critical path");
+    await page.keyboard.press("h");
+    await settled(page);
+    assert.doesNotMatch(await hash(page), /path=/);
+    assert.ok(!(await heads(page)).includes("Critical path"));
+  },
+
+  "changes are replayed as they are chosen, and the address keeps them": async (page, show, chosen) => {
+    await show(`#/critical${chosen}`);
+    if ((await page.locator(".whatif input[type=checkbox]").count()) === 0) return;
+    await page.locator(".whatif input[type=checkbox]").first().check();
+    await page.locator(".whatif input[type=range]").fill("4");
+    await settled(page);
+    assert.match(await hash(page), /whatif=.*scale=kernel/);
+    const before = await page.locator(".whatif-answer").innerText();
+    assert.match(before, /Saves|not known/);
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.locator(".whatif-answer").innerText(), before);
+    assert.equal(await page.locator(".whatif input[type=range]").inputValue(), "4");
+  },
+
   "several ranks share an axis, and a collective is found on all of them": async (page, show) => {
     const run = await runOfRanks(page);
     if (!run) return;

@@ -70,6 +70,7 @@ function shows(hash, run, options = {}, more = {}) {
       if (name === "overview") await compare.compareOverview(page, ask, found);
       else if (name === "distributed") await compare.compareDistributed(page, ask, found);
       else if (name === "memory") await compare.compareMemory(page, ask, found);
+      else if (name === "critical") await compare.compareCritical(page, ask, found);
       else {
         const report = await ask(TABLES[name] ?? name, { limit: 5000 });
         await compare.compareTable(page, report, found, more.order, more.divide);
@@ -239,6 +240,12 @@ const STATES = {
   "a table per step": shows("#/kernels?run=resnet&values=step", "resnet", {}, {
     divide: (value, name) => (/^(count|total_ns)$/.test(name) ? value / 6 : value),
   }),
+  "the critical path": shows("#/critical?run=resnet", "resnet"),
+  "two changes replayed": {
+    hash: `#/critical?run=resnet&whatif=${encodeURIComponent("no_sync&scale=kernel:*=1/2")}`,
+    check: (page, found) =>
+      compare.compareWhatif(page, asker("resnet"), { "no-sync": true, scale: "kernel:*=1/2" }, found),
+  },
   "call stacks by time on the host": shows("#/operators?run=resnet&view=stacks&weight=host", "resnet", {}, {
     also: async (page, found) =>
       found.equal(await page.locator("[aria-label=Time] [aria-pressed=true]").innerText(), "host", "the time"),
