@@ -1,7 +1,7 @@
 // Contrast and distance of all colors, worked out from the tokens.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { CLASSES } from "../format/names";
+import { CLASSES, DELAYS } from "../format/names";
 
 type Rgb = [number, number, number];
 
@@ -105,4 +105,8 @@ describe.each([
     const pairs = seen.flatMap((one, at) => seen.slice(at + 1).map((other) => distance(one, other)));
     expect(Math.min(...pairs)).toBeGreaterThanOrEqual(12);
   });
+});
+
+test.each(Object.entries(DELAYS))("%s is a tint of %s, not another hue", (name, of) => {
+  expect(css).toContain(`--${name}: color-mix(in oklab, var(--${of}) 38%, var(--surface));`);
 });

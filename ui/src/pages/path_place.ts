@@ -5,10 +5,8 @@ import type { Cell, TablePart, WorstInstance } from "../server/types";
 import { tell } from "../shell/Toast";
 import { goTo } from "../state/route";
 import { run, source, timelineOutline } from "../state/session";
+import { PATH_SHOWN } from "../timeline/path";
 import { choicesFor } from "./show_worst";
-
-/** What the timeline turns on so that the path is seen. */
-export const PATH_SHOWN = "on";
 
 /** What a row of a table is about: a piece that it names, or all pieces of its class, operator or kernel. */
 export function rowSubject(table: TablePart, row: Cell[]): PathRow | { spanId: number; start: Cell; dur: number } {

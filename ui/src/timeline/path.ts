@@ -5,6 +5,9 @@ import type { LaneStore } from "./lane_store";
 import type { Row } from "./rows";
 import type { Range } from "./view";
 
+/** What the address says while the path is shown. */
+export const PATH_SHOWN = "on";
+
 /** The path as a track: it has one lane, whose pieces lie side by side. */
 export const pathTrack: Track = {
   track: PATH_TRACK,

@@ -9,6 +9,7 @@ import { chosenRange, chosenSteps, fromZero } from "../state/session";
 import type { LaneStore } from "./lane_store";
 import { parseMarks, toggled, writeMarks } from "./marks";
 import type { Arrow, Spot } from "./overlay";
+import { PATH_SHOWN } from "./path";
 import type { RulerStep } from "./ruler";
 import type { ColorBy } from "./scene";
 import { createSearch } from "./search";
@@ -112,7 +113,7 @@ export function createTimelineState(source: SourceKey, outline: TimelineOutline,
     setColorBy: (by: ColorBy) => choose({ color: by === "class" ? undefined : by }),
     /** Whether the critical path is shown; it is that of one rank. */
     isPathShown: (): boolean => !wider && choice("path") !== undefined,
-    togglePath: () => choose({ path: choice("path") === undefined ? "on" : undefined }),
+    togglePath: () => choose({ path: choice("path") === undefined ? PATH_SHOWN : undefined }),
     marks,
     toggleMark: (range: Range) => choose({ marks: writeMarks(toggled(marks(), range)) || undefined }),
     selectedId,
