@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
-use stepscope_model::SourceRecord;
+use stepscope_model::{SourceRecord, TimelineStep};
 use stepscope_runs::{RunError, WindowModel};
 
 use super::answer::{Answer, LanePiece};
@@ -46,7 +46,7 @@ impl Timelines {
         let bucket_ns = (i128::from(shown_ns) * i128::from(BUCKET_PIXELS) / i128::from(range.width.max(1))) as i64;
         let is_much = steps.iter().map(Vec::len).sum::<usize>() > MOST_PIECES;
         let pieces: Vec<LanePiece> =
-            if is_much { steps.into_iter().flat_map(|step| merged(step, bucket_ns)).collect() } else { steps.concat() };
+            if is_much { steps.iter().flat_map(|step| merged(step, bucket_ns)).collect() } else { steps.concat() };
         Answer::of_pieces(&pieces)?.by_lane()
     }
 
@@ -58,7 +58,7 @@ impl Timelines {
         cancel: &CancelFlag,
     ) -> Result<Option<Range<usize>>, RunError> {
         let steps = self.steps(source, cancel)?;
-        let is_seen = |step: &stepscope_model::TimelineStep| step.start_ns < range.to_ns && step.end_ns > range.from_ns;
+        let is_seen = |step: &TimelineStep| step.start_ns < range.to_ns && step.end_ns > range.from_ns;
         let first = steps.iter().position(is_seen);
         let last = steps.iter().rposition(is_seen);
         Ok(first.zip(last).map(|(first, last)| first..last + 1))
@@ -91,23 +91,28 @@ fn pieces_in(modeled: &WindowModel, zero: i64, range: PathRange) -> Vec<Vec<Lane
     steps.collect()
 }
 
-/// The pieces of a step, the short ones that start in the same bucket as one: with the class that takes most of their
-/// time, and the longest of them. They lie side by side, in the order of time.
-fn merged(pieces: Vec<LanePiece>, bucket_ns: i64) -> Vec<LanePiece> {
+/// The pieces of a step, the short ones that start in the same bucket as one. They lie side by side, in the order of time.
+fn merged(pieces: &[LanePiece], bucket_ns: i64) -> Vec<LanePiece> {
     let bucket_ns = bucket_ns.max(1);
-    let bucket_of =
-        |piece: &LanePiece| (piece.dur_ns() < bucket_ns / 2 * 3).then(|| piece.start_ns.div_euclid(bucket_ns));
+    let is_short = |piece: &LanePiece| piece.dur_ns() < bucket_ns / 2 * 3;
+    let bucket_of = |piece: &LanePiece| is_short(piece).then(|| piece.start_ns.div_euclid(bucket_ns));
     let buckets = pieces.chunk_by(|a, b| bucket_of(a).is_some() && bucket_of(a) == bucket_of(b));
     buckets.filter_map(as_one).collect()
 }
 
+/// Pieces as one: with the class that takes most of their time, and the longest of them.
 fn as_one(pieces: &[LanePiece]) -> Option<LanePiece> {
     let (first, last) = pieces.first().zip(pieces.last())?;
-    let time_of =
-        |class: &str| pieces.iter().filter(|piece| piece.class == class).map(|piece| piece.busy_ns).sum::<i64>();
+    let mut times: Vec<(&'static str, i64)> = Vec::new();
+    for piece in pieces {
+        match times.iter_mut().find(|(class, _)| *class == piece.class) {
+            Some((_, time_ns)) => *time_ns += piece.busy_ns,
+            None => times.push((piece.class, piece.busy_ns)),
+        }
+    }
     // Of equals the first.
+    let (class, _) = times.into_iter().rev().max_by_key(|(_, time_ns)| *time_ns)?;
     let longest = pieces.iter().rev().max_by_key(|piece| piece.dur_ns())?;
-    let class = pieces.iter().rev().map(|piece| piece.class).max_by_key(|class| time_of(class))?;
     Some(LanePiece {
         start_ns: first.start_ns,
         end_ns: last.end_ns,
@@ -129,7 +134,7 @@ mod tests {
 
     #[test]
     fn short_pieces_of_a_bucket_are_one_and_long_ones_stay() {
-        let pieces = vec![
+        let pieces = [
             piece(0, 40, "kernel"),
             piece(40, 60, "other"),
             piece(60, 95, "other"),
@@ -138,7 +143,7 @@ mod tests {
             piece(300, 310, "runtime"),
             piece(410, 420, "runtime"),
         ];
-        let found = merged(pieces, 100);
+        let found = merged(&pieces, 100);
         let shown: Vec<_> =
             found.iter().map(|piece| (piece.start_ns, piece.end_ns, piece.count, piece.class, piece.span_id)).collect();
         let want = [

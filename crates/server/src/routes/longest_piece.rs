@@ -20,18 +20,16 @@ fn answer(asked: &Asked<'_>) -> Result<Response, Failure> {
 
 fn part(request: &Request) -> Result<PathPart, Failure> {
     let value = |name: &str| request.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    let part = match (value("class"), value("operator"), value("kernel")) {
-        (Some(class), None, None) => {
-            value("name").map_or(PathPart::Class(class.clone()), |name| PathPart::Name(class, name))
-        }
-        (None, Some(operator), None) => PathPart::Operator(operator),
-        (None, None, Some(kernel)) => PathPart::Kernel(kernel),
-        _ => {
-            return Err(Failure::malformed("a piece needs one of: class, operator, kernel")
-                .with_hint("pass one, for example `class=kernel`"));
-        }
-    };
-    Ok(part)
+    match (value("class"), value("operator"), value("kernel")) {
+        (Some(class), None, None) => Ok(match value("name") {
+            Some(name) => PathPart::Name(class, name),
+            None => PathPart::Class(class),
+        }),
+        (None, Some(operator), None) => Ok(PathPart::Operator(operator)),
+        (None, None, Some(kernel)) => Ok(PathPart::Kernel(kernel)),
+        _ => Err(Failure::malformed("a piece needs one of: class, operator, kernel")
+            .with_hint("pass one, for example `class=kernel`")),
+    }
 }
 
 #[cfg(test)]
