@@ -1,11 +1,9 @@
 //! The critical path as a lane: its pieces in a stretch of time, or what a screen can show of them.
 
-use std::ops::Range;
-
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::CancelFlag;
 use stepscope_model::{SourceRecord, TimelineStep};
-use stepscope_runs::{RunError, WindowModel};
+use stepscope_runs::{Modeled, RunError, WindowModel};
 
 use super::answer::{Answer, LanePiece};
 use super::{Timelines, zero_of};
@@ -30,7 +28,8 @@ impl Timelines {
     /// The pieces of the critical paths as one lane, with the columns of [`Self::track`]. A piece has the span that it is
     /// part of, or leads to. Without a path there are no rows.
     ///
-    /// Paths are those of the usual window of steps (A1), or of the one that ends with the last step on screen.
+    /// Paths are those of the usual window of steps (A1); where none of them is on screen, of the window that ends with
+    /// the last complete step there.
     pub fn path(
         &self,
         rank: Option<u32>,
@@ -39,8 +38,7 @@ impl Timelines {
         cancel: &CancelFlag,
     ) -> Result<RecordBatch, RunError> {
         let source = self.run.source(rank, window)?;
-        let asked = self.steps_in(source, range, cancel)?;
-        let Ok(modeled) = self.run.step_model(source, asked.as_ref())? else { return Answer::none()?.by_lane() };
+        let Ok(modeled) = self.model_on_screen(source, range, cancel)? else { return Answer::none()?.by_lane() };
         let steps = pieces_in(&modeled, zero_of(source), range);
         let shown_ns = (range.to_ns.min(end_of(source)) - range.from_ns.max(0)).max(1);
         let bucket_ns = (i128::from(shown_ns) * i128::from(BUCKET_PIXELS) / i128::from(range.width.max(1))) as i64;
@@ -50,18 +48,22 @@ impl Timelines {
         Answer::of_pieces(&pieces)?.by_lane()
     }
 
-    /// The places of the steps that a stretch of time has a part of.
-    fn steps_in(
+    /// The model that has steps in a stretch of time, or why there is none.
+    fn model_on_screen(
         &self,
         source: &SourceRecord,
         range: PathRange,
         cancel: &CancelFlag,
-    ) -> Result<Option<Range<usize>>, RunError> {
+    ) -> Result<Modeled, RunError> {
+        let usual = self.run.step_model(source, None)?;
         let steps = self.steps(source, cancel)?;
         let is_seen = |step: &TimelineStep| step.start_ns < range.to_ns && step.end_ns > range.from_ns;
-        let first = steps.iter().position(is_seen);
-        let last = steps.iter().rposition(is_seen);
-        Ok(first.zip(last).map(|(first, last)| first..last + 1))
+        let Ok(modeled) = &usual else { return Ok(usual) };
+        let there = steps.get(modeled.model.recording().window.steps.clone()).unwrap_or_default();
+        match steps.iter().rposition(|step| step.complete && is_seen(step)) {
+            Some(last) if !there.iter().any(is_seen) => self.run.step_model(source, Some(&(last..last + 1))),
+            _ => Ok(usual),
+        }
     }
 }
 
