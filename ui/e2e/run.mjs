@@ -30,7 +30,7 @@ if (!address) {
 }
 if (values.pictures) mkdirSync(values.pictures, { recursive: true });
 
-const LEAST_PAGES = 15;
+const LEAST_PAGES = 16;
 const failures = [];
 const browser = await startBrowser();
 const chosen = values.run ? `?run=${encodeURIComponent(values.run)}` : "";

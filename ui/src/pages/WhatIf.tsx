@@ -1,5 +1,5 @@
 // What if: changes are chosen, and the step is replayed with them. Every choice is in the address.
-import { createMemo, For, Match, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createMemo, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
 import { sentenceCase } from "../format/names";
 import { figureText, rangeText } from "../format/number";
 import { savingSentence, type PredictedSaving } from "../format/saving";
@@ -137,19 +137,21 @@ function Check(props: Changing & { isMade: boolean; saving: string | undefined }
 
 function Slider(props: Changing & { value: string | undefined }): JSX.Element {
   const scaled = () => parseScaled(props.value);
-  let work = scaled().work;
+  // The work stays in its field while nothing of it is changed.
+  const [work, setWork] = createSignal(scaled().work);
+  createEffect(() => props.value !== undefined && setWork(scaled().work));
   const set = (divisor: number) =>
-    props.change(props.offer.name, divisor > 1 ? writeScaled({ work, divisor }) : undefined);
+    props.change(props.offer.name, divisor > 1 ? writeScaled({ work: work(), divisor }) : undefined);
   return (
     <div class="offer" title={hintOf(props.offer)}>
       <label class="field">
         <span class="hidden-text">Work that takes a part of its time</span>
         <input
-          value={scaled().work}
+          value={work()}
           placeholder={EVERY_KERNEL}
           spellcheck={false}
           onChange={(event) => {
-            work = event.currentTarget.value || EVERY_KERNEL;
+            setWork(event.currentTarget.value || EVERY_KERNEL);
             set(scaled().divisor);
           }}
         />
