@@ -5,12 +5,14 @@ import { said, say } from "./say";
 /** A saving per step with the least and most that it may be, in nanoseconds. */
 export type PredictedSaving = { saving: number; low: number; high: number; bound: string; confidence: string };
 
-/** What a saving is worth, before its figure: an estimate is about right. */
-export function boundWords(bound: string): string {
-  return bound === "estimate" ? "about" : bound.replaceAll("_", " ");
-}
+/** Bounds that say in which direction a saving is off; others are about right. */
+const ONE_SIDED = ["at most", "at least"];
+/** Changes that nobody can make. */
+const ORIENTATION = "for orientation";
 
 export function savingSentence({ saving, low, high, bound, confidence }: PredictedSaving): Sentence {
   const time = (ns: number) => said("ns", Math.round(ns));
-  return say`Saves ${boundWords(bound)} ${time(saving)} per step: ${time(low)} to ${time(high)}, confidence ${confidence}.`;
+  const about = ONE_SIDED.includes(bound) ? bound : "about";
+  const only = bound === ORIENTATION ? `, ${ORIENTATION} only` : "";
+  return say`Saves ${about} ${time(saving)} per step: ${time(low)} to ${time(high)}, confidence ${confidence}${only}.`;
 }

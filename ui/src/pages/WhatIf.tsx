@@ -119,7 +119,7 @@ export function WhatIf(props: {
 type Changing = { offer: Offer; change: (name: string, value: string | undefined) => void };
 
 /** `At most: data must still be exchanged.` */
-const hintOf = (offer: Offer) => `${sentenceCase(offer.bound.replaceAll("_", " "))}: ${offer.because}.`;
+const hintOf = (offer: Offer) => `${sentenceCase(offer.bound)}: ${offer.because}.`;
 
 function Check(props: Changing & { isMade: boolean; saving: string | undefined }): JSX.Element {
   return (

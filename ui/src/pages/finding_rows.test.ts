@@ -48,7 +48,7 @@ test.each([["as they are", (words: string) => words], ["others", (words: string)
 test("a finding says what its fix saves, or why that is not known", () => {
   const columns = ["rule", "saving_ns", "saving_low_ns", "saving_high_ns", "bound", "confidence", "change", "saving_null"];
   const rows = [
-    ["data_loading", 39.6e6, 35e6, 42e6, "at_most", "high", "input_ready", null],
+    ["data_loading", 39.6e6, 35e6, 42e6, "at most", "high", "input_ready", null],
     ["pageable_copies", null, null, null, null, null, "async_copies_to_device", "model error"],
     // No replay shows what more memory does.
     ["memory_pressure", null, null, null, null, null, null, "not applicable"],

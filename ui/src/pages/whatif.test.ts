@@ -21,7 +21,7 @@ const offers = offersOf(
       ["name", "option", "about", "bound", "because"],
       [
         ["scale", "--scale KIND:PATTERN=P/Q", "Let work take P/Q of its time", "estimate", "for the factor"],
-        ["no_sync", "--no-sync", "Let no call wait for the device", "at_most", "values are needed"],
+        ["no_sync", "--no-sync", "Let no call wait for the device", "at most", "values are needed"],
       ],
     ),
   ),
@@ -75,8 +75,8 @@ test("a saving that is not known has a reason and no figure", () => {
   const table = madeTable(
     ["change", "step_ns", "then_ns", "saving_ns", "low_ns", "high_ns", "saving_ratio", "bound", "confidence"],
     [
-      ["no-sync", 100, 80, 20, 15, 25, 0.2, "at_most", "high"],
-      ["cuda-graph", 100, null, null, null, null, null, "at_most", "high"],
+      ["no-sync", 100, 80, 20, 15, 25, 0.2, "at most", "high"],
+      ["cuda-graph", 100, null, null, null, null, null, "at most", "high"],
     ],
   );
   const report = {
@@ -84,7 +84,7 @@ test("a saving that is not known has a reason and no figure", () => {
     missing: [{ path: "rows[1].saving_ns", label: "cuda-graph", reason: words("no device events") }],
   };
   const [known, unknown] = savingsOf(report);
-  expect(known).toMatchObject({ step: 100, saving: 20, low: 15, high: 25, bound: "at_most" });
+  expect(known).toMatchObject({ step: 100, saving: 20, low: 15, high: 25, bound: "at most" });
   expect(unknown).toMatchObject({ step: 100, saving: null, reason: "no device events" });
 });
 

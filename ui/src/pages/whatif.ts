@@ -78,7 +78,7 @@ export function usualSaving(report: Report, offer: Offer): string | undefined {
   const saving = numberOf(cellNamed(table, row, "saving_ns"));
   // What saves next to nothing has no row.
   if (saving === null) return "< 0.1 %";
-  const sign = { at_most: "≤ ", at_least: "≥ " }[offer.bound] ?? "";
+  const sign = { "at most": "≤ ", "at least": "≥ " }[offer.bound] ?? "";
   return sign + figureText("ns", Math.round(saving));
 }
 

@@ -55,5 +55,5 @@ fn changes_are_listed_with_their_bounds() {
         columns.iter().position(|column| column["name"] == name).unwrap()
     };
     let no_sync = table["rows"].as_array().unwrap().iter().find(|row| row[place("name")] == "no_sync").unwrap();
-    assert_eq!((&no_sync[place("option")], &no_sync[place("bound")]), (&json!("--no-sync"), &json!("at_most")));
+    assert_eq!((&no_sync[place("option")], &no_sync[place("bound")]), (&json!("--no-sync"), &json!("at most")));
 }
