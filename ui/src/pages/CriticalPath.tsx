@@ -1,11 +1,12 @@
 // The critical path: what made the steps as long as they are, and what would shorten them.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { words, written } from "../format/say";
+import { sentenceCase } from "../format/names";
+import { words } from "../format/say";
 import { ClassBar } from "../report/ClassBar";
 import { classTimes, sumOf } from "../report/class_times";
 import { Lede, SmallTable } from "../report/parts";
 import { Segments } from "../report/Segments";
-import { headline, tableNamed } from "../report/table";
+import { headline, reasonOf, tableNamed } from "../report/table";
 import { Said } from "../report/Said";
 import { analysis } from "../server/questions";
 import type { Column, PageEntry, Report, Sentence, TablePart, TextPart } from "../server/types";
@@ -54,9 +55,10 @@ export function CriticalPath(props: { entry: PageEntry }): JSX.Element {
   );
 }
 
-/** Why there is no path: the sentence of the report, and what to record. */
+/** Why there is no path, and what to record. */
 function noPath(report: Report, why: string): string {
-  return [written(headline(report) ?? []), why].filter(Boolean).join(" ");
+  const reason = reasonOf(report, (path) => path === "rows");
+  return reason === undefined ? why : `${sentenceCase(reason)}. ${why}`;
 }
 
 type Parameters = NonNullable<ReturnType<typeof scope>>;
@@ -120,7 +122,7 @@ function Rows(props: { entry: PageEntry; report: Report; parameters: Parameters 
         <span class="more">
           <Segments
             label="Rows"
-            options={[["", props.entry.page.rows_by], ...props.entry.page.groups]}
+            options={[["", arePieces() ? "piece" : props.entry.page.rows_by], ...props.entry.page.groups]}
             value={choice("group") ?? ""}
             choose={(group) => choose({ group: group || undefined })}
           />
