@@ -38,15 +38,25 @@ pub struct TableReader {
 }
 
 impl Store {
-    /// A table of one source, if it has rows there; partitioned tables have no reader.
+    /// A table of one source, if it has rows there; of a partitioned table, its first partition.
     pub fn reader(
         &self,
         run: &str,
         source: &SourceRecord,
         table: &'static Table,
     ) -> Result<Option<TableReader>, StoreError> {
+        Ok(self.readers(run, source, table)?.into_iter().next())
+    }
+
+    /// A table of one source, one reader for each file that has rows of it: several if the table is partitioned.
+    pub fn readers(
+        &self,
+        run: &str,
+        source: &SourceRecord,
+        table: &'static Table,
+    ) -> Result<Vec<TableReader>, StoreError> {
         let files = self.files_of(run, std::slice::from_ref(source), table)?;
-        files.into_iter().next().map(|path| TableReader::open(path, table)).transpose()
+        files.into_iter().map(|path| TableReader::open(path, table)).collect()
     }
 }
 
