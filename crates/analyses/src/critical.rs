@@ -125,7 +125,7 @@ fn headline(steps: &ModeledSteps, paths: &[StepPath]) -> Sentence {
 /// The savings of the document, over the whole window.
 fn document_savings(steps: &ModeledSteps, changes: &[ChangeSaving]) -> Json {
     let model = steps.model();
-    let names = document::documented_changes(model).into_iter().map(|(name, _)| name.to_owned());
+    let names = document::documented_changes(model.recording()).into_iter().map(|(name, _)| name.to_owned());
     let whole = |change: &ChangeSaving| model.saving_of(&change.replayed, 0..model.steps().len());
     let members: Map<String, Json> =
         names.zip(changes).map(|(name, change)| (name, document::saving(&whole(change)))).collect();

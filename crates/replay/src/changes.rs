@@ -6,8 +6,9 @@ use crate::class::{EdgeKind, PathClass};
 use crate::draft::{Node, Subject};
 use crate::fuse;
 use crate::graph::{DROPPED, Graph};
-use crate::host::{Host, is_open_before};
-use crate::recording::{DeviceEvent, Recording};
+use crate::host::is_open_before;
+use crate::rank::Rank;
+use crate::recording::DeviceEvent;
 use crate::selection::Selection;
 
 /// A change. Several are made in the order of this list.
@@ -44,6 +45,8 @@ pub enum Change {
     CudaGraph,
     /// Events that follow each other on a stream become one, by their places; one list for each that they become.
     Fuse(Vec<Vec<u32>>),
+    /// Several ranks only: all are like the median one, so that nobody waits for another in a collective (A9).
+    EqualRanks,
 }
 
 /// How the saving of a change relates to that of the real one.
@@ -100,6 +103,7 @@ impl Change {
             Self::HostHalf => "host_half",
             Self::CudaGraph => "cuda_graph",
             Self::Fuse(_) => "fuse",
+            Self::EqualRanks => "equal_ranks",
         }
     }
 
@@ -107,7 +111,7 @@ impl Change {
     #[must_use]
     pub fn bound(&self) -> Bound {
         match self {
-            Self::Scale { .. } | Self::Remove(_) | Self::AsyncCopiesToDevice => Bound::Estimate,
+            Self::Scale { .. } | Self::Remove(_) | Self::AsyncCopiesToDevice | Self::EqualRanks => Bound::Estimate,
             Self::HostHalf => Bound::Orientation,
             Self::Fuse(_) => Bound::AtLeast,
             _ => Bound::AtMost,
@@ -138,17 +142,17 @@ impl Change {
             Self::HostHalf => 8,
             Self::CudaGraph => 9,
             Self::Fuse(_) => 10,
+            Self::EqualRanks => 11,
         }
     }
 }
 
-/// Applies changes to the lags of a graph.
+/// Applies changes to the lags of one rank in a graph.
 pub(crate) struct Changer<'a> {
-    pub recording: &'a Recording,
-    pub host: &'a Host,
+    pub rank: &'a Rank,
     pub graph: &'a Graph,
-    /// For each event the one before it on its stream.
-    pub before: &'a [Option<u32>],
+    /// Places of the edges by which the rank arrives at collectives.
+    pub arrivals: &'a [u32],
 }
 
 impl Changer<'_> {
@@ -168,18 +172,14 @@ impl Changer<'_> {
                 self.scale(of, |lag| lag * numerator / denominator, lags);
             }
             Change::Remove(what) => self.remove(&self.with_calls(what.clone()), lags),
-            Change::NoCommunication => {
-                self.of_kind(EdgeKind::Dur, lags, |target, _, lag| zero_if(self.communicates(target), lag));
-            }
+            Change::NoCommunication => self.while_running(lags, |event, lag| zero_if(event.is_communication, lag)),
             Change::CommunicationOverlapped => self.of_kind(EdgeKind::Cross, lags, |target, source, lag| {
                 if self.communicates(source) && !self.communicates(target) { DROPPED } else { lag }
             }),
-            Change::NoCopies => self.of_kind(EdgeKind::Dur, lags, |target, _, lag| {
-                zero_if(self.event(target).is_some_and(|event| event.kind == Kind::Memcpy), lag)
-            }),
+            Change::NoCopies => self.while_running(lags, |event, lag| zero_if(event.kind == Kind::Memcpy, lag)),
             Change::AsyncCopiesToDevice => self.of_kind(EdgeKind::Sync, lags, |_, source, lag| {
                 let is_to_device = |event: &DeviceEvent| {
-                    event.kind == Kind::Memcpy && self.recording.names.facts(event.name).is_to_device
+                    event.kind == Kind::Memcpy && self.rank.recording.names.facts(event.name).is_to_device
                 };
                 if self.event(source).is_some_and(is_to_device) { DROPPED } else { lag }
             }),
@@ -200,7 +200,7 @@ impl Changer<'_> {
                 self.of_kind(EdgeKind::Launch, lags, |_, _, _| 0);
             }
             Change::Fuse(groups) => {
-                let fused = fuse::plan(self.recording, self.host, self.before, groups);
+                let fused = fuse::plan(&self.rank.recording, &self.rank.host, &self.rank.before, groups);
                 self.clear_inside(&fused.host, lags);
                 self.each(lags, |target, place, lag| {
                     let edge = &self.graph.edges[place];
@@ -212,22 +212,37 @@ impl Changer<'_> {
                     }
                 });
             }
+            // About the job, not about one rank.
+            Change::EqualRanks => {}
         }
     }
 
     fn scale(&self, of: &Selection, rule: impl Fn(i64) -> i64, lags: &mut [i64]) {
-        self.of_kind(EdgeKind::Dur, lags, |target, _, lag| if self.is_of(of, target) { rule(lag) } else { lag });
+        self.while_running_at(lags, |place, lag| if of.has_event(place) { rule(lag) } else { lag });
         if of.has_spans() {
             let inside = self.inside(of);
-            self.of_kind(EdgeKind::Order, lags, |target, _, lag| if inside[target as usize] { rule(lag) } else { lag });
+            self.of_kind(
+                EdgeKind::Order,
+                lags,
+                |target, _, lag| if inside[self.place(target)] { rule(lag) } else { lag },
+            );
         }
     }
 
     fn remove(&self, what: &Selection, lags: &mut [i64]) {
-        self.each(lags, |target, _, lag| {
-            let Subject::Event(event) = self.graph.point(target).subject else { return lag };
-            if what.has_event(event) { 0 } else { lag }
+        let is_removed =
+            |node: Node| matches!(self.graph.point(node).subject, Subject::Event(place) if what.has_event(place));
+        self.each(lags, |target, place, lag| match self.graph.edges[place].kind {
+            _ if !is_removed(target) => lag,
+            // A rank that does not take part waits for nobody, and nobody waits for it.
+            EdgeKind::Join => DROPPED,
+            _ => 0,
         });
+        for &place in self.arrivals {
+            if is_removed(self.graph.edges[place as usize].source) {
+                lags[place as usize] = DROPPED;
+            }
+        }
         self.clear_inside(what, lags);
     }
 
@@ -238,7 +253,7 @@ impl Changer<'_> {
         }
         let inside = self.inside(spans);
         self.each(lags, |target, place, lag| {
-            if !inside.get(target as usize).copied().unwrap_or(false) {
+            if !inside[self.place(target)] {
                 return lag;
             }
             match self.graph.edges[place].kind {
@@ -251,24 +266,25 @@ impl Changer<'_> {
 
     /// A selection with the calls that launch its events and no others.
     fn with_calls(&self, mut what: Selection) -> Selection {
-        for call in fuse::calls_of_only(self.recording, |event| what.has_event(event)) {
+        for call in fuse::calls_of_only(&self.rank.recording, |event| what.has_event(event)) {
             what.add_span(call);
         }
         what
     }
 
-    /// For each node of the host whether a span of the selection is open before it.
+    /// For each node of the rank whether a span of the selection is open on the host before it.
     fn inside(&self, spans: &Selection) -> Vec<bool> {
-        let mut inside = vec![false; self.graph.times.len()];
-        let mut open = vec![0_usize; self.host.chains.len()];
-        for (place, span) in self.recording.spans.iter().enumerate() {
-            if spans.has_span(place as u32) && is_open_before(span, &self.recording.window) {
+        let Rank { recording, host, .. } = self.rank;
+        let mut inside = vec![false; self.rank.nodes.len()];
+        let mut open = vec![0_usize; host.chains.len()];
+        for (place, span) in recording.spans.iter().enumerate() {
+            if spans.has_span(place as u32) && is_open_before(span, &recording.window) {
                 open[span.thread as usize] += 1;
             }
         }
-        for (chain, mut open) in self.host.chains.iter().zip(open) {
+        for (chain, mut open) in host.chains.iter().zip(open) {
             for node in chain.clone() {
-                inside[node as usize] = open > 0;
+                inside[self.place(node)] = open > 0;
                 let point = self.graph.point(node);
                 let Subject::Span(place) = point.subject else { continue };
                 if !spans.has_span(place) {
@@ -283,7 +299,7 @@ impl Changer<'_> {
 
     /// Gives every edge that is still there a lag by a rule: of its target, its place and its lag.
     fn each(&self, lags: &mut [i64], rule: impl Fn(Node, usize, i64) -> i64) {
-        for (node, edges) in self.graph.nodes() {
+        for (node, edges) in self.graph.with_edges(self.rank.nodes.clone()) {
             for place in edges {
                 if lags[place] != DROPPED {
                     lags[place] = rule(node, place, lags[place]);
@@ -300,11 +316,36 @@ impl Changer<'_> {
         });
     }
 
+    /// Gives the time that device events take a lag by a rule, of the event and the lag.
+    fn while_running(&self, lags: &mut [i64], rule: impl Fn(&DeviceEvent, i64) -> i64) {
+        self.while_running_at(lags, |place, lag| rule(&self.rank.recording.events[place as usize], lag));
+    }
+
+    /// The same by the place of the event. Where ranks meet, a kernel takes the time from its arrival to its end.
+    fn while_running_at(&self, lags: &mut [i64], rule: impl Fn(u32, i64) -> i64) {
+        self.each(lags, |target, place, lag| match (self.graph.edges[place].kind, self.graph.point(target).subject) {
+            (EdgeKind::Dur | EdgeKind::Join | EdgeKind::Idle, Subject::Event(event)) => rule(event, lag),
+            _ => lag,
+        });
+        for &place in self.arrivals {
+            let lag = &mut lags[place as usize];
+            let source = self.graph.edges[place as usize].source;
+            if let (true, Subject::Event(event)) = (*lag != DROPPED, self.graph.point(source).subject) {
+                *lag = rule(event, *lag);
+            }
+        }
+    }
+
     fn event(&self, node: Node) -> Option<&DeviceEvent> {
         match self.graph.point(node).subject {
-            Subject::Event(place) => Some(&self.recording.events[place as usize]),
-            Subject::Span(_) => None,
+            Subject::Event(place) => Some(&self.rank.recording.events[place as usize]),
+            Subject::Span(_) | Subject::Join(_) => None,
         }
+    }
+
+    /// The place of a node among those of the rank.
+    fn place(&self, node: Node) -> usize {
+        (node - self.rank.nodes.start) as usize
     }
 
     fn communicates(&self, node: Node) -> bool {
@@ -315,6 +356,7 @@ impl Changer<'_> {
         match self.graph.point(node).subject {
             Subject::Event(place) => selection.has_event(place),
             Subject::Span(place) => selection.has_span(place),
+            Subject::Join(_) => false,
         }
     }
 

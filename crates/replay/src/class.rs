@@ -89,9 +89,9 @@ impl PathClass {
 pub enum EdgeKind {
     /// A device event runs.
     Dur,
-    /// A collective ends on a rank.
+    /// A collective ends on a rank when all have arrived and the transfer is done.
     Join,
-    /// A rank arrives at a collective.
+    /// A rank has arrived at a collective.
     Arrive,
     /// A thread goes on.
     Order,
@@ -113,7 +113,7 @@ pub enum EdgeKind {
     Queue,
     /// What a waiting call costs itself.
     Own,
-    /// A thread was idle.
+    /// A thread, or a rank in a collective, waited: this never holds longer than what was waited for.
     Idle,
 }
 

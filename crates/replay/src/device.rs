@@ -1,5 +1,7 @@
 //! Device events as nodes, with the edges that their launch and their stream give them (A1, A4).
 
+use std::ops::Range;
+
 use stepscope_model::{Kind, StepSource};
 
 use crate::class::{EdgeKind, PathClass};
@@ -83,9 +85,10 @@ impl Device {
         (known != NONE && !self.is_history[place as usize]).then_some(known)
     }
 
-    /// Nodes of the window's history that were not made, as nothing refers to them.
-    pub(crate) fn nodes_left_out(&self, draft: &Draft) -> u64 {
-        let made = draft.points.iter().filter(|point| point.is_history).count() as u64;
+    /// Nodes of the window's history that are not among those that were made, as nothing refers to them.
+    pub(crate) fn nodes_left_out(&self, draft: &Draft, nodes: &Range<Node>) -> u64 {
+        let points = &draft.points[nodes.start as usize..nodes.end as usize];
+        let made = points.iter().filter(|point| point.is_history).count() as u64;
         self.history_events * 2 - made
     }
 

@@ -6,6 +6,7 @@ use stepscope_model::Kind;
 use crate::changes::Change;
 use crate::class::{EdgeKind, PathClass};
 use crate::model::StepModel;
+use crate::recording::Recording;
 use crate::saving::Saving;
 use crate::selection::Selection;
 
@@ -27,9 +28,8 @@ pub const MEMBERS: [&str; 12] = [
 
 /// The changes of documents, by name.
 #[must_use]
-pub fn documented_changes(model: &StepModel) -> Vec<(&'static str, Change)> {
-    let kernels =
-        Selection::of_events(model.recording(), |event| event.kind == Kind::Kernel && !event.is_communication);
+pub fn documented_changes(recording: &Recording) -> Vec<(&'static str, Change)> {
+    let kernels = Selection::of_events(recording, |event| event.kind == Kind::Kernel && !event.is_communication);
     vec![
         ("kernels_half", Change::Scale { of: kernels, numerator: 1, denominator: 2 }),
         ("no_communication", Change::NoCommunication),
@@ -80,7 +80,7 @@ pub fn member(model: &StepModel, name: &str) -> Value {
         "unexplained_ratio" => json!(model.unexplained_ratio()),
         "savings_null" => json!(model.savings_null()),
         "whatif" => {
-            let changes = documented_changes(model).into_iter();
+            let changes = documented_changes(model.recording()).into_iter();
             changes.map(|(name, change)| (name.to_owned(), saving(&model.saving(&[change])))).collect()
         }
         _ => Value::Null,

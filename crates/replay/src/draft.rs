@@ -15,6 +15,8 @@ pub(crate) enum Subject {
     Span(u32),
     /// A device event, by its place.
     Event(u32),
+    /// The ranks of a collective, by its place among the joins.
+    Join(u32),
 }
 
 /// A point in time.
@@ -80,6 +82,20 @@ impl Draft {
             last = self.edges[last as usize].1;
         }
         self.edges[last as usize].1 = number;
+    }
+
+    /// Makes these the only edges into a node.
+    pub(crate) fn replace_edges(&mut self, target: Node, edges: impl IntoIterator<Item = Edge>) {
+        self.clear_edges(target);
+        let mut last: Option<usize> = None;
+        for edge in edges {
+            let number = self.edges.len();
+            self.edges.push((edge, NONE));
+            match last.replace(number) {
+                Some(last) => self.edges[last].1 = number as u32,
+                None => self.heads[target as usize] = number as u32,
+            }
+        }
     }
 
     /// Forgets the edges into a node.

@@ -29,7 +29,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Packs a draft; `None` if its edges run in a circle.
-    pub(crate) fn new(draft: Draft, recording: &Recording) -> Option<Self> {
+    pub(crate) fn new(draft: Draft, ranks: &[(&Recording, Range<Node>)]) -> Option<Self> {
         let count = draft.times.len();
         let mut firsts = Vec::with_capacity(count + 1);
         let mut edges = Vec::with_capacity(count);
@@ -38,7 +38,7 @@ impl Graph {
             edges.extend(draft.edges_into(node));
             firsts.push(edges.len() as u32);
         }
-        let numbers = numbers(&draft, recording);
+        let numbers = numbers(&draft, ranks);
         let order = order(&firsts, &edges)?;
         let Draft { times, points, .. } = draft;
         let mut graph = Self { times, points, firsts, edges, binding: Vec::new(), order, numbers };
@@ -64,9 +64,9 @@ impl Graph {
         self.edges.get(self.binding[node as usize] as usize)
     }
 
-    /// Every node with the places of the edges into it.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = (Node, Range<usize>)> {
-        (0..self.times.len() as Node).map(|node| (node, self.edges_into(node)))
+    /// Nodes with the places of the edges into each.
+    pub(crate) fn with_edges(&self, nodes: Range<Node>) -> impl Iterator<Item = (Node, Range<usize>)> {
+        nodes.map(|node| (node, self.edges_into(node)))
     }
 
     /// Of nodes at the same time the one with the lower number, of others the latest.
@@ -77,7 +77,7 @@ impl Graph {
     /// Lags that give every recorded time back: what bound has its recorded lag, and nothing else holds longer.
     pub(crate) fn anchored_lags(&self) -> Vec<i64> {
         let mut lags = vec![0; self.edges.len()];
-        for (node, edges) in self.nodes() {
+        for (node, edges) in self.with_edges(0..self.times.len() as Node) {
             let binding = self.binding(node).copied();
             for place in edges {
                 let edge = self.edges[place];
@@ -124,26 +124,24 @@ impl Graph {
     }
 }
 
-/// Numbers of nodes as the definition has them: threads, then history, then the window's events, in file order.
-fn numbers(draft: &Draft, recording: &Recording) -> Vec<u32> {
-    let mut nodes: Vec<(bool, bool, i64, Node)> = draft
-        .points
-        .iter()
-        .enumerate()
-        .map(|(node, point)| {
-            let node = node as Node;
-            match point.subject {
-                Subject::Span(_) => (false, false, 0, node),
-                Subject::Event(place) => (true, !point.is_history, recording.events[place as usize].position, node),
+/// Numbers of nodes as the definition has them: rank by rank its threads, then history, then the window's events, in
+/// file order; joins come last.
+fn numbers(draft: &Draft, ranks: &[(&Recording, Range<Node>)]) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..draft.points.len() as u32).collect();
+    for (recording, range) in ranks {
+        let key = |node: Node| match draft.point(node).subject {
+            Subject::Event(place) => {
+                (true, !draft.point(node).is_history, recording.events[place as usize].position, node)
             }
-        })
-        .collect();
-    if !nodes.is_sorted() {
-        nodes.sort_unstable();
-    }
-    let mut numbers = vec![0; nodes.len()];
-    for (number, (.., node)) in nodes.into_iter().enumerate() {
-        numbers[node as usize] = number as u32;
+            Subject::Span(_) | Subject::Join(_) => (false, false, 0, node),
+        };
+        let mut nodes: Vec<(bool, bool, i64, Node)> = range.clone().map(key).collect();
+        if !nodes.is_sorted() {
+            nodes.sort_unstable();
+        }
+        for ((.., node), number) in nodes.into_iter().zip(range.clone()) {
+            numbers[node as usize] = number;
+        }
     }
     numbers
 }

@@ -149,6 +149,6 @@ fn backward_threads(recording: &Recording, script: u32) -> Vec<u32> {
 
 fn span_of(draft: &Draft, node: Node) -> u32 {
     match draft.point(node).subject {
-        Subject::Span(place) | Subject::Event(place) => place,
+        Subject::Span(place) | Subject::Event(place) | Subject::Join(place) => place,
     }
 }

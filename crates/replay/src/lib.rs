@@ -1,7 +1,7 @@
 //! What waited for what in the steps of a recording, which of it made the steps as long as they are, and how long they
 //! would be with one thing changed.
 //!
-//! The design of answers defines everything; its sections are cited as A1 to A8. The way of an answer:
+//! The design of answers defines everything; its sections are cited as A1 to A9. The way of an answer:
 //!
 //! - `read` takes what a window of steps needs from a store; `recording` is the plain data that it hands on, which
 //!   tests make by hand. `window` says which steps.
@@ -9,10 +9,11 @@
 //!   none of them can come earlier. `lags` says how long an edge usually takes.
 //! - `graph` packs the draft into arrays. `path` walks it backward, `changes` gives its edges other lags, and a replay is
 //!   one pass over it.
-//! - `model` puts these together; `saving` says what a change saves, and `reason` why nothing can be said. `document` is
-//!   all of it as JSON.
+//! - `rank` puts together what one rank adds. `model` answers for one rank, and `job` for several that wait for each
+//!   other at collectives. `saving` says what a change saves, and `reason` why nothing can be said. `document` is all of
+//!   it as JSON.
 //!
-//! One rank is looked at. Nothing here prints, rounds or judges.
+//! Nothing here prints, rounds or judges.
 
 mod calls;
 mod changes;
@@ -25,12 +26,14 @@ mod fuse;
 mod graph;
 mod handoff;
 mod host;
+mod job;
 mod lags;
 mod model;
 mod names;
 mod notes;
 mod path;
 mod queue;
+mod rank;
 pub mod read;
 pub mod reason;
 pub mod recording;
@@ -43,11 +46,13 @@ mod window;
 
 pub use changes::{Bound, Change};
 pub use class::{EdgeKind, PathClass};
+pub use job::{EqualRanks, JobModel, JobPath, JobStep};
 pub use lags::TypicalLags;
 pub use model::{Replayed, StepModel, StepPath};
 pub use names::{NameId, NameSet, Names};
 pub use notes::Notes;
-pub use path::{Piece, PieceSubject};
+pub use path::{Piece, PieceOf, PieceSubject};
+pub use rank::RankFacts;
 pub use saving::{Confidence, Saving};
 pub use selection::Selection;
 pub use window::{Step, WINDOW_STEPS, Window};

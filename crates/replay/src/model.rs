@@ -1,46 +1,32 @@
-//! The graph of a window, with what it answers: paths, replays, savings and why there are none.
+//! The graph of a window of one rank, with what it answers: paths, replays, savings and why there are none.
 
 mod belonging;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::calls::Calls;
 use crate::changes::{Change, Changer};
 use crate::class::{EdgeKind, PathClass};
-use crate::cross::add_cross_edges;
-use crate::device::Device;
 use crate::draft::Draft;
 use crate::graph::Graph;
-use crate::handoff::add_handoffs;
-use crate::host::Host;
-use crate::lags::{TypicalLags, device_lags};
+use crate::lags::TypicalLags;
 use crate::notes::Notes;
-use crate::path::{Paths, Piece};
-use crate::queue::add_queue_edges;
+use crate::path::{Paths, Piece, PieceOf};
+use crate::rank::{Rank, RankFacts};
 use crate::reason;
 use crate::recording::Recording;
-use crate::saving::{Baseline, Confidence, Saving};
-use crate::steps::{StepNodes, durations, step_nodes};
-use crate::streams::Streams;
-use crate::waits::add_waits;
+use crate::saving::{Baseline, Confidence, Saving, error_ratio, misfit};
+use crate::steps::{StepNodes, durations};
 use crate::window::Step;
 
-/// A share of device events beyond which launches that are missing, or against time, spoil savings.
-const FEWEST_LAUNCHES_PERCENT: u64 = 95;
-/// A share of the path, and of the step, beyond which savings are not given.
-const MOST_UNEXPLAINED: f64 = 0.1;
-const MOST_ERROR: f64 = 0.1;
 /// A start is explained within three times the typical lag and this much.
 const START_TOLERANCE_NS: i64 = 10_000;
 
 /// What waited for what in a window of a recording.
 #[derive(Clone, Debug)]
 pub struct StepModel {
-    recording: Recording,
-    host: Host,
+    rank: Rank,
     graph: Graph,
-    steps: Vec<StepNodes>,
     /// Typical lags.
     pub typical: TypicalLags,
     /// What was found and what was contradicted.
@@ -48,9 +34,6 @@ pub struct StepModel {
     /// Launches that the queue of a stream holds, where it filled up; by device and stream.
     pub queue_limits: BTreeMap<String, u64>,
     node_count: u64,
-    inside: Vec<u32>,
-    /// For each event the one before it on its stream.
-    before: Vec<Option<u32>>,
     anchored_lags: Vec<i64>,
     strict_lags: Vec<i64>,
     strict_ns: Vec<i64>,
@@ -82,40 +65,24 @@ impl StepModel {
         if recording.window.steps.is_empty() {
             return Err(reason::NO_COMPLETE_STEP);
         }
-        let (mut draft, mut notes) = (Draft::default(), Notes::default());
-        let host = Host::build(&recording, &mut draft);
-        notes.add("handoffs", add_handoffs(&recording, &host, &mut draft));
-        let streams = Streams::new(&recording);
-        let mut typical = device_lags(&recording, &streams);
-        let calls = Calls::new(&recording);
-        let mut device = Device::build(&recording, &mut draft);
-        device.add_edges((&recording, &streams, &host), &typical, &mut draft, &mut notes);
-        let gap_ns = typical.gap_ns;
-        add_cross_edges(&recording, &streams, &calls, (&mut device, &mut draft), (gap_ns, &mut notes));
-        add_waits(&recording, (&streams, &calls, &host), (&mut device, &mut draft), &mut typical, &mut notes);
-        let queues = add_queue_edges(&recording, (&streams, &host), &mut device, &mut draft);
-        notes.add("queue_edges", queues.edges);
-        device.note_unconnected(&draft, &mut notes);
-        let steps = step_nodes(&recording, &host, &device, &draft);
-        let node_count = draft.times.len() as u64 + device.nodes_left_out(&draft);
-        let graph = Graph::new(draft, &recording).ok_or(reason::CYCLE_IN_THE_GRAPH)?;
+        let mut draft = Draft::default();
+        let (rank, facts, _) = Rank::add(recording, &mut draft);
+        let graph = Graph::new(draft, &[(&rank.recording, rank.nodes.clone())]).ok_or(reason::CYCLE_IN_THE_GRAPH)?;
         let (anchored_lags, strict_lags) = (graph.anchored_lags(), graph.strict_lags());
+        let RankFacts { typical, notes, queue_limits, node_count } = facts;
+        let durations = |lags: &[i64]| durations(&rank.recording, &rank.steps, &graph.replay(lags));
         let mut model = Self {
             typical,
             notes,
-            queue_limits: queues.limits,
+            queue_limits,
             node_count,
-            inside: device.inside,
-            before: streams.before,
-            strict_ns: durations(&recording, &steps, &graph.replay(&strict_lags)),
-            anchored_ns: durations(&recording, &steps, &graph.replay(&anchored_lags)),
+            strict_ns: durations(&strict_lags),
+            anchored_ns: durations(&anchored_lags),
             anchored_lags,
             strict_lags,
             unexplained_ns: 0,
-            recording,
-            host,
+            rank,
             graph,
-            steps,
         };
         let unexplained = PathClass::Unexplained as usize;
         model.unexplained_ns = model.paths().iter().map(|path| path.classes_ns[unexplained]).sum();
@@ -125,13 +92,13 @@ impl StepModel {
     /// What the graph was built from.
     #[must_use]
     pub fn recording(&self) -> &Recording {
-        &self.recording
+        &self.rank.recording
     }
 
     /// The steps of the window.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
-        &self.recording.steps[self.recording.window.steps.clone()]
+        self.rank.recording.window_steps()
     }
 
     /// Points in time, with those of work launched before the window.
@@ -149,16 +116,17 @@ impl StepModel {
     /// The critical path of each step of the window.
     #[must_use]
     pub fn paths(&self) -> Vec<StepPath> {
-        let paths = Paths::new(&self.recording, &self.graph);
+        let paths = Paths::new(&self.graph, std::slice::from_ref(&self.rank), &[]);
         let path = |(nodes, step): (&StepNodes, &Step)| {
             let pieces = paths.path(nodes.sink(&self.graph), step.start_ns);
+            let pieces: Vec<Piece> = pieces.into_iter().map(|PieceOf { piece, .. }| piece).collect();
             let mut classes_ns = [0; PathClass::ALL.len()];
             for piece in &pieces {
                 classes_ns[piece.class as usize] += piece.dur_ns();
             }
             StepPath { pieces, classes_ns }
         };
-        self.steps.iter().zip(self.steps()).map(path).collect()
+        self.rank.steps.iter().zip(self.steps()).map(path).collect()
     }
 
     /// Recorded lengths of the steps.
@@ -188,8 +156,7 @@ impl StepModel {
     /// How far the strict replay is off, as a share of the window; `None` if that has no length.
     #[must_use]
     pub fn strict_error_ratio(&self) -> Option<f64> {
-        let (strict, recorded) = (self.strict_ns.iter().sum::<i64>(), self.recorded_ns().iter().sum::<i64>());
-        (recorded != 0).then(|| strict as f64 / recorded as f64 - 1.0)
+        error_ratio(&self.recorded_ns(), &self.strict_ns)
     }
 
     /// Share of the path that nothing explains.
@@ -212,49 +179,46 @@ impl StepModel {
                     || (lag_ns - edge.typical_ns).abs() <= 3 * edge.typical_ns + START_TOLERANCE_NS
             })
         });
-        (!self.inside.is_empty()).then(|| explained.count() as f64 / self.inside.len() as f64)
+        let events = self.rank.inside.len();
+        (events > 0).then(|| explained.count() as f64 / events as f64)
     }
 
     /// Why no saving can be given; `None` if savings can.
     #[must_use]
     pub fn savings_null(&self) -> Option<&'static str> {
-        let events = self.inside.len() as u64;
-        let launched = self.inside.iter().filter(|&&place| self.recording.events[place as usize].launch.is_some());
-        if launched.count() as u64 * 100 < FEWEST_LAUNCHES_PERCENT * events {
+        if !self.rank.has_launch_calls() {
             Some(reason::LAUNCH_CALLS_NOT_RECORDED)
-        } else if self.notes.count("launch_against_time") * 100 > events {
+        } else if !self.rank.do_clocks_agree(&self.notes) {
             Some(reason::CLOCKS_DISAGREE)
-        } else if self.unexplained_ratio().is_some_and(|ratio| ratio > MOST_UNEXPLAINED) {
-            Some(reason::UNEXPLAINED_TIME)
-        } else if self.strict_error_ratio().is_some_and(|ratio| ratio.abs() > MOST_ERROR) {
-            Some(reason::MODEL_ERROR)
         } else {
-            None
+            misfit(self.unexplained_ratio(), self.strict_error_ratio())
         }
     }
 
     /// Why a change has no saving here; `None` if it has one.
     #[must_use]
     pub fn change_null(&self, change: &Change) -> Option<&'static str> {
-        let has_device = !self.inside.is_empty();
+        if matches!(change, Change::EqualRanks) {
+            return Some(reason::ONE_RANK);
+        }
+        let has_device = !self.rank.inside.is_empty();
         self.savings_null().or((change.is_about_device() && !has_device).then_some(reason::NO_DEVICE_EVENTS))
     }
 
     /// How far savings can be trusted.
     #[must_use]
     pub fn confidence(&self) -> Confidence {
-        Confidence::of(self.strict_error_ratio(), self.steps.len())
+        Confidence::of(self.strict_error_ratio(), self.rank.steps.len())
     }
 
     /// Lengths of the steps with changes made together.
     #[must_use]
     pub fn replay(&self, changes: &[Change]) -> Replayed {
-        let lag_rules =
-            Changer { recording: &self.recording, host: &self.host, graph: &self.graph, before: &self.before };
+        let lag_rules = Changer { rank: &self.rank, graph: &self.graph, arrivals: &[] };
         let replay = |lags: &[i64]| {
             let mut lags = lags.to_vec();
             lag_rules.apply(changes, &mut lags);
-            durations(&self.recording, &self.steps, &self.graph.replay(&lags))
+            durations(&self.rank.recording, &self.rank.steps, &self.graph.replay(&lags))
         };
         Replayed { anchored_ns: replay(&self.anchored_lags), strict_ns: replay(&self.strict_lags) }
     }

@@ -3,15 +3,18 @@
 //!
 //! Only pages that can have wanted rows are read. Memory is bounded: past the limit the window has fewer steps.
 
+mod collectives;
 mod columns;
 mod earlier;
 mod events;
 mod facts;
+mod job;
 mod spans;
 
 use stepscope_model::{Note, SourceRecord};
 use stepscope_store::{Store, StoreError};
 
+pub use self::job::{TakenJob, read_job};
 use crate::reason;
 use crate::recording::Recording;
 use crate::window::{WINDOW_STEPS, Window};
@@ -115,6 +118,7 @@ pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings
         }
     };
     let steps_left_out = whole.steps.len() - window.steps.len();
+    recording.rank = source.id.rank;
     recording.steps = steps;
     recording.step_source = source.step_source;
     recording.window = window;

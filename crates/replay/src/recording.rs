@@ -10,6 +10,8 @@ use crate::window::{Step, Window};
 /// One rank's recording, as far as a window of it needs it.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
+    /// Rank of the process that recorded it.
+    pub rank: u32,
     /// Names of spans and events.
     pub names: Names,
     /// Threads of the host.
@@ -27,6 +29,10 @@ pub struct Recording {
     pub earlier_calls: Vec<RuntimeCall>,
     /// Waits as the profiler recorded them.
     pub waits: Vec<RecordedWait>,
+    /// Process groups in which it communicates. These and their collectives are there if several ranks were read.
+    pub groups: Vec<ProcessGroup>,
+    /// What it does in them on devices.
+    pub collectives: Vec<Collective>,
     /// Every step of the recording.
     pub steps: Vec<Step>,
     /// What marks them.
@@ -146,6 +152,34 @@ pub struct RecordedWait {
     pub record_correlation: Option<i64>,
 }
 
+/// A process group of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessGroup {
+    /// The same on every rank of the group.
+    pub group_id: i64,
+    /// Collectives that the rank launched in it, also those that were not taken.
+    pub launched: u64,
+}
+
+/// A communication kernel as what a rank does in a process group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// Start.
+    pub start_ns: i64,
+    /// Length: transfer, and waiting for the other ranks.
+    pub dur_ns: i64,
+    /// Position among those of its group on this rank, in the order of their launches.
+    pub ordinal: i64,
+    /// Sequence number, if it was recorded.
+    pub sequence: Option<i64>,
+    /// Place of its group in the list.
+    pub group: u32,
+    /// Which collective: `all_reduce`, `broadcast` and so on.
+    pub name: NameId,
+    /// Place of the kernel, if it was taken.
+    pub event: Option<u32>,
+}
+
 /// When a call began, with the place in the file to tell calls of one instant apart.
 pub(crate) type Moment = (i64, i64);
 
@@ -154,6 +188,25 @@ impl Recording {
     #[must_use]
     pub fn launch_of(&self, event: &DeviceEvent) -> Option<&LaunchCall> {
         event.launch.map(|call| &self.calls[call as usize])
+    }
+
+    /// The steps of the window.
+    #[must_use]
+    pub fn window_steps(&self) -> &[Step] {
+        &self.steps[self.window.steps.clone()]
+    }
+
+    /// Makes everything earlier, so that the clock agrees with that of another rank.
+    pub(crate) fn shift(&mut self, by_ns: i64) {
+        let spans = self.spans.iter_mut().map(|span| &mut span.start_ns);
+        let events = self.events.iter_mut().map(|event| &mut event.start_ns);
+        let calls = self.calls.iter_mut().map(|call| &mut call.start_ns);
+        let earlier = self.earlier_calls.iter_mut().map(|call| &mut call.start_ns);
+        let collectives = self.collectives.iter_mut().map(|collective| &mut collective.start_ns);
+        let steps = self.steps.iter_mut().flat_map(|step| [&mut step.start_ns, &mut step.host_start_ns]);
+        let window = [&mut self.window.start_ns, &mut self.window.end_ns];
+        let spans_and_calls = spans.chain(calls).chain(earlier);
+        spans_and_calls.chain(events).chain(collectives).chain(steps).chain(window).for_each(|time| *time -= by_ns);
     }
 
     /// The threads in the order of their ids as text, which numbers of nodes follow (A5).
@@ -188,6 +241,14 @@ impl HostSpan {
 }
 
 impl DeviceEvent {
+    /// End.
+    #[must_use]
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns + self.dur_ns
+    }
+}
+
+impl Collective {
     /// End.
     #[must_use]
     pub fn end_ns(&self) -> i64 {

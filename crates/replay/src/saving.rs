@@ -1,5 +1,11 @@
 //! What a change saves, as a range, and how much to trust it (A8).
 
+use crate::reason;
+
+/// A share of the path, and of the step, beyond which savings are not given.
+const MOST_UNEXPLAINED: f64 = 0.1;
+const MOST_ERROR: f64 = 0.1;
+
 /// What a change saves per step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saving {
@@ -68,6 +74,23 @@ impl Saving {
         let low_ns = if is_resolved { (saving_ns.min(other_ns) - spread_ns).max(0.0) } else { 0.0 };
         let high_ns = (saving_ns.max(other_ns) + spread_ns).min(sum(baseline.recorded_ns) as f64 / steps);
         Self { anchored_ns, strict_ns, saving_ns, low_ns, high_ns }
+    }
+}
+
+/// How far typical lags are off, as a share of what was recorded; `None` if that has no length.
+pub(crate) fn error_ratio(recorded_ns: &[i64], strict_ns: &[i64]) -> Option<f64> {
+    let (strict, recorded) = (strict_ns.iter().sum::<i64>(), recorded_ns.iter().sum::<i64>());
+    (recorded != 0).then(|| strict as f64 / recorded as f64 - 1.0)
+}
+
+/// Why a model that leaves so much open gives no savings; `None` if it may.
+pub(crate) fn misfit(unexplained_ratio: Option<f64>, error_ratio: Option<f64>) -> Option<&'static str> {
+    if unexplained_ratio.is_some_and(|ratio| ratio > MOST_UNEXPLAINED) {
+        Some(reason::UNEXPLAINED_TIME)
+    } else if error_ratio.is_some_and(|ratio| ratio.abs() > MOST_ERROR) {
+        Some(reason::MODEL_ERROR)
+    } else {
+        None
     }
 }
 

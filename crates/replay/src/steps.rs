@@ -54,9 +54,9 @@ impl StepNodes {
     }
 }
 
-/// The lengths of the steps at the given times, by the rule of metrics, section 5: a step begins where the one before
+/// When the steps begin and end at the given times, by the rule of metrics, section 5: a step begins where the one before
 /// ended, and ends with the device work that it launched.
-pub(crate) fn durations(recording: &Recording, steps: &[StepNodes], times: &[i64]) -> Vec<i64> {
+pub(crate) fn bounds(recording: &Recording, steps: &[StepNodes], times: &[i64]) -> Vec<(i64, i64)> {
     let time = |node: Option<Node>| node.map_or(recording.window.start_ns, |node| times[node as usize]);
     let mut before = recording.steps[recording.window.steps.start].start_ns;
     steps
@@ -65,9 +65,14 @@ pub(crate) fn durations(recording: &Recording, steps: &[StepNodes], times: &[i64
             let start = before.max(time(step.mark.0));
             let ends = step.ends.iter().map(|&node| times[node as usize]);
             before = ends.fold(start.max(time(step.mark.1)), i64::max);
-            before - start
+            (start, before)
         })
         .collect()
+}
+
+/// The lengths of the steps at the given times.
+pub(crate) fn durations(recording: &Recording, steps: &[StepNodes], times: &[i64]) -> Vec<i64> {
+    bounds(recording, steps, times).into_iter().map(|(start, end)| end - start).collect()
 }
 
 /// Nodes of the ends of each step's device events: those that it launched, of a whole trace all.

@@ -106,9 +106,9 @@ impl Corpus {
         values.into_iter().filter_map(pair).collect()
     }
 
-    /// Values of critical paths and replays of one rank, each with its trace, by the index of the answers.
+    /// Values of answers of a kind, each with its traces, by the index of the answers.
     #[must_use]
-    pub fn critical_paths(&self) -> Vec<(PathBuf, PathBuf)> {
+    pub fn answers(&self, kind: &str) -> Vec<(PathBuf, Vec<PathBuf>)> {
         let answers = self.root.join("oracles/answers");
         let unpacked = self.unpack_dlrm(self.unpacked.path());
         let trace = |name: &str| match name.split_once("::") {
@@ -119,8 +119,8 @@ impl Corpus {
             }
         };
         let index = fs::read_to_string(answers.join("INDEX.tsv")).expect("the answers have an index");
-        let rows = index.lines().filter_map(|line| line.strip_prefix("critical\t")?.split_once('\t'));
-        rows.map(|(values, name)| (answers.join(values), trace(name))).collect()
+        let rows = index.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix('\t')?.split_once('\t'));
+        rows.map(|(values, names)| (answers.join(values), names.split('\t').map(&trace).collect())).collect()
     }
 
     fn rel_path(&self, path: &Path) -> String {

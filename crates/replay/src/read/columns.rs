@@ -25,14 +25,15 @@ impl Tables<'_> {
         &self,
         table: &'static Table,
         columns: &[&'static str],
-        keys: Vec<Key>,
+        keys: &[Key],
         mut take: impl FnMut(&Columns<'_>) -> Result<bool, ReadError>,
     ) -> Result<(), ReadError> {
-        let Some(reader) = self.store.reader(self.run, self.source, table)? else { return Ok(()) };
-        for batch in reader.rows(columns, keys)? {
-            let batch = batch?;
-            if !take(&Columns { table: table.name, batch: &batch })? {
-                break;
+        for reader in self.store.readers(self.run, self.source, table)? {
+            for batch in reader.rows(columns, keys.to_vec())? {
+                let batch = batch?;
+                if !take(&Columns { table: table.name, batch: &batch })? {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -144,7 +145,7 @@ impl NameReader {
     }
 }
 
-/// Numbers of streams by device and stream, in the order in which they come.
+/// Numbers of things, in the order in which they come.
 pub(crate) struct Places<T>(HashMap<T, u32>, Vec<T>);
 
 impl<T: Copy + Eq + std::hash::Hash> Places<T> {

@@ -19,8 +19,8 @@ pub(crate) fn read(tables: &Tables<'_>, recording: &mut Recording) -> Result<(),
     }
     let Some(from_ns) = first_call_of_interest(recording) else { return Ok(()) };
     let has_waits = !recording.waits.is_empty();
-    let keys = vec![("start_ns", from_ns..=recording.window.start_ns.saturating_sub(1))];
-    tables.each(&SPANS, &["position", "kind", "name", "correlation"], keys, |rows| {
+    let keys = [("start_ns", from_ns..=recording.window.start_ns.saturating_sub(1))];
+    tables.each(&SPANS, &["position", "kind", "name", "correlation"], &keys, |rows| {
         let (start, position) = (rows.i64("start_ns")?, rows.i64("position")?);
         let (correlation, kinds, names) = (rows.i64("correlation")?, rows.kinds()?, rows.text("name")?);
         for row in (0..rows.len()).filter(|row| kinds.get(*row) == Some(Kind::Runtime)) {
@@ -65,15 +65,15 @@ fn first_call_of_interest(recording: &Recording) -> Option<i64> {
 /// Reads the waits: first where they are, as most rows have other arguments, then their arguments.
 fn read_waits(tables: &Tables<'_>, recording: &mut Recording) -> Result<(), ReadError> {
     let mut ids = Vec::new();
-    tables.each(&SPANS, &["span_id", "kind"], Vec::new(), |rows| {
+    tables.each(&SPANS, &["span_id", "kind"], &[], |rows| {
         let (span_id, kinds) = (rows.i64("span_id")?, rows.kinds()?);
         ids.extend((0..rows.len()).filter(|row| kinds.get(*row) == Some(Kind::Sync)).map(|row| span_id.value(row)));
         Ok(true)
     })?;
     let columns = ["span_id", "position", "kind", "name", "correlation", "device_id", "stream_id", "args"];
     for near in ids.chunk_by(|a, b| b - a < 4096) {
-        let keys = vec![("span_id", near[0]..=near[near.len() - 1])];
-        tables.each(&SPANS, &columns, keys, |rows| {
+        let keys = [("span_id", near[0]..=near[near.len() - 1])];
+        tables.each(&SPANS, &columns, &keys, |rows| {
             let (position, kinds, names) = (rows.i64("position")?, rows.kinds()?, rows.text("name")?);
             let (correlation, args) = (rows.i64("correlation")?, rows.text("args")?);
             let (device, stream) = (rows.i64("device_id")?, rows.i64("stream_id")?);

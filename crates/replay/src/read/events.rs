@@ -39,7 +39,7 @@ pub(crate) fn read(
         if !takes_all {
             keys.push(("start_ns", recording.window.start_ns..=i64::MAX));
         }
-        tables.each(&SPANS, &COLUMNS, keys, |rows| reader.add(rows, recording).map(|()| true))?;
+        tables.each(&SPANS, &COLUMNS, &keys, |rows| reader.add(rows, recording).map(|()| true))?;
     }
     recording.streams = reader.streams.into_list();
     link(tables, tracks, &reader.launches, recording)
@@ -117,7 +117,7 @@ fn link(
     let mut found = Vec::with_capacity(wanted.len());
     let mut next = 0;
     let columns = ["track_id", "start_ns", "dur_ns"];
-    tables.each(table, &columns, vec![("span_id", first..=last)], |rows| {
+    tables.each(table, &columns, &[("span_id", first..=last)], |rows| {
         let (span_id, track_id) = (rows.i64("span_id")?, rows.i32("track_id")?);
         let (start, dur) = (rows.i64("start_ns")?, rows.i64("dur_ns")?);
         for row in 0..rows.len() {

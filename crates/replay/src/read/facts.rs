@@ -27,7 +27,7 @@ pub(crate) struct TrackFacts {
 pub(crate) fn steps(tables: &Tables<'_>) -> Result<Vec<Step>, ReadError> {
     let mut steps = Vec::new();
     let columns = ["step", "name", "start_ns", "dur_ns", "host_start_ns", "host_dur_ns", "is_complete"].as_slice();
-    tables.each(&STEPS, columns, Vec::new(), |rows| {
+    tables.each(&STEPS, columns, &[], |rows| {
         let (number, name) = (rows.i32("step")?, rows.text("name")?);
         let (start, dur) = (rows.i64("start_ns")?, rows.i64("dur_ns")?);
         let (host_start, host_dur) = (rows.i64("host_start_ns")?, rows.i64("host_dur_ns")?);
@@ -53,7 +53,7 @@ pub(crate) fn steps(tables: &Tables<'_>) -> Result<Vec<Step>, ReadError> {
 pub(crate) fn tracks(tables: &Tables<'_>) -> Result<Vec<TrackFacts>, ReadError> {
     let mut tracks = Vec::new();
     let columns = ["track_id", "type", "process", "thread", "device_id", "stream_id", "spans", "first_ns", "last_ns"];
-    tables.each(&TRACKS, columns.as_slice(), Vec::new(), |rows| {
+    tables.each(&TRACKS, columns.as_slice(), &[], |rows| {
         let (track_id, kind) = (rows.i32("track_id")?, rows.text("type")?);
         let (process, thread) = (rows.text("process")?, rows.text("thread")?);
         let (device_id, stream_id) = (rows.i64("device_id")?, rows.i64("stream_id")?);
@@ -83,7 +83,7 @@ pub(crate) fn tracks(tables: &Tables<'_>) -> Result<Vec<TrackFacts>, ReadError> 
 /// Whether spans of a thread cross each other anywhere, so that a span's parents are not all that is open.
 pub(crate) fn has_crossing_spans(tables: &Tables<'_>) -> Result<bool, ReadError> {
     let mut crossing = 0;
-    tables.each(&HEALTH, &["name", "value"], Vec::new(), |rows| {
+    tables.each(&HEALTH, &["name", "value"], &[], |rows| {
         let (name, value) = (rows.text("name")?, rows.i64("value")?);
         let found = (0..rows.len()).find(|row| name.get(*row) == Some("crossing_spans"));
         crossing += found.map_or(0, |row| value.value(row));
@@ -107,8 +107,8 @@ pub(crate) fn script_thread(
         StepSource::WholeTrace | StepSource::None => return Ok(None),
     };
     let mut earliest: Option<(Moment, i32)> = None;
-    let keys = vec![("start_ns", from_ns..=first.host_start_ns)];
-    tables.each(&SPANS, &["track_id", "position", "kind", "name"], keys, |rows| {
+    let keys = [("start_ns", from_ns..=first.host_start_ns)];
+    tables.each(&SPANS, &["track_id", "position", "kind", "name"], &keys, |rows| {
         let (track, start, position) = (rows.i32("track_id")?, rows.i64("start_ns")?, rows.i64("position")?);
         let (kinds, names) = (rows.kinds()?, rows.text("name")?);
         for row in (0..rows.len()).filter(|row| kinds.get(*row) == Some(Kind::Annotation)) {

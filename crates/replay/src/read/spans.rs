@@ -31,8 +31,8 @@ pub(crate) fn read(
         ..Recording::default()
     };
     let mut reader = SpanReader { tracks, names: NameReader::default() };
-    let keys = vec![("start_ns", window.start_ns..=window.end_ns)];
-    tables.each(&SPANS, &COLUMNS, keys, |rows| {
+    let keys = [("start_ns", window.start_ns..=window.end_ns)];
+    tables.each(&SPANS, &COLUMNS, &keys, |rows| {
         reader.add(rows, &mut recording, |_| true)?;
         Ok(recording.spans.len() <= most)
     })?;
@@ -42,8 +42,8 @@ pub(crate) fn read(
     let is_crossed = has_crossing_spans(tables)?;
     for track in tracks.iter().filter(|track| track.first_ns < window.start_ns && track.last_ns >= window.start_ns) {
         if is_crossed {
-            let keys = vec![track_key(track), ("start_ns", i64::MIN..=window.start_ns - 1)];
-            reader.add_all(tables, keys, window, &mut recording)?;
+            let keys = [track_key(track), ("start_ns", i64::MIN..=window.start_ns - 1)];
+            reader.add_all(tables, &keys, window, &mut recording)?;
         } else {
             reader.add_open(tables, track, window, &mut recording)?;
         }
@@ -103,7 +103,7 @@ impl SpanReader<'_> {
     fn add_all(
         &mut self,
         tables: &Tables<'_>,
-        keys: Vec<stepscope_store::Key>,
+        keys: &[stepscope_store::Key],
         window: &Window,
         recording: &mut Recording,
     ) -> Result<(), ReadError> {
@@ -125,8 +125,8 @@ impl SpanReader<'_> {
         let mut last = None;
         while last.is_none() {
             let from_ns = window.start_ns.saturating_sub(look_ns);
-            let keys = vec![track_key(track), ("start_ns", from_ns..=window.start_ns - 1)];
-            tables.each(&SPANS, &["span_id", "kind", "parent_id"], keys, |rows| {
+            let keys = [track_key(track), ("start_ns", from_ns..=window.start_ns - 1)];
+            tables.each(&SPANS, &["span_id", "kind", "parent_id"], &keys, |rows| {
                 last = last_host_span(rows)?.or(last);
                 Ok(true)
             })?;
@@ -138,9 +138,9 @@ impl SpanReader<'_> {
         let mut seen = HashSet::new();
         let mut next = last.map(|(span_id, _)| span_id);
         while let Some(span_id) = next.take().filter(|span_id| seen.insert(*span_id)) {
-            let keys = vec![("span_id", span_id..=span_id)];
-            self.add_all(tables, keys.clone(), window, recording)?;
-            tables.each(&SPANS, &["span_id", "kind", "parent_id"], keys, |rows| {
+            let keys = [("span_id", span_id..=span_id)];
+            self.add_all(tables, &keys, window, recording)?;
+            tables.each(&SPANS, &["span_id", "kind", "parent_id"], &keys, |rows| {
                 // The page of the row may come in several batches, of which one has it.
                 next = next.or(last_host_span(rows)?.and_then(|(_, parent_id)| parent_id));
                 Ok(true)

@@ -1,7 +1,9 @@
 //! Recordings made by hand.
 
 use stepscope_model::{Kind, StepSource};
-use stepscope_replay::recording::{DeviceEvent, HostSpan, LaunchCall, Recording, Stream, Thread};
+use stepscope_replay::recording::{
+    Collective, DeviceEvent, HostSpan, LaunchCall, ProcessGroup, Recording, Stream, Thread,
+};
 use stepscope_replay::{Step, StepModel, Window};
 
 /// Builds a recording of one device, times in microseconds.
@@ -9,6 +11,8 @@ use stepscope_replay::{Step, StepModel, Window};
 pub(crate) struct ByHand {
     recording: Recording,
     next: i64,
+    /// By how much its clock is ahead.
+    ahead_us: i64,
 }
 
 impl ByHand {
@@ -17,13 +21,20 @@ impl ByHand {
         for thread in ["1", "2"] {
             recording.threads.push(Thread { process: "1".into(), thread: thread.into() });
         }
-        Self { recording, next: 0 }
+        Self { recording, next: 0, ahead_us: 0 }
+    }
+
+    /// A recording of a rank whose clock is ahead of those of others.
+    pub(crate) fn of_rank(rank: u32, ahead_us: i64) -> Self {
+        let mut by_hand = Self { ahead_us, ..Self::new() };
+        by_hand.recording.rank = rank;
+        by_hand
     }
 
     /// A step with its mark on the first thread.
     pub(crate) fn step(mut self, start_us: i64, dur_us: i64) -> Self {
         let name = format!("ProfilerStep#{}", self.recording.steps.len());
-        let [start, length] = [start_us, dur_us].map(|us| us * 1000);
+        let [start, length] = [start_us + self.ahead_us, dur_us].map(|us| us * 1000);
         self.recording.steps.push(Step {
             name: name.clone(),
             start_ns: start,
@@ -46,7 +57,7 @@ impl ByHand {
     pub(crate) fn span(mut self, kind: Kind, name: &str, thread: u32, start_us: i64, dur_us: i64) -> Self {
         let name = self.recording.names.intern(name);
         self.recording.spans.push(HostSpan {
-            start_ns: start_us * 1000,
+            start_ns: (start_us + self.ahead_us) * 1000,
             dur_ns: dur_us * 1000,
             position: self.next,
             span_id: self.next,
@@ -83,7 +94,7 @@ impl ByHand {
             streams.len() - 1
         });
         self.recording.events.push(DeviceEvent {
-            start_ns: start_us * 1000,
+            start_ns: (start_us + self.ahead_us) * 1000,
             dur_ns: dur_us * 1000,
             position: self.next,
             span_id: self.next,
@@ -144,10 +155,37 @@ impl ByHand {
             step.dur_ns = before - step.start_ns;
         }
         recording.window = Window::of(&recording.steps, recording.step_source, 32).unwrap_or_default();
+        add_collectives(recording);
         self.recording
     }
 
     pub(crate) fn model(self) -> StepModel {
         StepModel::build(self.recording()).unwrap()
+    }
+}
+
+/// Makes every launched kernel of NCCL a collective. A stream is a process group, as it is with NCCL.
+fn add_collectives(recording: &mut Recording) {
+    let launch = |event: &DeviceEvent| recording.launch_of(event).map(|call| (call.start_ns, event.position));
+    let mut kernels: Vec<(usize, DeviceEvent)> = recording.events.iter().copied().enumerate().collect();
+    kernels.retain(|(_, event)| event.is_communication && event.launch.is_some());
+    kernels.sort_by_key(|(_, event)| launch(event));
+    for (place, event) in kernels {
+        let group_id = recording.streams[event.stream as usize].stream_id.unwrap();
+        let known = recording.groups.iter().position(|group| group.group_id == group_id);
+        let group = known.unwrap_or(recording.groups.len());
+        if known.is_none() {
+            recording.groups.push(ProcessGroup { group_id, launched: 0 });
+        }
+        recording.collectives.push(Collective {
+            start_ns: event.start_ns,
+            dur_ns: event.dur_ns,
+            ordinal: recording.groups[group].launched as i64,
+            sequence: None,
+            group: group as u32,
+            name: event.name,
+            event: Some(place as u32),
+        });
+        recording.groups[group].launched += 1;
     }
 }

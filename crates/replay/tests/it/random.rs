@@ -16,16 +16,24 @@ const CALLS: [&str; 6] = [
     "cudaEventQuery",
 ];
 
-const NAMES: [&str; 5] =
+pub(crate) const NAMES: [&str; 5] =
     ["gemm", "ncclDevKernel_AllReduce", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)", "k"];
 
-/// A few steps of random operators, launches, waits and backward work. Times are small, so that many are equal.
-fn recording(random: &mut Random) -> ByHand {
-    let mut by_hand = ByHand::new();
-    let mut now = random.below(5) as i64;
-    let mut free = [0; 3];
-    for _ in 0..=random.below(4) {
-        let start = now;
+/// A rank while it is made: when its thread and its streams are free.
+pub(crate) struct Making {
+    pub by_hand: ByHand,
+    pub now: i64,
+    pub free: [i64; 3],
+}
+
+impl Making {
+    pub(crate) fn new(by_hand: ByHand, random: &mut Random) -> Self {
+        Self { by_hand, now: random.below(5) as i64, free: [0; 3] }
+    }
+
+    /// Adds random operators, launches, waits and backward work. Times are small, so that many are equal.
+    pub(crate) fn work(self, random: &mut Random, names: &[&str]) -> Self {
+        let Self { mut by_hand, mut now, mut free } = self;
         for _ in 0..random.below(12) {
             now += random.below(4) as i64;
             let dur = random.below(9) as i64;
@@ -38,7 +46,7 @@ fn recording(random: &mut Random) -> ByHand {
                     let begin = (now + lag).max(queued);
                     let length = random.below(15) as i64;
                     free[stream] = begin + length;
-                    let name = NAMES[random.below(NAMES.len())];
+                    let name = names[random.below(names.len())];
                     by_hand.op("aten::mm", now, dur + 2).launch((now + 1, dur), name, stream as i64, (begin, length))
                 }
                 4 | 5 => by_hand.call(CALLS[random.below(CALLS.len())], now, dur),
@@ -51,9 +59,24 @@ fn recording(random: &mut Random) -> ByHand {
             now += dur + 2;
         }
         now += random.below(3) as i64;
-        by_hand = by_hand.step(start, now - start);
+        Self { by_hand, now, free }
     }
-    by_hand
+
+    /// Marks everything since a time as a step.
+    pub(crate) fn step(mut self, start: i64) -> Self {
+        self.by_hand = self.by_hand.step(start, self.now - start);
+        self
+    }
+}
+
+/// A few steps of random work.
+fn recording(random: &mut Random) -> ByHand {
+    let mut making = Making::new(ByHand::new(), random);
+    for _ in 0..=random.below(4) {
+        let start = making.now;
+        making = making.work(random, &NAMES).step(start);
+    }
+    making.by_hand
 }
 
 #[test]
@@ -93,7 +116,7 @@ fn check_changes(case: usize, model: &stepscope_replay::StepModel) {
     assert_eq!(model.replay(&nothing).anchored_ns, recorded, "case {case}");
     let all = Selection::of_events(model.recording(), |_| true).or(&Selection::of_spans(model.recording(), |_| true));
     let fused = Change::Fuse(vec![(0..model.recording().events.len() as u32).collect()]);
-    let changes = documented_changes(model).into_iter().map(|(_, change)| change);
+    let changes = documented_changes(model.recording()).into_iter().map(|(_, change)| change);
     for change in changes.chain([Change::Remove(all), fused]) {
         let steps = model.replay(std::slice::from_ref(&change)).anchored_ns;
         assert!(steps.iter().sum::<i64>() <= recorded.iter().sum(), "case {case}: {}", change.name());

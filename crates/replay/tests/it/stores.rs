@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use stepscope_ingest::{Options, Progress, ingest};
 use stepscope_model::SourceRecord;
-use stepscope_replay::StepModel;
-use stepscope_replay::read::{ReadError, Settings, Taken, read};
+use stepscope_replay::read::{ReadError, Settings, Taken, TakenJob, read, read_job};
+use stepscope_replay::{JobModel, StepModel};
 use stepscope_store::Store;
 use tempfile::TempDir;
 
@@ -60,5 +60,42 @@ impl OneTrace {
 
     pub(crate) fn model(&self) -> StepModel {
         StepModel::build(self.read(&Settings::default()).unwrap().recording).unwrap()
+    }
+}
+
+/// A store with one trace for each rank of a job.
+pub(crate) struct ManyRanks {
+    pub store: Store,
+    pub sources: Vec<SourceRecord>,
+    _folder: TempDir,
+}
+
+impl ManyRanks {
+    /// Ingests the files of a job.
+    pub(crate) fn of_files(paths: &[PathBuf], options: &Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("store")).unwrap();
+        ingest(paths, &store, options, &Silent).unwrap();
+        let run = store.runs().unwrap().remove(0);
+        let sources = store.sources(&run).unwrap();
+        assert_eq!(sources.len(), paths.len(), "the files are one job");
+        Self { store, sources, _folder: folder }
+    }
+
+    /// Ingests traces that are at hand as text.
+    pub(crate) fn of_texts(traces: &[String]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |rank: usize| folder.path().join(format!("rank{rank}.json"));
+        let paths: Vec<PathBuf> = (0..traces.len()).map(path).collect();
+        paths.iter().zip(traces).for_each(|(path, trace)| fs::write(path, trace).unwrap());
+        Self::of_files(&paths, &Options::default())
+    }
+
+    pub(crate) fn read(&self, settings: &Settings) -> Result<TakenJob, ReadError> {
+        read_job(&self.store, &self.sources[0].run, &self.sources, settings)
+    }
+
+    pub(crate) fn model(&self) -> JobModel {
+        JobModel::build(self.read(&Settings::default()).unwrap().recordings).unwrap()
     }
 }
