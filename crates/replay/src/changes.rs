@@ -4,7 +4,7 @@ use stepscope_model::Kind;
 
 use crate::class::{EdgeKind, PathClass};
 use crate::draft::{Node, Subject};
-use crate::fuse;
+use crate::fuse::{self, Fused};
 use crate::graph::{DROPPED, Graph};
 use crate::host::is_open_before;
 use crate::rank::Rank;
@@ -201,16 +201,7 @@ impl Changer<'_> {
             }
             Change::Fuse(groups) => {
                 let fused = fuse::plan(&self.rank.recording, &self.rank.host, &self.rank.before, groups);
-                self.clear_inside(&fused.host, lags);
-                self.each(lags, |target, place, lag| {
-                    let edge = &self.graph.edges[place];
-                    let Subject::Event(event) = self.graph.point(target).subject else { return lag };
-                    match edge.kind {
-                        EdgeKind::Launch if fused.joined.has_event(event) => DROPPED,
-                        EdgeKind::Stream if fused.joined.has_event(event) => 0,
-                        _ => lag,
-                    }
-                });
+                self.fuse(&fused, lags);
             }
             // About the job, not about one rank.
             Change::EqualRanks => {}
@@ -236,7 +227,8 @@ impl Changer<'_> {
             _ if !is_removed(target) => lag,
             // A rank that does not take part waits for nobody, and nobody waits for it.
             EdgeKind::Join => DROPPED,
-            _ => 0,
+            // A typical lag may be below 0 where the clocks of host and device disagree.
+            _ => lag.min(0),
         });
         for &place in self.arrivals {
             if is_removed(self.graph.edges[place as usize].source) {
@@ -244,6 +236,24 @@ impl Changer<'_> {
             }
         }
         self.clear_inside(what, lags);
+    }
+
+    fn fuse(&self, fused: &Fused, lags: &mut [i64]) {
+        let inside = self.inside(&fused.host);
+        let is_awaited = |target| {
+            let mut edges = self.graph.edges_into(target).map(|place| self.graph.edges[place].kind);
+            edges.any(|kind| kind == EdgeKind::Sync)
+        };
+        self.each(lags, |target, place, lag| match (self.graph.edges[place].kind, self.graph.point(target).subject) {
+            (EdgeKind::Launch, Subject::Event(event)) if fused.joined.has_event(event) => DROPPED,
+            (EdgeKind::Stream, Subject::Event(event)) if fused.joined.has_event(event) => 0,
+            _ if !inside[self.place(target)] => lag,
+            (EdgeKind::Order, _) => 0,
+            // Calls that launch are gone. Those that wait stay: something needs the result.
+            (EdgeKind::Own, _) if !is_awaited(target) => 0,
+            (EdgeKind::Queue, _) => DROPPED,
+            _ => lag,
+        });
     }
 
     /// Takes the time inside host spans away, and what their calls wait for.

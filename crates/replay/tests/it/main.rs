@@ -6,6 +6,7 @@ mod changes;
 mod compare;
 mod document;
 mod every_trace;
+mod fuse_and_remove;
 mod graphs;
 mod jobs;
 mod oracles;

@@ -100,6 +100,7 @@ fn classes_add_up_and_nothing_moves_without_a_change() {
             assert_eq!(path.classes_ns[PathClass::RankSkew as usize], 0);
         }
         check_changes(case, &model);
+        check_more_saves_more(case, &model, &mut random);
     }
 }
 
@@ -122,4 +123,37 @@ fn check_changes(case: usize, model: &stepscope_replay::StepModel) {
         assert!(steps.iter().sum::<i64>() <= recorded.iter().sum(), "case {case}: {}", change.name());
         assert!(steps.iter().all(|step| *step >= 0), "case {case}: {}", change.name());
     }
+}
+
+/// The more is scaled, removed or fused, the shorter the window gets; and to remove something saves no less than to make
+/// it take no time.
+fn check_more_saves_more(case: usize, model: &stepscope_replay::StepModel, random: &mut Random) {
+    let recording = model.recording();
+    let total = |change: Change| model.replay(&[change]).anchored_ns.iter().sum::<i64>();
+    let mut below = |positions: i64| -> Vec<bool> { (0..positions).map(|_| random.below(2) == 0).collect() };
+    let positions = (recording.spans.len() + recording.events.len()) as i64;
+    let (some, others) = (below(positions), below(positions));
+    let selected = |fits: &dyn Fn(usize) -> bool| {
+        let events = Selection::of_events(recording, |event| fits(event.position as usize));
+        events.or(&Selection::of_spans(recording, |span| fits(span.position as usize)))
+    };
+    let few = selected(&|place| some[place]);
+    let many = selected(&|place| some[place] || others[place]);
+    let scale = |numerator| Change::Scale { of: few.clone(), numerator, denominator: 2 };
+    let lengths = [
+        total(Change::Remove(many)),
+        total(Change::Remove(few.clone())),
+        total(scale(0)),
+        total(scale(1)),
+        total(scale(2)),
+    ];
+    assert!(lengths.is_sorted(), "case {case}: {lengths:?}");
+    assert_eq!(lengths[4], model.recorded_ns().iter().sum::<i64>(), "case {case}");
+    let all: Vec<u32> = (0..recording.events.len() as u32).collect();
+    let is_some = |place: &u32| some[recording.events[*place as usize].position as usize];
+    let some: Vec<u32> = all.iter().copied().filter(is_some).collect();
+    let alone = all.iter().map(|place| vec![*place]).collect();
+    let lengths = [total(Change::Fuse(vec![all])), total(Change::Fuse(vec![some])), total(Change::Fuse(alone))];
+    assert!(lengths.is_sorted(), "case {case}: fused {lengths:?}");
+    assert_eq!(lengths[2], model.recorded_ns().iter().sum::<i64>(), "case {case}");
 }
