@@ -80,7 +80,9 @@ fn read_waits(tables: &Tables<'_>, recording: &mut Recording) -> Result<(), Read
             let cell = |column: &arrow::array::Int64Array, row| column.is_valid(row).then(|| column.value(row));
             for row in (0..rows.len()).filter(|row| kinds.get(*row) == Some(Kind::Sync)) {
                 let args: Value = args.get(row).and_then(|args| serde_json::from_str(args).ok()).unwrap_or_default();
-                let resolved = |key: &str| args.get(key).and_then(Value::as_i64).filter(|number| *number >= 0);
+                // 0 is not a number here: no call has the correlation 0, and a stream 0 that was meant is found by the
+                // calls and times as well.
+                let resolved = |key: &str| args.get(key).and_then(Value::as_i64).filter(|number| *number > 0);
                 recording.waits.push(RecordedWait {
                     position: position.value(row),
                     correlation: cell(correlation, row).unwrap_or(0),

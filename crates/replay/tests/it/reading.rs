@@ -2,7 +2,7 @@
 
 use stepscope_model::Kind;
 use stepscope_replay::read::{ReadError, Settings};
-use stepscope_replay::{StepModel, reason};
+use stepscope_replay::{EdgeKind, StepModel, reason};
 use stepscope_testkit::TraceBuilder;
 
 use crate::stores::OneTrace;
@@ -131,4 +131,36 @@ fn spans_that_cross_at_the_start_of_the_window_are_all_found() {
     let taken = store.read(&Settings { steps: 1, ..Settings::default() }).unwrap();
     let names: Vec<&str> = taken.recording.spans.iter().map(|span| taken.recording.names.text(span.name)).collect();
     assert_eq!(names, ["ProfilerStep#0", "a", "aten::x", "ProfilerStep#1"]);
+}
+
+/// A kernel 42–60 on stream 7 that waits for one 15–40 on another, with the wait as the profiler recorded it.
+#[track_caller]
+fn check_recorded_wait(other_stream: i64, wait_on_stream: i64, record_correlation: i64, want: &str) {
+    let trace = TraceBuilder::new()
+        .annotation("ProfilerStep#0", 1, "0", "100")
+        .runtime("cudaLaunchKernel", 1, "10", "2", 1)
+        .kernel("first", 0, other_stream, "15", "25", 1)
+        .runtime("cudaEventRecord", 1, "14", "1", 2)
+        .runtime("cudaStreamWaitEvent", 1, "18", "1", 3)
+        .runtime("cudaLaunchKernel", 1, "20", "2", 4)
+        .kernel("second", 0, 7, "42", "18", 4)
+        .complete("cuda_sync", "Stream Wait Event", 0, 7, "42", "0")
+        .arg("device", "0")
+        .arg("stream", "7")
+        .arg("correlation", "3")
+        .arg("wait_on_stream", &wait_on_stream.to_string())
+        .arg("wait_on_cuda_event_record_corr_id", &record_correlation.to_string());
+    let model = OneTrace::of_text(&trace.finish()).model();
+    let cross: Vec<_> = model.notes.iter().filter(|(name, _)| name.starts_with("cross_stream")).collect();
+    assert_eq!(cross, [(want, 1)], "{wait_on_stream} {record_correlation}");
+    assert_eq!(model.edge_count(EdgeKind::Cross), 1);
+}
+
+#[test]
+fn a_wait_whose_numbers_were_not_resolved_is_inferred() {
+    check_recorded_wait(20, 20, 2, "cross_stream_recorded");
+    check_recorded_wait(20, -1, -1, "cross_stream_inferred");
+    // 0 is as little a number as -1, for either.
+    check_recorded_wait(0, 0, 2, "cross_stream_inferred");
+    check_recorded_wait(20, 20, 0, "cross_stream_inferred");
 }
