@@ -1,15 +1,18 @@
 //! Times how long it takes to read a window from a store, to build its graph and to replay it:
 //! `cargo run --release -p stepscope-replay --example time_window -- STORE [STEPS]`, in a target folder of its own.
-//! A trace instead of a store is ingested first, beside it.
+//! A trace or a folder of traces instead of a store is ingested first, into a folder beside it. Several ranks are
+//! answered together.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]
 
-use std::env;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use stepscope_ingest::{Options, Progress, ingest};
-use stepscope_replay::read::{Settings, read};
-use stepscope_replay::{Change, Selection, StepModel};
+use stepscope_model::SourceRecord;
+use stepscope_replay::read::{Settings, read, read_job};
+use stepscope_replay::recording::Recording;
+use stepscope_replay::{Change, JobModel, Saving, Selection, StepModel};
 use stepscope_store::Store;
 
 struct Silent;
@@ -37,30 +40,87 @@ fn main() {
         store
     };
     let run = store.runs().unwrap().remove(0);
-    let source = store.require_sources(&run).unwrap().remove(0);
+    let sources = store.require_sources(&run).unwrap();
     let settings = Settings { steps, ..Settings::default() };
     for _ in 0..3 {
-        let start = Instant::now();
-        let taken = read(&store, &run, &source, &settings).unwrap();
-        let was_read = start.elapsed();
-        let (spans, events) = (taken.recording.spans.len(), taken.recording.events.len());
-        let model = StepModel::build(taken.recording).unwrap();
-        let was_built = start.elapsed();
-        let paths = model.paths();
-        let was_walked = start.elapsed();
-        println!(
-            "{} steps ({} left out), {spans} spans, {events} events, {} nodes: read {:.2?}, built {:.2?}, walked {:.2?}",
-            paths.len(),
-            taken.steps_left_out,
-            model.node_count(),
-            was_read,
-            was_built.saturating_sub(was_read),
-            was_walked.saturating_sub(was_built)
-        );
-        let kernels = Selection::of_events(model.recording(), |event| !event.is_communication);
-        let changes = [Change::Scale { of: kernels, numerator: 1, denominator: 2 }, Change::NoSync];
-        let start = Instant::now();
-        let saving = model.saving(&changes);
-        println!("  both replays with two changes: {:.2?}, saving {:.0} ns", start.elapsed(), saving.saving_ns);
+        if sources.len() == 1 {
+            time_rank(&store, &run, &sources[0], &settings);
+        } else {
+            time_job(&store, &run, &sources, &settings);
+        }
+    }
+    // Where the system says so.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    for line in status.lines().filter(|line| line.starts_with("VmHWM")) {
+        println!("most memory: {line}");
+    }
+}
+
+fn time_rank(store: &Store, run: &str, source: &SourceRecord, settings: &Settings) {
+    let mut clock = Clock::start();
+    let taken = read(store, run, source, settings).unwrap();
+    let was_read = clock.lap();
+    let (spans, events) = (taken.recording.spans.len(), taken.recording.events.len());
+    let model = StepModel::build(taken.recording).unwrap();
+    let was_built = clock.lap();
+    let paths = model.paths();
+    let was_walked = clock.lap();
+    println!(
+        "{} steps ({} left out), {spans} spans, {events} events, {} nodes: read {was_read:.2?}, built {was_built:.2?}, \
+         walked {was_walked:.2?}",
+        paths.len(),
+        taken.steps_left_out,
+        model.node_count(),
+    );
+    let saving = model.saving(&changes(model.recording()));
+    print_saving("two changes", &saving, clock.lap());
+}
+
+fn time_job(store: &Store, run: &str, sources: &[SourceRecord], settings: &Settings) {
+    let mut clock = Clock::start();
+    let taken = read_job(store, run, sources, settings).unwrap();
+    let was_read = clock.lap();
+    let spans: usize = taken.recordings.iter().map(|recording| recording.spans.len()).sum();
+    let events: usize = taken.recordings.iter().map(|recording| recording.events.len()).sum();
+    let model = JobModel::build(taken.recordings).unwrap();
+    let was_built = clock.lap();
+    let paths = model.paths();
+    let was_walked = clock.lap();
+    println!(
+        "{} ranks, {} steps ({} left out), {spans} spans, {events} events, {} of {} collectives joined: read \
+         {was_read:.2?}, built {was_built:.2?}, walked {was_walked:.2?}",
+        sources.len(),
+        paths.len(),
+        taken.steps_left_out,
+        model.join_count(),
+        model.collective_count(),
+    );
+    let saving = model.saving(changes);
+    print_saving("two changes", &saving, clock.lap());
+    let saving = model.saving(|_| vec![Change::EqualRanks]);
+    print_saving("equal ranks", &saving, clock.lap());
+}
+
+fn changes(recording: &Recording) -> Vec<Change> {
+    let kernels = Selection::of_events(recording, |event| !event.is_communication);
+    vec![Change::Scale { of: kernels, numerator: 1, denominator: 2 }, Change::NoSync]
+}
+
+fn print_saving(what: &str, saving: &Saving, took: Duration) {
+    println!("  both replays, {what}: {took:.2?}, saving {:.0} ns", saving.saving_ns);
+}
+
+/// Times one thing after the other.
+struct Clock(Instant);
+
+impl Clock {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn lap(&mut self) -> Duration {
+        let took = self.0.elapsed();
+        self.0 = Instant::now();
+        took
     }
 }
