@@ -226,7 +226,7 @@ impl StepModel {
     /// What changes made together save per step. Whether it may be shown is for [`Self::change_null`] to say.
     #[must_use]
     pub fn saving(&self, changes: &[Change]) -> Saving {
-        self.saving_of(&self.replay(changes), 0..self.steps.len())
+        self.saving_of(&self.replay(changes), 0..self.rank.steps.len())
     }
 
     /// What a replay of the window saves in some of its steps, by their places in it.
