@@ -3,7 +3,7 @@
 mod asked;
 
 use serde_json::{Map, Value as Json};
-use stepscope_model::null_reason::{NOT_APPLICABLE, ZERO_DURATION};
+use stepscope_model::null_reason::{NO_DEVICE_EVENTS, NOT_APPLICABLE, ZERO_DURATION};
 use stepscope_model::{
     Cell, Holds, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, StepSource, Target,
     Text, Unit, say,
@@ -27,7 +27,7 @@ pub fn whatif(run: &OpenRun, changes: &[AskedChange], question: &Question) -> Re
     let mut savings: Vec<ChangeSaving> = changes.iter().map(|change| ChangeSaving::alone(steps, change)).collect();
     savings.extend((changes.len() > 1).then(|| ChangeSaving::together(steps, changes)));
     let rows = savings_table("rows", &savings, steps);
-    let missing = missing_savings("rows", &savings);
+    let missing = missing_savings(&savings, steps);
     let whatif: Map<String, Json> =
         savings.iter().map(|saving| (saving.label.clone(), document::saving(&saving.saving))).collect();
     let mut parts = Vec::new();
@@ -145,14 +145,23 @@ pub(super) fn savings_table(name: &str, savings: &[ChangeSaving], steps: &Modele
     table
 }
 
-/// Why savings of a table are not given.
-pub(super) fn missing_savings(table: &str, savings: &[ChangeSaving]) -> Vec<Missing> {
+/// Why savings are not given.
+fn missing_savings(savings: &[ChangeSaving], steps: &ModeledSteps) -> Vec<Missing> {
+    let has_length = mean_step_ns(steps) > 0.0;
     let mut missing = Vec::new();
     for (row, saving) in savings.iter().enumerate() {
-        let Some(reason) = saving.null else { continue };
-        for column in ["then_ns", "saving_ns", "low_ns", "high_ns", "saving_ratio"] {
-            let (path, label) = (format!("{table}[{row}].{column}"), saving.label.clone());
+        let mut add = |column: &str, reason: &str| {
+            let (path, label) = (format!("rows[{row}].{column}"), saving.label.clone());
             missing.push(Missing { path, label, reason: reason.into() });
+        };
+        match saving.null {
+            Some(reason) => {
+                for column in ["then_ns", "saving_ns", "low_ns", "high_ns", "saving_ratio"] {
+                    add(column, reason);
+                }
+            }
+            None if !has_length => add("saving_ratio", ZERO_DURATION),
+            None => {}
         }
     }
     missing
@@ -190,9 +199,7 @@ pub(super) fn figures(steps: &ModeledSteps) -> Vec<Part> {
 pub(super) fn missing_figures(steps: &ModeledSteps) -> Vec<Missing> {
     let model = steps.model();
     let no_length = model.strict_error_ratio().is_none().then_some(("identity.strict_error_ratio", ZERO_DURATION));
-    let no_events = model.starts_explained_ratio().is_none();
-    let no_events =
-        no_events.then_some(("identity.starts_explained_ratio", stepscope_replay::reason::NO_DEVICE_EVENTS));
+    let no_events = (!model.has_device_events()).then_some(("identity.starts_explained_ratio", NO_DEVICE_EVENTS));
     let missing =
         |(path, reason): (&str, &str)| Missing { path: path.to_owned(), label: String::new(), reason: reason.into() };
     [no_length, no_events].into_iter().flatten().map(missing).collect()

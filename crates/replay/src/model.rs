@@ -195,14 +195,20 @@ impl StepModel {
         }
     }
 
+    /// Whether the window has device events.
+    #[must_use]
+    pub fn has_device_events(&self) -> bool {
+        !self.rank.inside.is_empty()
+    }
+
     /// Why a change has no saving here; `None` if it has one.
     #[must_use]
     pub fn change_null(&self, change: &Change) -> Option<&'static str> {
         if matches!(change, Change::EqualRanks) {
             return Some(reason::ONE_RANK);
         }
-        let has_device = !self.rank.inside.is_empty();
-        self.savings_null().or((change.is_about_device() && !has_device).then_some(reason::NO_DEVICE_EVENTS))
+        let lacks_device = change.is_about_device() && !self.has_device_events();
+        self.savings_null().or(lacks_device.then_some(reason::NO_DEVICE_EVENTS))
     }
 
     /// How far savings can be trusted.

@@ -26,6 +26,7 @@ fn call(command: &str) -> Vec<&str> {
         "ingest" => vec!["ingest", "trace.json", "--store", "kept.stepscope"],
         "sql" => vec!["sql", "trace.json", "SELECT * FROM spans"],
         "schema" | "doctor" | "cache" | "demo" => vec![command],
+        "whatif" => vec!["whatif", "trace.json", "--no-sync"],
         "completions" => vec!["completions", "bash"],
         analysis => vec![analysis, "trace.json"],
     }

@@ -1,5 +1,6 @@
 //! Several ranks whose answers are worked out by hand, in microseconds.
 
+use stepscope_ingest::{Extras, Options};
 use stepscope_replay::read::{ReadError, Settings};
 use stepscope_replay::recording::Recording;
 use stepscope_replay::{Bound, Change, EdgeKind, JobModel, PathClass, Selection, StepModel, reason};
@@ -296,6 +297,54 @@ fn ranks_share_the_memory_and_take_as_many_steps_as_the_one_with_least_room() {
     assert_eq!(JobModel::build(taken.recordings).unwrap().join_count(), 4);
     let error = job.read(&Settings { memory_limit_bytes: 400, ..Settings::default() }).unwrap_err();
     assert!(matches!(error, ReadError::Null(reason::MEMORY_LIMIT)), "{error}");
+}
+
+#[test]
+fn a_store_without_sums_has_no_collectives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |rank: u32| {
+        let path = folder.path().join(format!("rank{rank}.json"));
+        std::fs::write(&path, trace(rank, 4, 20).finish()).unwrap();
+        path
+    };
+    let options = Options { extras: Extras { rollups: false, tiles: false }, ..Options::default() };
+    let job = ManyRanks::of_files(&[path(0), path(1)], &options);
+    let error = job.read(&Settings::default()).unwrap_err();
+    assert!(matches!(error, ReadError::Null(reason::NO_ROLLUPS)), "{error}");
+}
+
+#[test]
+fn collectives_of_the_window_are_enough_where_memory_holds_no_others() {
+    let job = ManyRanks::of_texts(&[trace(0, 16, 20).finish(), trace(1, 16, 40).finish()]);
+    // Half of the 3000 bytes of a rank hold three spans, but not its sixteen events of 100 bytes.
+    let taken = job.read(&Settings { memory_limit_bytes: 6000, ..Settings::default() }).unwrap();
+    assert_eq!((taken.steps_left_out, taken.has_all_events), (15, false));
+    for recording in &taken.recordings {
+        assert_eq!((recording.collectives.len(), recording.groups[0].launched), (1, 16));
+    }
+    let model = JobModel::build(taken.recordings).unwrap();
+    assert_eq!((model.collective_count(), model.join_count()), (1, 1));
+    assert_eq!(model.equal_ranks().unwrap().local_ns, [80_000, 100_000]);
+}
+
+#[test]
+fn groups_of_all_partitions_are_read() {
+    // Behind each collective of the first group one of a second, 70–80.
+    let two_groups = |rank: u32, arrives: i64| {
+        (0..4).fold(trace(rank, 4, arrives), |trace, step| {
+            let at = |offset: i64| (step * 100 + offset).to_string();
+            trace
+                .runtime("cudaLaunchKernel", 1, &at(30), "5", step + 101)
+                .kernel(COLLECTIVE, 0, 21, &at(70), "10", step + 101)
+                .arg("Collective name", r#""allgather""#)
+                .arg("Process Group Name", r#""1""#)
+        })
+    };
+    let job = ManyRanks::of_texts(&[two_groups(0, 20).finish(), two_groups(1, 40).finish()]);
+    assert!(job.sources[0].partitions.values().any(|partitions| partitions.len() == 2));
+    let model = job.model();
+    assert!(model.recordings().all(|recording| recording.groups.len() == 2));
+    assert_eq!((model.collective_count(), model.join_count()), (8, 8));
 }
 
 #[test]
