@@ -5,10 +5,13 @@
 //! [`write_traces`] writes what happened as a profiler would have recorded it, and [`Truth`] says what an analysis must
 //! find in it. [`write_store`] writes what is asked across ranks straight into a store, for jobs too large to be traced.
 //! The same job always gives the same bytes.
+//!
+//! [`faults`] is a simulator of its own, with queues, threads and waits: the judge of findings and of what they predict.
 
 mod collective;
 mod device;
 mod error;
+pub mod faults;
 mod job;
 mod kernel;
 mod noise;

@@ -9,7 +9,7 @@ pub(crate) fn noise(seed: u64, place: [u64; 3]) -> f64 {
 }
 
 /// One step of `SplitMix64`, which turns near numbers into far ones.
-fn mix(number: u64) -> u64 {
+pub(crate) fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

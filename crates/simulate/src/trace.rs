@@ -1,7 +1,7 @@
 //! Writes a simulated job as the profiler of `PyTorch` would have recorded it: one Kineto trace per rank.
 
-mod events;
-mod header;
+pub(crate) mod events;
+pub(crate) mod header;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,6 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use stepscope_formats::ChromeWriter;
 
+use crate::device;
 use crate::error::SimulateError;
 use crate::job::Job;
 use crate::run::{BASE_TIME_NS, Run};
@@ -35,7 +36,8 @@ fn write_file(run: &Run<'_>, rank: u32, path: &Path) -> io::Result<()> {
 }
 
 fn write_trace<W: Write>(run: &Run<'_>, rank: u32, out: W) -> io::Result<W> {
-    let (devices, distributed) = (header::device_properties(run.job()), header::distributed_info(run.job(), rank));
+    let (devices, distributed) =
+        (header::device_properties(device::count(run.job())), header::distributed_info(run.job(), rank));
     let mut events = Events::new(run.job(), rank, ChromeWriter::begin(out, &header::entries(&devices, &distributed))?);
     for step in run.rank(rank) {
         events.step(&step)?;

@@ -288,7 +288,8 @@ impl<'j, W: Write> Events<'j, W> {
     }
 }
 
-fn event<'a>(
+/// An event without any of what only some have.
+pub(crate) fn event<'a>(
     phase: Phase,
     name: &'a str,
     process: JsonValue<'a>,
@@ -310,12 +311,16 @@ fn event<'a>(
 }
 
 /// CUPTI's number of a runtime function.
-fn callback(name: &str) -> i64 {
+pub(crate) fn callback(name: &str) -> i64 {
     match name {
         "cudaLaunchKernel" => 211,
         "cudaLaunchKernelExC" => 430,
         "cudaMemcpyAsync" => 41,
         "cudaStreamSynchronize" => 131,
+        "cudaEventRecord" => 135,
+        "cudaEventSynchronize" => 137,
+        "cudaDeviceSynchronize" => 165,
+        "cudaMalloc" => 20,
         _ => 147,
     }
 }

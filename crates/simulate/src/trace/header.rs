@@ -22,8 +22,8 @@ pub(super) fn entries<'a>(devices: &'a str, distributed: &'a str) -> [(&'static 
     ]
 }
 
-/// The GPUs of one host.
-pub(super) fn device_properties(job: &Job) -> String {
+/// So many GPUs of one host.
+pub(crate) fn device_properties(count: u32) -> String {
     let device = |id: u32| {
         format!(
             "{{\"id\": {id}, \"name\": \"{}\", \"totalGlobalMem\": {}, \"computeMajor\": {}, \
@@ -37,7 +37,7 @@ pub(super) fn device_properties(job: &Job) -> String {
             device::MULTIPROCESSORS,
         )
     };
-    let devices: Vec<String> = (0..device::count(job)).map(device).collect();
+    let devices: Vec<String> = (0..count).map(device).collect();
     format!("[{}]", devices.join(", "))
 }
 

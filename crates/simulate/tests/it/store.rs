@@ -17,7 +17,7 @@ const WRITTEN: [&Table; 3] = [&tables::STEPS, &tables::STEP_BREAKDOWN, &tables::
 /// Columns that point at an event, of which there is none.
 const POINTERS: [&str; 2] = ["span_id", "position"];
 
-struct Silent;
+pub(crate) struct Silent;
 
 impl Progress for Silent {
     fn update(&self, _: &str, _: u64, _: Option<u64>) {}
