@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_launch_waits_for_a_place_in_a_full_queue() {
-        let recording = play_alone(|program| (0..1_100).for_each(|_| launch(program, 50_000)));
+        let recording = play_alone(|program| (0..1_400).for_each(|_| launch(program, 50_000)));
         let (calls, device) = (&recording.calls, &recording.device);
         let in_queue_at = |at_ns: i64| {
             let launched = calls.iter().filter(|call| call.start_ns <= at_ns).count();

@@ -18,7 +18,7 @@ impl Quantiles {
         let upper = PERCENTILES.iter().position(|&percentile| share <= percentile).unwrap_or(6).max(1);
         let (from, to) = (PERCENTILES[upper - 1], PERCENTILES[upper]);
         let (low, high) = (self.0[upper - 1], self.0[upper]);
-        low + ((high - low) as f64 * (share - from) / (to - from)) as i64
+        low + ((high - low) as f64 * (share - from) / (to - from)).round() as i64
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a rank does: a training loop, from the mark of a step to its end, written as a program.
 
+use crate::noise::noise;
+
 use super::network::{Network, SMALL_SIDE};
 use super::parameters::{KERNEL_MIN_NS, OP_ALONE_NS, OP_ENTRY_NS, OP_EXIT_NS, PYTHON_NS, READ_NUMBER_NS};
 use super::program::{Action, Collective, Cost, Kernel, Label, Op, Program, Stream, Thread, Work};
@@ -118,7 +120,6 @@ impl Script<'_> {
             if !self.setup.is_overlapped {
                 program.within("sums after the backward pass", 0, |program| self.sum_all(program));
             }
-            program.within("pause", 0, |program| self.pause(program));
             program.work(&PYTHON_NS);
             self.optimize(program);
             state.step_ends.push(program.record_event(Stream::Compute));
@@ -178,8 +179,12 @@ impl Script<'_> {
         });
     }
 
-    fn pause(&self, program: &mut Program) {
-        if let Some(dur_ns) = self.now(self.setup.pause) {
+    /// The script pauses before one of the layers, another one each time.
+    fn pause(&self, program: &mut Program, layer: u32) {
+        let paused = noise(self.setup.seed, [u64::MAX - 1, u64::from(self.step), 3]) * f64::from(self.network.layers);
+        if let Some(dur_ns) = self.now(self.setup.pause)
+            && paused as u32 == layer
+        {
             program.push(Action::Work(Cost::About(dur_ns)));
         }
     }
@@ -191,6 +196,7 @@ impl Script<'_> {
     fn forward(&self, program: &mut Program, kept: &mut Vec<u32>) {
         let mut layers = |program: &mut Program| {
             for layer in 0..self.network.layers {
+                program.within("pause", layer, |program| self.pause(program, layer));
                 program.within("forward", layer, |program| self.forward_layer(program, layer, kept));
             }
         };

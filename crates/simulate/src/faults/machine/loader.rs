@@ -10,7 +10,7 @@ use crate::faults::setup;
 /// Batches that each worker may be ahead: the default of the framework.
 const PREFETCH_FACTOR: usize = 2;
 /// Differences between batches are this much larger than those between runs of a kernel.
-const DECODE_SPREAD: f64 = 3.0;
+const DECODE_SPREAD: f64 = 1.5;
 
 /// The loader of a rank.
 ///
