@@ -96,7 +96,10 @@ impl Setup {
             ..healthy
         };
         let step_ns = healthy.step_ns();
-        let share_of_step = |low, high, name| (step_ns as f64 * draw.range(low, high, name)) as i64;
+        let steps_ahead = draw.between(1, 2, "ahead") as u32;
+        // What the host is ahead of the device hides as much of a stop.
+        let exposed =
+            |low, high, name| (step_ns as f64 * (f64::from(steps_ahead) + draw.range(low, high, name))) as i64;
         // Healthy jobs are of all sizes, so that findings about ranks can be false alarms too.
         let size = if faults.is_empty() { draw.range(0.0, 1.0, "size") } else { 0.0 };
         let is_square = is_made_for(Fault::SlowLink) || size > 0.85;
@@ -113,7 +116,7 @@ impl Setup {
             ranks,
             network,
             host_scale: draw.range(0.75, 1.1, "host"),
-            steps_ahead: draw.between(1, 2, "ahead") as u32,
+            steps_ahead,
             loader: loader(draw, step_ns, is_on(Fault::SlowInput), is_on(Fault::TooFewWorkers)),
             input_bytes: draw.between(2_000_000, 7_000_000, "input"),
             is_pageable: is_on(Fault::PageableCopies),
@@ -132,12 +135,12 @@ impl Setup {
             recompilation: is_on(Fault::Recompilation).then(|| Now {
                 every: 3,
                 from: draw.between(0, 2, "when compiled") as u32,
-                dur_ns: share_of_step(1.5, 3.0, "compiling"),
+                dur_ns: exposed(1.0, 2.2, "compiling"),
             }),
             pause: is_on(Fault::HostPauses).then(|| Now {
                 every: 4,
                 from: draw.between(0, 3, "when paused") as u32,
-                dur_ns: share_of_step(2.5, 4.5, "pause"),
+                dur_ns: exposed(1.2, 3.0, "pause"),
             }),
         }
     }

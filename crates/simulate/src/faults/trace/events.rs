@@ -1,5 +1,6 @@
 //! Turns what happened on a rank into the events of a trace.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use stepscope_formats::{ChromeEvent, ChromeWriter, JsonValue};
@@ -62,6 +63,9 @@ impl<'r, W: Write> Events<'r, W> {
         for event in recording.device.iter().filter(|event| recording.calls[event.call].start_ns >= from_ns) {
             self.device_event(event)?;
         }
+        for (place, span) in recording.spans.iter().enumerate().filter(|(_, span)| span.start_ns >= from_ns) {
+            self.on_device(place, span)?;
+        }
         for (place, memory) in recording.memory.iter().enumerate().filter(|(_, memory)| memory.at_ns >= from_ns) {
             self.memory(place, memory)?;
         }
@@ -81,6 +85,29 @@ impl<'r, W: Write> Events<'r, W> {
                 self.on_thread(span, "cpu_op", "record_param_comms", &args)
             }
         }
+    }
+
+    /// A label of the host around what it launched, once more on each stream that has any of it.
+    fn on_device(&mut self, place: usize, span: &HostSpan) -> io::Result<()> {
+        let name = match &span.label {
+            Label::Step(number) => format!("ProfilerStep#{number}"),
+            Label::Annotation(name) => (*name).to_owned(),
+            Label::Op(_) | Label::Collective(_) => return Ok(()),
+        };
+        let recording = self.recording;
+        let mut streams: BTreeMap<Stream, (i64, i64)> = BTreeMap::new();
+        for event in &recording.device {
+            let call = &recording.calls[event.call];
+            if call.thread == span.thread && (span.start_ns..span.end_ns).contains(&call.start_ns) {
+                let times = streams.entry(event.stream).or_insert((event.start_ns, event.end_ns));
+                *times = (times.0.min(event.start_ns), times.1.max(event.end_ns));
+            }
+        }
+        let args = [("External id", JsonValue::Int(place as i64 + 1))];
+        streams.into_iter().try_for_each(|(stream, times)| {
+            let track = (i64::from(self.rank), stream_id(stream));
+            self.span("gpu_user_annotation", &name, track, times, &args)
+        })
     }
 
     fn op(&mut self, id: i64, span: &HostSpan, op: &Op) -> io::Result<()> {
