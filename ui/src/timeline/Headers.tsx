@@ -76,7 +76,7 @@ function TrackHead(props: { row: TrackRow; overlaps: number | undefined; actions
   };
   const hint = () => {
     const { track, hint } = props.row;
-    if (track.kind === "path") return "The critical path: what made each step as long as it is. Click to collapse or expand.";
+    if (track.kind === "path") return "The critical path: what bounds each step. Click to collapse or expand.";
     const facts = [`${track.name}: ${count(track.spans)} events.`, hint && `${hint}.`, "Click to collapse or expand."];
     return facts.filter(Boolean).join(" ");
   };
