@@ -30,7 +30,8 @@ import {
   type Saving,
 } from "./whatif";
 
-/** Changes that follow each other faster than this are on their way to the one that is meant. */
+/** A change is asked for at once, unless one came just before it: then it waits, as it may be on its way to another. */
+const JUST_BEFORE_MS = 100;
 const REST_MS = 30;
 const SMALLEST_PART = 8;
 
@@ -53,8 +54,11 @@ export function WhatIf(props: {
     const [job, parameters, changes] = [run()?.run, scope(), writeChanges(chosen())];
     return job !== undefined && parameters && changes ? { run: job, parameters, changes } : undefined;
   });
+  let changedAt = -Infinity;
   const [answer] = createAnswer(question, async (asked, signal) => {
-    await new Promise((rested) => setTimeout(rested, REST_MS));
+    const isMoving = performance.now() - changedAt < JUST_BEFORE_MS;
+    changedAt = performance.now();
+    if (isMoving) await new Promise((rested) => setTimeout(rested, REST_MS));
     signal.throwIfAborted();
     return whatif(asked.run, asked.changes, asked.parameters, signal);
   });
