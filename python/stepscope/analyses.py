@@ -25,6 +25,13 @@ class Analyses:
         """List findings: what is slow, why, and the code to change."""
         return self._analyze("diagnose", part)
 
+    def critical(self, **part: Unpack[Part]) -> Report:
+        """Show the critical path: what bounds a step, and what would shorten it.
+
+        Groups: `name`.
+        """
+        return self._analyze("critical", part)
+
     def ops(self, **part: Unpack[Part]) -> Report:
         """List operators: calls, time on the host and on devices, memory, FLOPs.
 

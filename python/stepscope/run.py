@@ -76,7 +76,7 @@ class Run(Analyses):
         """Predicts what changes would save: replays the steps with each change alone, and with all together.
 
         Work is named as `KIND:PATTERN`, such as `"kernel:*gemm*"` or `"op:aten::copy_"`. `KIND` is `kernel`,
-        `communication`, `memcpy`, `memset`, `op`, `annotation` or `runtime`; `*` stands for any text. An `op` includes
+        `communication`, `memcpy`, `memset`, `op`, `annotation` or `runtime`; `*` matches any text. An `op` includes
         the kernels that it launches.
 
         Args:

@@ -59,9 +59,9 @@ pub fn transformations() -> Report {
         })
         .column(named("about").label("what changes").holds(Holds::Texts), |known| known.about)
         .column(named("bound").label("the saving is").holds(Holds::Texts), |known| bound_in_words(known.bound()))
-        .column(named("because").holds(Holds::Texts), |known| known.because)
+        .column(named("because").holds(Holds::Texts).look(Look::Detail), |known| known.because)
         .table();
-    let kinds = "KIND is kernel, communication, memcpy, memset, op, annotation or runtime. PATTERN is a name; * stands for \
+    let kinds = "KIND is kernel, communication, memcpy, memset, op, annotation or runtime. PATTERN is a name; * matches \
                  any text. An op or annotation includes the device work that it launches.";
     Report::new("whatif", vec![Part::Table(table), Part::Text(kinds.into())])
 }

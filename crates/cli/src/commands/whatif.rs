@@ -24,7 +24,7 @@ pub(super) static COMMAND: Command = Command {
             .after_help(
                 "\
 KIND is kernel, communication, memcpy, memset, op, annotation or runtime.
-PATTERN is a name; * stands for any text. An op includes the kernels that it launches.
+PATTERN is a name; * matches any text. An op includes the kernels that it launches.
 
 Examples:
   stepscope whatif trace.json.gz --no-sync

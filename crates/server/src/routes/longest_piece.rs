@@ -36,22 +36,21 @@ fn part(request: &Request) -> Result<PathPart, Failure> {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(query: &str, want: Option<PathPart>) {
-        let request = Request::new(Method::GET, &format!("/?{query}")).unwrap();
-        assert_eq!(part(&request).ok(), want, "{query}");
+    fn named(query: &str) -> Option<PathPart> {
+        part(&Request::new(Method::GET, &format!("/?{query}")).unwrap()).ok()
     }
 
     #[test]
     fn a_piece_is_named_in_the_query() {
         let text = str::to_owned;
-        check("class=kernel", Some(PathPart::Class(text("kernel"))));
-        check("class=runtime&name=cudaMalloc", Some(PathPart::Name(text("runtime"), text("cudaMalloc"))));
+        assert_eq!(named("class=kernel"), Some(PathPart::Class(text("kernel"))));
+        let call = PathPart::Name(text("runtime"), text("cudaMalloc"));
+        assert_eq!(named("class=runtime&name=cudaMalloc"), Some(call));
         // Time that belongs to no name.
-        check("class=handoff&name=", Some(PathPart::Name(text("handoff"), String::new())));
-        check("operator=aten::mm&rank=0", Some(PathPart::Operator(text("aten::mm"))));
-        check("kernel=gemm", Some(PathPart::Kernel(text("gemm"))));
-        check("rank=0", None);
-        check("class=kernel&operator=aten::mm", None);
+        assert_eq!(named("class=handoff&name="), Some(PathPart::Name(text("handoff"), String::new())));
+        assert_eq!(named("operator=aten::mm&rank=0"), Some(PathPart::Operator(text("aten::mm"))));
+        assert_eq!(named("kernel=gemm"), Some(PathPart::Kernel(text("gemm"))));
+        assert_eq!(named("rank=0"), None);
+        assert_eq!(named("class=kernel&operator=aten::mm"), None);
     }
 }
