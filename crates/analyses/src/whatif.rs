@@ -122,13 +122,14 @@ pub(super) fn savings_table(name: &str, savings: &[ChangeSaving], steps: &Modele
     let known = |figure: fn(&Saving) -> f64| move |row: &&ChangeSaving| row.known().map(figure);
     let named = ReportColumn::named;
     let float = |name: &str| named(name).holds(Holds::Numbers);
-    let has_matches = savings.iter().any(|saving| saving.matched.is_some());
+    let is_asked = name == "rows";
+    let has_matches = is_asked && savings.iter().any(|saving| saving.matched.is_some());
     let matched = named("matched").holds(Holds::Integers).null(NOT_APPLICABLE);
     let matched = matched.look(if has_matches { Look::Value } else { Look::Hidden });
     let mut table = ReportTable::of(name, savings)
         .column(named("change").label("what if").holds(Holds::Texts), |row| row.label.clone())
         .column(matched, |row| row.matched.map(|matched| matched as i64))
-        .column(float("step_ns").label("step now").from_width(100), |_| step_ns)
+        .column(float("step_ns").label("step now").from_width(130), |_| step_ns)
         .column(float("then_ns").label("step then").from_width(80), |row| {
             row.known().map(|saving| step_ns - saving.saving_ns)
         })
@@ -141,7 +142,7 @@ pub(super) fn savings_table(name: &str, savings: &[ChangeSaving], steps: &Modele
         .column(named("bound").holds(Holds::Texts), |row| bound_in_words(row.bound))
         .column(named("confidence").holds(Holds::Texts).look(Look::Hidden), |_| confidence.as_text())
         .table();
-    table.sorted_by = (name != "rows").then(|| "-saving_ns".to_owned());
+    table.sorted_by = (!is_asked).then(|| "-saving_ns".to_owned());
     table
 }
 

@@ -119,7 +119,7 @@ pub static NULL_REASONS: [(&str, &str); 36] = [
     (CYCLE_IN_THE_GRAPH, "what waited for what runs in a circle, so the steps cannot be replayed"),
     (LAUNCH_CALLS_NOT_RECORDED, "fewer than 95 % of the device events have a launch call, so savings are not known"),
     (CLOCKS_DISAGREE, "more than 1 % of the device events start before their launch call, so savings are not known"),
-    (UNEXPLAINED_TIME, "more than 10 % of the critical path has no cause in the trace, so savings are not known"),
+    (UNEXPLAINED_TIME, "nothing in the trace explains more than 10 % of the critical path, so savings are not known"),
     (MODEL_ERROR, "a replay with typical lags is more than 10 % off the recorded steps, so savings are not known"),
     ("not grouped by: <name>", "a row has many values of it; `--group-by` gives each a separate row"),
     ("argument not recorded: <name>", "the profiler did not record an argument that the metric needs"),
