@@ -58,6 +58,7 @@ export const laneJourneys = {
   "lanes grow into the screen, and a pane does not move them": async (page, show, chosen) => {
     await page.setViewportSize({ width: 1440, height: 800 });
     await show(`#/timeline${chosen}`);
+    await page.waitForSelector(".track-head");
     const low = await rowsEnd(page);
     await page.setViewportSize({ width: 1440, height: 1400 });
     await settled(page);
