@@ -122,13 +122,13 @@ impl NativeRun {
 
     /// Replays the steps with changes, each a name and a value.
     fn whatif(&self, py: Python<'_>, changes: Vec<(String, Option<String>)>, part: Part) -> PyResult<NativeReport> {
-        let read = |(name, value): &(String, Option<String>)| {
-            AskedChange::new(name, value.as_deref()).map_err(|error| {
-                let found = value.as_ref().map(|value| format!(", found {value}")).unwrap_or_default();
+        let read = |(name, value): (String, Option<String>)| {
+            AskedChange::new(&name, value.as_deref()).map_err(|error| {
+                let found = value.map(|value| format!(", found {value}")).unwrap_or_default();
                 errors::usage(py, &format!("{name}: {error}{found}"), None)
             })
         };
-        let changes = changes.iter().map(read).collect::<PyResult<Vec<_>>>()?;
+        let changes = changes.into_iter().map(read).collect::<PyResult<Vec<_>>>()?;
         if changes.is_empty() {
             return Err(errors::usage(py, "no change given", Some("pass one, for example `no_sync=True`")));
         }
