@@ -129,7 +129,7 @@ pub(super) fn savings_table(name: &str, savings: &[ChangeSaving], steps: &Modele
     let mut table = ReportTable::of(name, savings)
         .column(named("change").label("what if").holds(Holds::Texts), |row| row.label.clone())
         .column(matched, |row| row.matched.map(|matched| matched as i64))
-        .column(float("step_ns").label("step now").from_width(130), |_| step_ns)
+        .column(float("step_ns").look(Look::Hidden), |_| step_ns)
         .column(float("then_ns").label("step then").from_width(80), |row| {
             row.known().map(|saving| step_ns - saving.saving_ns)
         })
