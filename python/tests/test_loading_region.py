@@ -21,19 +21,21 @@ def test_a_region_is_evidence(name: str, tmp_path: Path) -> None:
     plan = ss.torch.schedule(wait=0, warmup=1, active=4, repeat=1)
     handler = ss.torch.trace_handler(str(tmp_path))
     data = torch.randn(64, 64)
-    took = []
+    inside, around = [], []
     with ss.torch.profile(schedule=plan, on_trace_ready=handler) as prof:
         for _ in range(5):
-            begun = time.perf_counter()
+            before = time.perf_counter_ns()
             with record_function(name):
+                begun = time.perf_counter_ns()
                 time.sleep(0.005)
-            took.append(time.perf_counter() - begun)
+                inside.append(time.perf_counter_ns() - begun)
+            around.append(time.perf_counter_ns() - before)
             data @ data
             prof.step()
     run = ss.open(tmp_path)
     finding = next(row for row in run.diagnose().to_dict()["rows"] if row["rule"] == "data_loading")
     assert any(name in line for line in finding["evidence"]), finding
-    loading_ns = sum(took[1:]) / 4 * 1e9
-    assert finding["at_stake_ns"] == pytest.approx(loading_ns, rel=0.1)
+    # Between the two readings of the clock, however busy the machine is; the first step is warm-up.
+    assert 0.99 * sum(inside[1:]) / 4 <= finding["at_stake_ns"] <= 1.01 * sum(around[1:]) / 4
     classes = {row["class"]: row["mean_ns"] for row in run.summary().to_dict()["breakdown"]}
     assert classes["dataloader"] == 0
