@@ -1,15 +1,21 @@
 //! What may be changed in a replay: each change is a rule for the lags of edges (A7).
 
+use std::collections::HashMap;
+
 use stepscope_model::Kind;
 
 use crate::class::{EdgeKind, PathClass};
-use crate::draft::{Node, Subject};
+use crate::draft::{NONE, Node, Subject};
 use crate::fuse::{self, Fused};
 use crate::graph::{DROPPED, Graph};
 use crate::host::is_open_before;
 use crate::rank::Rank;
 use crate::recording::DeviceEvent;
 use crate::selection::Selection;
+
+/// A loader that takes less, or a smaller share of a step, gives a batch that was there.
+const LOADER_WAIT_NS: i64 = 1_000_000;
+const LOADER_WAIT_SHARE: i64 = 20;
 
 /// A change. Several are made in the order of this list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +29,15 @@ pub enum Change {
         /// Below the line; not 0.
         denominator: u32,
     },
+    /// Device events, and host spans with all that is in them, take this much at most.
+    Shorten {
+        /// Device events by their places, with their new lengths.
+        events: Vec<(u32, i64)>,
+        /// Host spans by their places, with their new lengths. None of them is in another one.
+        spans: Vec<(u32, i64)>,
+    },
+    /// The host takes this much at most before some points.
+    ShortenGaps(Vec<Gap>),
     /// Device events are not there, nor the calls that launch nothing else; nor is the time inside host spans.
     Remove(Selection),
     /// Communication takes no time.
@@ -39,6 +54,8 @@ pub enum Change {
     NoSyncOf(Selection),
     /// Input is always there.
     InputReady,
+    /// Batches of loader workers that were waited for arrive when they did, however early they are asked for.
+    LoaderOnTime,
     /// The host takes half of its time.
     HostHalf,
     /// One launch for everything: the host costs nothing.
@@ -47,6 +64,17 @@ pub enum Change {
     Fuse(Vec<Vec<u32>>),
     /// Several ranks only: all are like the median one, so that nobody waits for another in a collective (A9).
     EqualRanks,
+}
+
+/// Time of the host before a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The span that begins or ends there, by its place.
+    pub span: u32,
+    /// Whether it begins.
+    pub is_start: bool,
+    /// How long it may take.
+    pub length_ns: i64,
 }
 
 /// How the saving of a change relates to that of the real one.
@@ -93,6 +121,7 @@ impl Change {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Scale { .. } => "scale",
+            Self::Shorten { .. } | Self::ShortenGaps(_) => "shorten",
             Self::Remove(_) => "remove",
             Self::NoCommunication => "no_communication",
             Self::CommunicationOverlapped => "communication_overlapped",
@@ -100,6 +129,7 @@ impl Change {
             Self::AsyncCopiesToDevice => "async_copies_to_device",
             Self::NoSync | Self::NoSyncOf(_) => "no_sync",
             Self::InputReady => "input_ready",
+            Self::LoaderOnTime => "loader_on_time",
             Self::HostHalf => "host_half",
             Self::CudaGraph => "cuda_graph",
             Self::Fuse(_) => "fuse",
@@ -111,7 +141,13 @@ impl Change {
     #[must_use]
     pub fn bound(&self) -> Bound {
         match self {
-            Self::Scale { .. } | Self::Remove(_) | Self::AsyncCopiesToDevice | Self::EqualRanks => Bound::Estimate,
+            Self::Scale { .. }
+            | Self::Shorten { .. }
+            | Self::ShortenGaps(_)
+            | Self::LoaderOnTime
+            | Self::Remove(_)
+            | Self::AsyncCopiesToDevice
+            | Self::EqualRanks => Bound::Estimate,
             Self::HostHalf => Bound::Orientation,
             Self::Fuse(_) => Bound::AtLeast,
             _ => Bound::AtMost,
@@ -123,7 +159,8 @@ impl Change {
     pub fn is_about_device(&self) -> bool {
         match self {
             Self::Scale { of, .. } | Self::Remove(of) => !of.has_spans(),
-            Self::InputReady | Self::HostHalf => false,
+            Self::Shorten { spans, .. } => spans.is_empty(),
+            Self::ShortenGaps(_) | Self::InputReady | Self::LoaderOnTime | Self::HostHalf => false,
             _ => true,
         }
     }
@@ -131,14 +168,14 @@ impl Change {
     /// Its place in the order in which changes are made.
     fn order(&self) -> u8 {
         match self {
-            Self::Scale { .. } => 0,
+            Self::Scale { .. } | Self::Shorten { .. } | Self::ShortenGaps(_) => 0,
             Self::Remove(_) => 1,
             Self::NoCommunication => 2,
             Self::CommunicationOverlapped => 3,
             Self::NoCopies => 4,
             Self::AsyncCopiesToDevice => 5,
             Self::NoSync | Self::NoSyncOf(_) => 6,
-            Self::InputReady => 7,
+            Self::InputReady | Self::LoaderOnTime => 7,
             Self::HostHalf => 8,
             Self::CudaGraph => 9,
             Self::Fuse(_) => 10,
@@ -165,12 +202,33 @@ impl Changer<'_> {
         }
     }
 
+    /// Points that come no earlier than they did, whatever comes before them.
+    pub(crate) fn not_before(&self, changes: &[Change]) -> Vec<(Node, i64)> {
+        if !changes.contains(&Change::LoaderOnTime) || changes.contains(&Change::InputReady) {
+            return Vec::new();
+        }
+        let Rank { recording, nodes, .. } = self.rank;
+        let by_workers = recording.names.that(|name| name.contains("_MultiProcessingDataLoaderIter"));
+        let steps = recording.window_steps();
+        let mean_ns = steps.iter().map(|step| step.dur_ns).sum::<i64>() / steps.len().max(1) as i64;
+        let least_ns = LOADER_WAIT_NS.max(mean_ns / LOADER_WAIT_SHARE);
+        let is_wait = |node: &Node| {
+            let point = self.graph.point(*node);
+            let Subject::Span(place) = point.subject else { return false };
+            let span = &recording.spans[place as usize];
+            !point.is_start && by_workers.has(span.name) && span.dur_ns >= least_ns
+        };
+        nodes.clone().filter(is_wait).map(|node| (node, self.graph.time(node))).collect()
+    }
+
     fn apply_one(&self, change: &Change, lags: &mut [i64]) {
         match change {
             Change::Scale { of, numerator, denominator } => {
                 let (numerator, denominator) = (i64::from(*numerator), i64::from((*denominator).max(1)));
                 self.scale(of, |lag| lag * numerator / denominator, lags);
             }
+            Change::Shorten { events, spans } => self.shorten(events, spans, lags),
+            Change::ShortenGaps(gaps) => self.shorten_gaps(gaps, lags),
             Change::Remove(what) => self.remove(&self.with_calls(what.clone()), lags),
             Change::NoCommunication => self.while_running(lags, |event, lag| zero_if(event.is_communication, lag)),
             Change::CommunicationOverlapped => self.of_kind(EdgeKind::Cross, lags, |target, source, lag| {
@@ -203,8 +261,8 @@ impl Changer<'_> {
                 let fused = fuse::plan(&self.rank.recording, &self.rank.host, &self.rank.before, groups);
                 self.fuse(&fused, lags);
             }
-            // About the job, not about one rank.
-            Change::EqualRanks => {}
+            // About times, not about lags; about the job, not about one rank.
+            Change::LoaderOnTime | Change::EqualRanks => {}
         }
     }
 
@@ -218,6 +276,56 @@ impl Changer<'_> {
                 |target, _, lag| if inside[self.place(target)] { rule(lag) } else { lag },
             );
         }
+    }
+
+    fn shorten(&self, events: &[(u32, i64)], spans: &[(u32, i64)], lags: &mut [i64]) {
+        let event_lengths: HashMap<u32, i64> = events.iter().copied().collect();
+        self.while_running_at(lags, |place, lag| event_lengths.get(&place).map_or(lag, |&length| lag.min(length)));
+        if spans.is_empty() {
+            return;
+        }
+        let span_lengths: HashMap<u32, i64> = spans.iter().copied().collect();
+        let around = self.innermost(|place| span_lengths.contains_key(&place));
+        for kind in [EdgeKind::Order, EdgeKind::Own] {
+            self.of_kind(kind, lags, |target, _, lag| {
+                let place = around[self.place(target)];
+                let Some(&length) = span_lengths.get(&place) else { return lag };
+                let dur_ns = self.rank.recording.spans[place as usize].dur_ns.max(1);
+                (i128::from(lag) * i128::from(length.min(dur_ns)) / i128::from(dur_ns)) as i64
+            });
+        }
+    }
+
+    fn shorten_gaps(&self, gaps: &[Gap], lags: &mut [i64]) {
+        let lengths: HashMap<(u32, bool), i64> =
+            gaps.iter().map(|gap| ((gap.span, gap.is_start), gap.length_ns)).collect();
+        for kind in [EdgeKind::Order, EdgeKind::Handoff] {
+            self.of_kind(kind, lags, |target, _, lag| {
+                let point = self.graph.point(target);
+                let Subject::Span(place) = point.subject else { return lag };
+                lengths.get(&(place, point.is_start)).map_or(lag, |&length| lag.min(length))
+            });
+        }
+    }
+
+    /// For each node of the rank the innermost span that is open on the host before it, of those that fit; `NONE`
+    /// elsewhere.
+    fn innermost(&self, fits: impl Fn(u32) -> bool) -> Vec<u32> {
+        let mut innermost = vec![NONE; self.rank.nodes.len()];
+        for chain in &self.rank.host.chains {
+            let mut open = Vec::new();
+            for node in chain.clone() {
+                innermost[self.place(node)] = open.last().copied().unwrap_or(NONE);
+                let point = self.graph.point(node);
+                match point.subject {
+                    Subject::Span(place) if !fits(place) => {}
+                    Subject::Span(place) if point.is_start => open.push(place),
+                    Subject::Span(place) => open.retain(|known| *known != place),
+                    Subject::Event(_) | Subject::Join(_) => {}
+                }
+            }
+        }
+        innermost
     }
 
     fn remove(&self, what: &Selection, lags: &mut [i64]) {

@@ -1,10 +1,11 @@
-//! A model as the document of A13.
+//! Models as the documents of A13.
 
 use serde_json::{Map, Value, json};
 use stepscope_model::Kind;
 
 use crate::changes::Change;
 use crate::class::{EdgeKind, PathClass};
+use crate::job::{JobModel, JobPath, JobStep};
 use crate::model::StepModel;
 use crate::recording::Recording;
 use crate::saving::Saving;
@@ -25,6 +26,10 @@ pub const MEMBERS: [&str; 12] = [
     "savings_null",
     "whatif",
 ];
+
+/// The members of a document of several ranks, in their order.
+pub const JOB_MEMBERS: [&str; 7] =
+    ["ranks", "clock_offset_ns", "collectives", "joined", "steps", "identity", "equal_ranks"];
 
 /// The changes of documents, by name.
 #[must_use]
@@ -92,9 +97,6 @@ fn path(model: &StepModel) -> Vec<Value> {
     let lengths = model.anchored_ns().iter().zip(model.strict_ns());
     let rows = model.steps().iter().zip(&paths).zip(lengths);
     rows.map(|((step, path), (anchored, strict))| {
-        let classes = PathClass::ALL
-            .into_iter()
-            .map(|class| (class.as_text().to_owned(), path.classes_ns[class as usize].into()));
         json!({
             "name": step.name,
             "duration_ns": step.dur_ns,
@@ -102,10 +104,66 @@ fn path(model: &StepModel) -> Vec<Value> {
             "strict_ns": strict,
             "strict_error_ratio": (step.dur_ns != 0).then(|| *strict as f64 / step.dur_ns as f64 - 1.0),
             "segments": path.pieces.len(),
-            "classes_ns": classes.collect::<Map<String, Value>>(),
+            "classes_ns": classes(&path.classes_ns),
         })
     })
     .collect()
+}
+
+fn classes(classes_ns: &[i64; PathClass::ALL.len()]) -> Map<String, Value> {
+    let class = |class: PathClass| (class.as_text().to_owned(), classes_ns[class as usize].into());
+    PathClass::ALL.into_iter().map(class).collect()
+}
+
+/// Everything that a document of several ranks has.
+#[must_use]
+pub fn job_document(model: &JobModel) -> Map<String, Value> {
+    JOB_MEMBERS.into_iter().map(|name| (name.to_owned(), job_member(model, name))).collect()
+}
+
+/// One member of a document of several ranks; null if it has none of that name.
+#[must_use]
+pub fn job_member(model: &JobModel, name: &str) -> Value {
+    let ranks: Vec<u32> = model.recordings().map(|recording| recording.rank).collect();
+    match name {
+        "ranks" => json!(ranks),
+        "clock_offset_ns" => json!(model.clock_offsets_ns()),
+        "collectives" => model.collective_count().into(),
+        "joined" => model.join_count().into(),
+        "steps" => {
+            let step = |(step, path): (JobStep, JobPath)| {
+                let on = ranks.iter().map(u32::to_string).zip(path.on_rank_ns);
+                let on = on.chain([("join".to_owned(), path.transfer_ns)]).filter(|(_, dur_ns)| *dur_ns > 0);
+                json!({
+                    "duration_ns": step.dur_ns(),
+                    "classes_ns": classes(&path.classes_ns),
+                    "on_rank_ns": on.map(|(place, dur_ns)| (place, dur_ns.into())).collect::<Map<String, Value>>(),
+                })
+            };
+            model.steps().into_iter().zip(model.paths()).map(step).collect()
+        }
+        "identity" => {
+            let identity = |(place, rank): (usize, &u32)| {
+                let value = json!({
+                    "recorded_ns": model.rank_recorded_ns(place).iter().sum::<i64>(),
+                    "strict_ns": model.rank_strict_ns(place).iter().sum::<i64>(),
+                    "strict_error_ratio": model.rank_strict_error_ratio(place),
+                });
+                (rank.to_string(), value)
+            };
+            ranks.iter().enumerate().map(identity).collect()
+        }
+        "equal_ranks" => {
+            let Ok(equal) = model.equal_ranks() else { return Value::Null };
+            let local = ranks.iter().zip(equal.local_ns).map(|(rank, local_ns)| (rank.to_string(), local_ns.into()));
+            json!({
+                "median_rank": ranks[equal.median],
+                "local_ns": local.collect::<Map<String, Value>>(),
+                "step_ns": equal.step_ns,
+            })
+        }
+        _ => Value::Null,
+    }
 }
 
 /// A saving as a member of a document.

@@ -96,9 +96,17 @@ impl Graph {
 
     /// The time of every node under other lags. Fixed nodes stay where they are.
     pub(crate) fn replay(&self, lags: &[i64]) -> Vec<i64> {
-        let mut times = vec![0; self.times.len()];
+        self.replay_not_before(lags, &[])
+    }
+
+    /// The same, with some nodes that come no earlier than that.
+    pub(crate) fn replay_not_before(&self, lags: &[i64], not_before: &[(Node, i64)]) -> Vec<i64> {
+        let mut times = vec![DROPPED; self.times.len()];
+        for &(node, time_ns) in not_before {
+            times[node as usize] = time_ns;
+        }
         for &node in &self.order {
-            let mut latest = DROPPED;
+            let mut latest = times[node as usize];
             for place in self.edges_into(node) {
                 if lags[place] != DROPPED {
                     latest = latest.max(times[self.edges[place].source as usize] + lags[place]);

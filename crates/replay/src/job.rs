@@ -323,26 +323,40 @@ impl JobModel {
         Confidence::of(self.strict_error_ratio(), self.step_count())
     }
 
-    /// Lengths of the job's steps with changes made together, which `changes` gives for the recording of each rank.
+    /// How long the job takes from one step to the next, as recorded.
+    #[must_use]
+    pub fn recorded_advances_ns(&self) -> Vec<i64> {
+        job_advances(&self.ranks, &self.graph.times)
+    }
+
+    /// The same by typical lags.
+    #[must_use]
+    pub fn strict_advances_ns(&self) -> Vec<i64> {
+        job_advances(&self.ranks, &self.graph.replay(&self.strict_lags))
+    }
+
+    /// How long the job takes from one step to the next with changes made together, which `changes` gives for the recording of each rank.
     #[must_use]
     pub fn replay(&self, changes: impl Fn(&Recording) -> Vec<Change>) -> Replayed {
         let changes: Vec<Vec<Change>> = self.recordings().map(changes).collect();
         let is_equal = changes.iter().flatten().any(|change| matches!(change, Change::EqualRanks));
         let alone = is_equal.then(|| self.median(&self.local_ns()));
+        let on_rank =
+            |place: usize| Changer { rank: &self.ranks[place], graph: &self.graph, arrivals: &self.arrivals[place] };
+        let with_changes = || changes.iter().enumerate().filter(|(place, _)| alone.is_none_or(|rank| rank == *place));
+        let not_before: Vec<(Node, i64)> =
+            with_changes().flat_map(|(place, changes)| on_rank(place).not_before(changes)).collect();
         let replay = |lags: &[i64]| {
             let mut lags = lags.to_vec();
             if let Some(rank) = alone {
                 self.leave(rank, &mut lags);
             }
-            for (place, changes) in
-                changes.iter().enumerate().filter(|(place, _)| alone.is_none_or(|rank| rank == *place))
-            {
-                let arrivals = &self.arrivals[place];
-                Changer { rank: &self.ranks[place], graph: &self.graph, arrivals }.apply(changes, &mut lags);
+            for (place, changes) in with_changes() {
+                on_rank(place).apply(changes, &mut lags);
             }
-            let times = self.graph.replay(&lags);
+            let times = self.graph.replay_not_before(&lags, &not_before);
             alone.map(|rank| &self.ranks[rank]).map_or_else(
-                || job_durations(&self.ranks, &times),
+                || job_advances(&self.ranks, &times),
                 |rank| durations(&rank.recording, &rank.steps, &times),
             )
         };
@@ -352,8 +366,13 @@ impl JobModel {
     /// What changes made together save per step of the job. Whether it may be shown is for [`Self::change_null`] to say.
     #[must_use]
     pub fn saving(&self, changes: impl Fn(&Recording) -> Vec<Change>) -> Saving {
-        let Replayed { anchored_ns, strict_ns } = self.replay(changes);
-        let baseline = Baseline { recorded_ns: &self.recorded_ns(), strict_ns: &self.strict_ns };
+        self.saving_of(self.replay(changes))
+    }
+
+    /// What a replay saves per step.
+    #[must_use]
+    pub fn saving_of(&self, Replayed { anchored_ns, strict_ns }: Replayed) -> Saving {
+        let baseline = Baseline { recorded_ns: &self.recorded_advances_ns(), strict_ns: &self.strict_advances_ns() };
         Saving::new(baseline, anchored_ns, strict_ns)
     }
 
@@ -424,6 +443,24 @@ fn arrivals(graph: &Graph, ranks: &[Rank]) -> Vec<Vec<u32>> {
 
 /// Lengths of the job's steps at the given times: from the first rank that begins a step to the last that ends it.
 fn job_durations(ranks: &[Rank], times: &[i64]) -> Vec<i64> {
+    job_bounds(ranks, times).into_iter().map(|(start, end)| end - start).collect()
+}
+
+/// How long the job takes from one step to the next: from the last rank that ends the step before to the last that ends
+/// this one. Steps of a job overlap where ranks run ahead; these times do not, so they add up to the whole.
+fn job_advances(ranks: &[Rank], times: &[i64]) -> Vec<i64> {
+    let bounds = job_bounds(ranks, times);
+    let mut before = bounds.first().map_or(0, |(start, _)| *start);
+    let advance = |(_, end): (i64, i64)| {
+        let end = end.max(before);
+        let advance = end - before;
+        before = end;
+        advance
+    };
+    bounds.into_iter().map(advance).collect()
+}
+
+fn job_bounds(ranks: &[Rank], times: &[i64]) -> Vec<(i64, i64)> {
     let mut steps: Vec<(i64, i64)> = Vec::new();
     for rank in ranks {
         let own = bounds(&rank.recording, &rank.steps, times);
@@ -435,5 +472,5 @@ fn job_durations(ranks: &[Rank], times: &[i64]) -> Vec<i64> {
             *step = (step.0.min(own.0), step.1.max(own.1));
         }
     }
-    steps.into_iter().map(|(start, end)| end - start).collect()
+    steps
 }

@@ -44,11 +44,11 @@ mod streams;
 mod waits;
 mod window;
 
-pub use changes::{Bound, Change};
+pub use changes::{Bound, Change, Gap};
 pub use class::{EdgeKind, PathClass};
 pub use job::{EqualRanks, JobModel, JobPath, JobStep};
 pub use lags::TypicalLags;
-pub use model::{Replayed, StepModel, StepPath};
+pub use model::{Hold, Replayed, StepModel, StepPath};
 pub use names::{NameId, NameSet, Names};
 pub use notes::Notes;
 pub use path::{Piece, PieceOf, PieceSubject};

@@ -1,6 +1,7 @@
 //! The graph of a window of one rank, with what it answers: paths, replays, savings and why there are none.
 
 mod belonging;
+mod holds;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,6 +19,8 @@ use crate::recording::Recording;
 use crate::saving::{Baseline, Confidence, Saving, error_ratio, misfit};
 use crate::steps::{StepNodes, durations};
 use crate::window::Step;
+
+pub use holds::Hold;
 
 /// A start is explained within three times the typical lag and this much.
 const START_TOLERANCE_NS: i64 = 10_000;
@@ -221,10 +224,12 @@ impl StepModel {
     #[must_use]
     pub fn replay(&self, changes: &[Change]) -> Replayed {
         let lag_rules = Changer { rank: &self.rank, graph: &self.graph, arrivals: &[] };
+        let not_before = lag_rules.not_before(changes);
         let replay = |lags: &[i64]| {
             let mut lags = lags.to_vec();
             lag_rules.apply(changes, &mut lags);
-            durations(&self.rank.recording, &self.rank.steps, &self.graph.replay(&lags))
+            let times = self.graph.replay_not_before(&lags, &not_before);
+            durations(&self.rank.recording, &self.rank.steps, &times)
         };
         Replayed { anchored_ns: replay(&self.anchored_lags), strict_ns: replay(&self.strict_lags) }
     }

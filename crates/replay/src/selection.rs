@@ -28,6 +28,19 @@ impl Selection {
         Self { spans: recording.spans.iter().map(fits).collect(), ..Self::none(recording) }
     }
 
+    /// Host spans and device events by their places.
+    #[must_use]
+    pub fn of_places(recording: &Recording, spans: &[u32], events: &[u32]) -> Self {
+        let mut selection = Self::none(recording);
+        for &place in spans {
+            selection.add_span(place);
+        }
+        for &place in events {
+            selection.add_event(place);
+        }
+        selection
+    }
+
     /// What either has.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
@@ -36,6 +49,17 @@ impl Selection {
         };
         add(&mut self.spans, &other.spans);
         add(&mut self.events, &other.events);
+        self
+    }
+
+    /// What both have.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        let keep = |own: &mut Vec<bool>, other: &[bool]| {
+            own.iter_mut().zip(other).for_each(|(own, other)| *own &= other);
+        };
+        keep(&mut self.spans, &other.spans);
+        keep(&mut self.events, &other.events);
         self
     }
 

@@ -30,6 +30,14 @@ impl StepModel {
         None
     }
 
+    /// A host span and those around it, by their places, the innermost first.
+    pub fn around(&self, span: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(span), |&inner| {
+            let parent = self.rank.host.parents[inner as usize];
+            (parent != NONE).then_some(parent)
+        })
+    }
+
     /// A selection with the device work that was launched inside its host spans.
     #[must_use]
     pub fn with_work(&self, mut what: Selection) -> Selection {

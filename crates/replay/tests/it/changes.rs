@@ -1,7 +1,8 @@
 //! Each change on a small recording whose answer is worked out by hand, in microseconds.
 
 use stepscope_model::Kind;
-use stepscope_replay::{Change, Selection, StepModel, reason};
+use stepscope_replay::recording::HostSpan;
+use stepscope_replay::{Change, EdgeKind, Hold, PieceSubject, Selection, StepModel, reason};
 
 use crate::by_hand::ByHand;
 
@@ -68,6 +69,40 @@ fn scaled_host_spans_take_their_share_with_all_that_is_in_them() {
     // aten::a begins at 5 and its call at 10: half of these 5 is saved before the launch, and the device follows it.
     let half = Change::Scale { of: spans(&model, "aten::a"), numerator: 1, denominator: 2 };
     assert_eq!(model.replay(&[half]).anchored_ns, [87_500]);
+}
+
+#[test]
+fn shortened_work_takes_no_more_than_it_is_given() {
+    let model = device_bound();
+    let place = |name: &str| places(&model, &[name])[0];
+    let events = |events: &[(u32, i64)]| Change::Shorten { events: events.to_vec(), spans: Vec::new() };
+    // b takes 10 instead of 18, c keeps its 28.
+    check(&model, &[events(&[(place("b"), 10_000), (place("c"), 50_000)])], &[82]);
+    check(&model, &[events(&[])], &[90]);
+    // Of aten::a, 5–15, a fifth is left: its launch comes 4 earlier, and so does the device.
+    let recording = model.recording();
+    let is_a = |span: &HostSpan| recording.names.text(span.name) == "aten::a";
+    let span = recording.spans.iter().position(is_a).unwrap() as u32;
+    check(&model, &[Change::Shorten { events: Vec::new(), spans: vec![(span, 2_000)] }], &[86]);
+    check(&model, &[Change::Shorten { events: Vec::new(), spans: vec![(span, 99_000)] }], &[90]);
+}
+
+#[test]
+fn what_held_a_point_is_known() {
+    let model = device_bound();
+    let recording = model.recording();
+    let starts = model.holds().filter(|hold| hold.is_start).filter_map(|hold| match hold.of {
+        PieceSubject::Event(place) => Some((recording.names.text(recording.events[place as usize].name), hold.kind)),
+        PieceSubject::Span(_) => None,
+    });
+    let mut starts: Vec<_> = starts.collect();
+    starts.sort_unstable();
+    assert_eq!(starts, [("a", EdgeKind::Launch), ("b", EdgeKind::Stream), ("c", EdgeKind::Stream)]);
+    let waits = waiting();
+    let is_wait = |hold: &Hold| hold.kind == EdgeKind::Sync && !hold.is_start;
+    let held: Vec<Hold> = waits.holds().filter(is_wait).collect();
+    let by = PieceSubject::Event(places(&waits, &["k"])[0]);
+    assert_eq!(held.iter().map(|hold| hold.by).collect::<Vec<_>>(), [by]);
 }
 
 #[test]

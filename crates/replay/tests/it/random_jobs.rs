@@ -136,13 +136,13 @@ fn check_equal_ranks(case: usize, model: &JobModel) {
 
 /// Changes of nothing do nothing; of one step none makes it longer, as nothing gets later.
 fn check_changes(case: usize, model: &JobModel) {
-    let recorded = model.recorded_ns();
+    let recorded = model.recorded_advances_ns();
     let nothing = model.replay(|recording| {
         let none = Selection::none(recording);
         vec![Change::Remove(none.clone()), Change::NoSyncOf(none), Change::Fuse(Vec::new())]
     });
     assert_eq!(nothing.anchored_ns, recorded, "case {case}");
-    assert_eq!(nothing.strict_ns, model.strict_ns(), "case {case}");
+    assert_eq!(nothing.strict_ns, model.strict_advances_ns(), "case {case}");
     let count = documented_changes(model.recordings().next().unwrap()).len();
     for number in 0..count {
         let steps = model.replay(|recording| vec![documented_changes(recording).swap_remove(number).1]).anchored_ns;
