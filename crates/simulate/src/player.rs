@@ -159,6 +159,8 @@ impl<'j> Player<'j> {
             player.spend(OP_ENTRY_NS);
             player.within(What::Annotation("nccl:all_reduce"), |player| {
                 player.spend(OP_ENTRY_NS);
+                // The stream of the collective waits for the gradients, which that of the network computes.
+                player.call_until("cudaStreamWaitEvent", player.now_ns + SHORT_CALL_NS);
                 let (call, earliest_ns) = player.launch_call("cudaLaunchKernelExC");
                 let ready_ns = player.compute_ns.max(earliest_ns);
                 player.ready_ns.push(ready_ns);
