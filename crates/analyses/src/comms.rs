@@ -7,13 +7,15 @@ mod exposed;
 mod host;
 mod matching;
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json, json};
 use stepscope_ingest::bus_factor;
 use stepscope_model::null_reason::{
     COLLECTIVE_METADATA_NOT_RECORDED, NO_COMMUNICATION, NO_ROLLUPS, ONE_RANK, not_grouped_by,
 };
 use stepscope_model::{
-    Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, Unit, say,
+    Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, SourceId, Text, Unit, say,
 };
 use stepscope_rules::Waits;
 use stepscope_runs::RunError;
@@ -154,7 +156,13 @@ pub(super) fn waits_of(asking: &Asking<'_>, steps: &StepRanges) -> Result<Option
         exposed_caused_ns: caused_ns,
         waiting_steps: steps.count(|rank| !is_late(rank)),
         stragglers,
+        local_ns: waiting.ranks.iter().map(|rank| (rank.rank, steps.of_rank_ns(rank.rank) - rank.wait_ns)).collect(),
     }))
+}
+
+/// How long the transfer of each collective of a recording takes, without waiting, by the number of its span.
+pub(super) fn transfers_of(asking: &Asking<'_>, of: SourceId) -> Result<HashMap<i64, i64>, RunError> {
+    exposed::transfers(asking, &match_ranks(asking)?, of)
 }
 
 /// Adds up the groups that could be matched.

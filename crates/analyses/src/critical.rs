@@ -4,6 +4,7 @@ mod classes;
 mod longest;
 mod operators;
 mod pieces;
+mod ranks;
 
 use serde_json::{Map, Value as Json};
 use stepscope_model::null_reason::ZERO_DURATION;
@@ -24,7 +25,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope critical trace.json.gz", "by class, operator and kernel"),
         ("stepscope critical trace.json.gz --step 12", "one step, piece by piece"),
         ("stepscope critical trace.json.gz --group-by name", "every kernel, operator and call on the path"),
-        ("stepscope critical runs/ --rank 3", "another rank"),
+        ("stepscope critical runs/", "from rank to rank"),
+        ("stepscope critical runs/ --rank 3", "one rank"),
     ],
     groupings: &["name"],
     usual_rows: Some(20),
@@ -54,6 +56,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 const LEAST_SAVING: f64 = 0.001;
 
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
+    let reason = match ranks::answer(asking)? {
+        Ok(report) => return Ok(report),
+        Err(reason) => Some(reason).filter(|reason| !reason.is_empty()),
+    };
     let modeled = asking.first_model()?;
     let steps = match &modeled.steps {
         Ok(steps) => steps,
@@ -85,6 +91,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
         table.notes.push("savings of several changes do not add up".into());
         parts.push(Part::Table(table));
     }
+    parts.extend(reason.map(|reason| Part::Text(Sentence::from(reason).into())));
     parts.extend(notes(asking, &modeled, steps).into_iter().map(|line| Part::Text(line.into())));
     parts.extend(whatif::figures(steps));
     parts.push(Part::Text(Text::code(Role::Next, vec![say!("{} --no-sync", Target::of("whatif"))])));

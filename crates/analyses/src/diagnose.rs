@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use stepscope_model::null_reason::{NO_ROLLUPS, NOT_APPLICABLE};
 use stepscope_model::{
-    Cell, Finding, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Severity, Status,
-    Target, Text, Tone, Unit, say,
+    Cell, Finding, Holds, Look, Missing, Part, PredictedSaving, Report, ReportColumn, ReportTable, Role, Sentence,
+    Severity, Status, Target, Text, Tone, Unit, say,
 };
-use stepscope_rules::{Facts, findings};
+use stepscope_rules::{Facts, LeftOut, Remedy, Rule, StepTimes, Verdict, Weight, fired, judge};
 use stepscope_runs::RunError;
 
-use super::gather::steps_and_facts;
+use super::gather::{Measured, measure};
 use super::step_times::{self, Distribution};
 use super::{Analysis, Asking, Content};
 
@@ -34,8 +34,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 };
 
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
-    let (steps, facts) = steps_and_facts(asking)?;
-    let (findings, missing) = found(asking, &facts);
+    let measured = measure(asking)?;
+    let (Verdict { findings, left_out }, missing) = found(asking, &measured)?;
+    let Measured { steps, facts, replays } = &measured;
     let times = Distribution::of(steps.iter().filter(|step| step.is_complete).map(|step| step.dur_ns));
     let of_steps = times.map_or_else(
         || "no complete step".into(),
@@ -46,23 +47,79 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
         Some(_) => "findings are not known".into(),
         None => say::counted(findings.len(), "finding"),
     };
-    let heading = Sentence::facts([count, of_steps, format!("rules of Stepscope {version}").into()]);
+    let replayed = replays.ranks();
+    let some_ranks = (replayed.len() < asking.ranks().len() && !replayed.is_empty())
+        .then(|| say!("{} replayed: {}", say::counted(replayed.len(), "rank"), numbers(&replayed)));
+    let facts_of_all = [Some(count), Some(of_steps), some_ranks, Some(format!("rules of Stepscope {version}").into())];
+    let heading = Sentence::facts(facts_of_all.into_iter().flatten());
     let mut parts = vec![Part::Text(Text::headline(heading))];
     parts.extend(findings.iter().flat_map(in_words).map(Part::Text));
-    parts.extend(nothing_but_the_device(&findings, &facts).map(Part::Text));
+    parts.extend(nothing_but_the_device(&findings, facts).map(Part::Text));
     parts.push(Part::Table(rows(&findings)));
     let mut report = Report::new("diagnose", parts);
     report.missing.extend(missing);
+    report.data.push(("replayed_ranks", Cell::Json(json!(replayed))));
+    report.data.push(("left_out", Cell::Json(left_out.iter().map(not_shown).collect())));
     Ok(report)
 }
 
-/// What the rules find, or why they could not look.
-pub(super) fn found(asking: &Asking<'_>, facts: &Facts) -> (Vec<Finding>, Option<Missing>) {
+fn numbers(ranks: &[u32]) -> String {
+    ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What a rule found that is not worth showing, for programs.
+fn not_shown(left_out: &LeftOut) -> Json {
+    let mut members = json!({ "rule": left_out.rule, "reason": left_out.reason });
+    if let Some(saving_ns) = left_out.saving_ns {
+        members["saving_ns"] = saving_ns.into();
+    }
+    members
+}
+
+/// What the rules find, weighed by what their changes save; or why they could not look.
+pub(super) fn found(asking: &Asking<'_>, measured: &Measured<'_>) -> Result<(Verdict, Option<Missing>), RunError> {
     if asking.are_sums_left_out() {
         let (path, label, reason) = ("findings".to_owned(), "findings".to_owned(), NO_ROLLUPS.into());
-        return (Vec::new(), Some(Missing { path, label, reason }));
+        return Ok((Verdict::default(), Some(Missing { path, label, reason })));
     }
-    (findings(facts), None)
+    let Measured { facts, replays, .. } = measured;
+    let thresholds = &asking.question.thresholds;
+    let mut fired = fired(facts, thresholds);
+    for fired in &mut fired {
+        fired.saving = match remedy_of(fired.rule) {
+            Some(Remedy::EvenSteps) => facts.step_times.map(|times| Ok(even_steps(times))),
+            Some(remedy) => Some(replays.saving(&[remedy])?),
+            None => None,
+        };
+    }
+    // What the profiler costs is in every figure.
+    if fired.iter().any(|fired| fired.rule.name == "profiler_overhead") {
+        for saving in fired.iter_mut().filter_map(|fired| fired.saving.as_mut()?.as_mut().ok()) {
+            saving.confidence = if saving.confidence == "high" { "medium" } else { "low" };
+        }
+    }
+    let mut failure = None;
+    let verdict = judge(fired, replays.step_ns(), (facts, thresholds), |rules| {
+        let remedies: Vec<Remedy> = rules.iter().copied().filter_map(remedy_of).collect();
+        match replays.saving(&remedies) {
+            Ok(saving) => saving.ok().map(|saving| saving.saving_ns),
+            Err(error) => {
+                failure = Some(error);
+                None
+            }
+        }
+    });
+    failure.map_or(Ok((verdict, None)), Err)
+}
+
+/// What is saved if every step takes as long as the median step.
+fn even_steps(times: StepTimes) -> PredictedSaving {
+    let saving_ns = (times.mean_ns - times.p50_ns as f64).max(0.0);
+    PredictedSaving { saving_ns, low_ns: saving_ns, high_ns: saving_ns, bound: "estimate", confidence: "medium" }
+}
+
+fn remedy_of(rule: &Rule) -> Option<Remedy> {
+    if let Weight::Saving(remedy) = rule.weight { Some(remedy) } else { None }
 }
 
 /// What to say where no rule finds anything and the device is the limit.
@@ -82,39 +139,78 @@ fn in_words(finding: &Finding) -> Vec<Text> {
     let heading = Text {
         role: Role::Finding,
         lines: vec![say!("{}{}", mark, finding.title.clone())],
-        right: finding.at_stake_ns.map(Status::AtStake),
+        right: match &finding.saving {
+            Ok(saving) => Some(Status::Saving(saving.saving_ns)),
+            Err(_) => finding.at_stake_ns.map(Status::AtStake),
+        },
         tone: Tone::Strong,
         ..Text::default()
     };
-    vec![
+    let saving = match &finding.saving {
+        Ok(saving) => Some(in_range(saving, finding.change)),
+        Err(reason) => finding.change.is_some().then(|| say!("not known: {}", reason)),
+    };
+    let mut texts = vec![
         heading,
         Text::labeled(Role::Rule, vec![finding.rule.into()]),
-        Text::labeled(Role::What, vec![finding.what.into()]),
+        Text::labeled(Role::What, vec![finding.what.clone().into()]),
         Text::labeled(Role::Why, vec![finding.why.into()]),
         Text::labeled(Role::Evidence, finding.evidence.clone()),
+    ];
+    texts.extend(saving.map(|saving| Text::labeled(Role::Saving, vec![saving])));
+    texts.extend([
         Text::code(Role::Fix, finding.fix.lines().map(Sentence::from).collect()),
         Text::labeled(Role::NotThis, vec![finding.not_this.into()]),
         Text::code(Role::Show, shown(finding).collect()),
-    ]
+    ]);
+    texts
+}
+
+/// A saving with its range, what it is worth and what was changed.
+fn in_range(saving: &PredictedSaving, change: Option<&'static str>) -> Sentence {
+    let range = say!("{} to {} per step", say::ns(saving.low_ns), say::ns(saving.high_ns));
+    let how = format!("{}, confidence {}, by {}", saving.bound, saving.confidence, change.unwrap_or_default());
+    say!("{}; {}", range, how)
 }
 
 /// The same for programs.
 fn rows(findings: &[Finding]) -> ReportTable {
     let texts = |name: &str| ReportColumn::named(name).holds(Holds::Texts).look(Look::Hidden);
     let at_stake = ReportColumn::named("at_stake_ns").holds(Holds::Numbers).look(Look::Hidden).null(NOT_APPLICABLE);
+    let reason = saving_null(findings);
+    let of_saving = |name: &str| ReportColumn::named(name).look(Look::Hidden).null(reason);
+    let numbers = |name: &str| of_saving(name).holds(Holds::Numbers);
+    let words = |name: &str| of_saving(name).holds(Holds::Texts);
+    let change = texts("change").null(NOT_APPLICABLE);
+    let saving_null = texts("saving_null").null(NOT_APPLICABLE);
+    let saving = |finding: &Finding| finding.saving.clone().ok();
     ReportTable::of("rows", findings)
         .column(texts("rule"), |finding| finding.rule)
         .column(texts("severity"), |finding| finding.severity.as_text())
         .column(texts("title"), |finding| finding.title.clone())
+        .column(numbers("saving_ns"), |finding| saving(finding).map(|saving| saving.saving_ns))
+        .column(numbers("saving_low_ns"), |finding| saving(finding).map(|saving| saving.low_ns))
+        .column(numbers("saving_high_ns"), |finding| saving(finding).map(|saving| saving.high_ns))
+        .column(words("bound"), |finding| saving(finding).map(|saving| saving.bound))
+        .column(words("confidence"), |finding| saving(finding).map(|saving| saving.confidence))
+        .column(change, |finding| finding.change)
+        .column(saving_null, |finding| finding.saving.clone().err())
         .column(at_stake, |finding| finding.at_stake_ns)
         .column(texts("evidence"), |finding| finding.evidence.clone())
         .column(texts("fix"), |finding| finding.fix.clone())
         .column(texts("not_this"), |finding| finding.not_this)
         .column(texts("show"), |finding| Sentence::joined(shown(finding), "\n"))
         .column(texts("figures"), |finding| figures_of(finding))
-        .column(texts("what"), |finding| finding.what)
+        .column(texts("what"), |finding| finding.what.clone())
         .column(texts("why"), |finding| finding.why)
         .table()
+}
+
+/// Why savings are not known: of a rule that has a change, if any. Each row says its own reason.
+fn saving_null(findings: &[Finding]) -> &str {
+    let reasons = findings.iter().filter_map(|finding| finding.saving.as_ref().err());
+    let mut reasons = reasons.map(String::as_str).filter(|reason| *reason != NOT_APPLICABLE);
+    reasons.next().unwrap_or(NOT_APPLICABLE)
 }
 
 /// What to ask to see more of it.
@@ -135,12 +231,16 @@ fn figures_of(finding: &Finding) -> Cell {
 /// Findings in a few lines, for the summary.
 pub(super) fn table(findings: &[Finding]) -> ReportTable {
     let named = ReportColumn::named;
-    let at_stake = named("at_stake_ns").label("at stake per step").unit(Unit::Nanoseconds).null(NOT_APPLICABLE);
+    let saving = named("saving_ns").label("saves per step").unit(Unit::Nanoseconds).null(saving_null(findings));
+    let at_stake = named("at_stake_ns").unit(Unit::Nanoseconds).look(Look::Hidden).null(NOT_APPLICABLE);
+    let saving_null = named("saving_null").look(Look::Hidden).null(NOT_APPLICABLE);
     let table = ReportTable::of("findings", findings)
         .column(named("severity").label("").look(Look::Severity), |finding| finding.severity.as_text())
         .column(named("title"), |finding| finding.title.clone())
         .column(named("evidence").look(Look::Detail), |finding| finding.evidence.first().cloned().unwrap_or_default())
+        .column(saving, |finding| finding.saving.as_ref().ok().map(|saving| saving.saving_ns))
         .column(at_stake, |finding| finding.at_stake_ns)
+        .column(saving_null, |finding| finding.saving.clone().err())
         .column(named("rule").look(Look::Hidden), |finding| finding.rule)
         .table();
     ReportTable { title: Some("FINDINGS".to_owned()), ..table }

@@ -1,32 +1,19 @@
 //! Measures what the rules need to know.
 
+mod links;
 mod loading_regions;
+mod memory_levels;
 
 use stepscope_model::tables::{ALL_COLLECTIVES, MEMORY_EVENTS, SPANS};
 use stepscope_model::{Class, KernelCategory, StepSource};
-use stepscope_rules::{
-    Copies, Facts, Framework, Hardware, Vendor, Waits, are_elementwise_kernels_many, is_work_without_tensor_cores,
-};
+use stepscope_rules::{Copies, Facts, Framework, Hardware, StepTimes, Vendor, Waits, is_work_without_tensor_cores};
 use stepscope_runs::{Frame, RunError};
 
 use super::layers::{StepRanges, time_by_layer};
-use super::step_times::{self, StepTime, in_complete};
+use super::step_times::{self, Distribution, StepTime, in_complete};
 use super::{Asking, before_recording, comms};
-use crate::tensor_cores::TensorCoreNames;
-
-/// Parts of the names of operators that tensor cores can do.
-const ELIGIBLE: [&str; 10] = [
-    "aten::mm",
-    "aten::addmm",
-    "aten::bmm",
-    "aten::baddbmm",
-    "convolution",
-    "aten::linear",
-    "aten::matmul",
-    "attention",
-    "aten::_scaled_mm",
-    "cudnn_rnn",
-];
+use crate::replays::Replays;
+use crate::tensor_cores::{ELIGIBLE, TensorCoreNames, is_eligible};
 
 /// Calls whose times add up to a smaller share of the steps are not worth a walk over them: their sum is near enough.
 const WALKED_SHARE: f64 = 0.02;
@@ -34,8 +21,27 @@ const WALKED_SHARE: f64 = 0.02;
 /// A call this long does more than launch: it loads a module, waits for room in a queue, or copies.
 const LONG_CALL_NS: i64 = 1_000_000;
 
+/// What rules look at, and what shows how much their changes save.
+pub(super) struct Measured<'a> {
+    /// The steps that are asked about.
+    pub steps: Vec<StepTime>,
+    /// What is known about them.
+    pub facts: Facts,
+    /// Some of them again, to be changed.
+    pub replays: Replays<'a>,
+}
+
+/// Measures the steps that are asked about.
+pub(super) fn measure<'a>(asking: &'a Asking<'a>) -> Result<Measured<'a>, RunError> {
+    let steps = step_times::read(asking)?;
+    let mut facts = gather(asking, &steps)?;
+    let replays = Replays::of(asking, &steps, &facts.slow_links)?;
+    facts.window = replays.window();
+    Ok(Measured { steps, facts, replays })
+}
+
 /// The facts about the recordings that are asked about. `steps` are theirs.
-pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, RunError> {
+fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, RunError> {
     let mut facts = Facts::default();
     add_steps(&mut facts, steps);
     let complete = in_complete(steps);
@@ -51,12 +57,14 @@ pub(super) fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, R
         add_launches(asking, &complete, &ranges, &mut facts)?;
         add_kernels(asking, &complete, &ranges, &mut facts)?;
         add_categories(asking, &complete, &mut facts)?;
-        add_unfused(asking, &complete, &ranges, &mut facts)?;
         add_copies(asking, &complete, &ranges, &mut facts)?;
     }
     if asking.has_rows(MEMORY_EVENTS.name) {
         add_memory(asking, &mut facts)?;
     }
+    memory_levels::add(asking, &mut facts)?;
+    links::add(asking, &complete, &mut facts)?;
+    add_stacks(asking, &mut facts)?;
     add_ranks(asking, &complete, &mut facts)?;
     Ok(facts)
 }
@@ -79,6 +87,13 @@ pub(super) fn of_headline(
 }
 
 fn add_steps(facts: &mut Facts, steps: &[StepTime]) {
+    let times = Distribution::of(steps.iter().filter(|step| step.is_complete).map(|step| step.dur_ns));
+    facts.step_times = times.map(|times| StepTimes {
+        count: times.count(),
+        p50_ns: times.percentile(50),
+        p90_ns: times.percentile(90),
+        mean_ns: times.mean(),
+    });
     for step in steps.iter().filter(|step| step.is_complete) {
         facts.steps += 1;
         facts.step_ns += step.dur_ns;
@@ -173,7 +188,7 @@ fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Resu
     for (row, name) in rows.text("name")?.into_iter().enumerate() {
         facts.operator_device_ns += device[row];
         let Some(name) = name else { continue };
-        if ELIGIBLE.iter().any(|part| name.contains(part)) && device[row] > 0 {
+        if is_eligible(&name) && device[row] > 0 {
             facts.eligible_ns += device[row];
             facts.eligible_name.get_or_insert_with(|| name.clone());
         }
@@ -182,6 +197,13 @@ fn add_operators(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Resu
             facts.most_called = Some((name, calls[row]));
         }
     }
+    Ok(())
+}
+
+/// Whether Python frames were recorded.
+fn add_stacks(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError> {
+    let rows = asking.query("SELECT 1 AS one FROM spans WHERE {source} AND kind = 'py' LIMIT 1")?;
+    facts.has_stacks = rows.rows() > 0;
     Ok(())
 }
 
@@ -225,7 +247,7 @@ fn add_kernels(asking: &Asking<'_>, complete: &str, ranges: &StepRanges, facts: 
             on_cores.push(name);
         }
     }
-    if is_work_without_tensor_cores(facts) {
+    if is_work_without_tensor_cores(facts, &asking.question.thresholds) {
         let eligible: Vec<String> = ELIGIBLE.iter().map(|part| format!("name LIKE '%{part}%'")).collect();
         let quoted: Vec<String> = on_cores.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
         let others =
@@ -264,40 +286,6 @@ fn add_categories(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Res
         let category = category.as_deref().and_then(KernelCategory::of_text).unwrap_or(KernelCategory::Other);
         *facts.by_category.entry(category).or_default() += total_ns;
     }
-    Ok(())
-}
-
-/// Elementwise kernels of single operators: neither of a compiler nor of many tensors at once.
-const UNFUSED: &str = "category = 'elementwise' AND name LIKE '%elementwise_kernel%'";
-
-fn add_unfused(asking: &Asking<'_>, complete: &str, ranges: &StepRanges, facts: &mut Facts) -> Result<(), RunError> {
-    let (source, count, time) = if asking.has_sums() {
-        ("kernel_rollup WHERE {steps}", "sum(count)", "total_ns")
-    } else {
-        ("device_events WHERE {events}", "count(*)", "dur_ns")
-    };
-    let rows = asking.query(&format!(
-        "SELECT coalesce({count}, 0) AS count, coalesce(sum({time}), 0) AS sum_ns FROM {source} AND {complete} AND {UNFUSED}"
-    ))?;
-    facts.unfused.count = first(&rows, "count")?;
-    facts.unfused.sum_ns = first(&rows, "sum_ns")?;
-    if !are_elementwise_kernels_many(facts) {
-        return Ok(());
-    }
-    let events = format!("device_events WHERE {{events}} AND {complete}");
-    let intervals = format!(
-        "SELECT rank, \"window\", start_ns, end_ns, CASE WHEN {UNFUSED} THEN 1 ELSE 0 END AS layer FROM {events}"
-    );
-    let [_, exposed_ns] = time_by_layer(asking, ranges, &intervals)?;
-    facts.unfused.exposed_ns = exposed_ns;
-    let rows = asking.query(&format!(
-        "SELECT operator.name, sum(dur_ns) AS total_ns FROM (SELECT * FROM {events} AND {UNFUSED}) AS kernel
-         JOIN (SELECT rank, \"window\", span_id, name FROM spans WHERE {{source}} AND kind = 'op') AS operator
-           ON operator.rank = kernel.rank AND operator.\"window\" = kernel.\"window\"
-           AND operator.span_id = kernel.operator_id
-         GROUP BY operator.name ORDER BY total_ns DESC, operator.name LIMIT 3"
-    ))?;
-    facts.unfused.operators = rows.text("name")?.into_iter().flatten().collect();
     Ok(())
 }
 
@@ -397,11 +385,4 @@ fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(
 
 fn first(rows: &Frame, column: &str) -> Result<i64, RunError> {
     Ok(rows.i64(column)?.first().copied().flatten().unwrap_or(0))
-}
-
-/// The steps, for a report that shows them too.
-pub(super) fn steps_and_facts(asking: &Asking<'_>) -> Result<(Vec<StepTime>, Facts), RunError> {
-    let steps = step_times::read(asking)?;
-    let facts = gather(asking, &steps)?;
-    Ok((steps, facts))
 }

@@ -52,6 +52,12 @@ impl StepRanges {
         self.by_source.iter().filter(|((rank, _), _)| is_counted(*rank)).map(|(_, ranges)| ranges.len()).sum()
     }
 
+    /// Those of a rank together.
+    pub(super) fn of_rank_ns(&self, rank: i64) -> i64 {
+        let of_rank = self.by_source.iter().filter(|((known, _), _)| *known == rank);
+        of_rank.flat_map(|(_, ranges)| ranges).map(|(start, end, _)| end - start).sum()
+    }
+
     /// All of them together.
     pub(super) fn total_ns(&self) -> i64 {
         self.by_source.values().flatten().map(|(start, end, _)| end - start).sum()

@@ -2,6 +2,7 @@
 
 pub mod health;
 pub mod ingest;
+pub mod rules;
 pub mod schema;
 pub mod sources;
 pub mod tracks;

@@ -2,6 +2,7 @@
 
 use stepscope_engine::CancelFlag;
 use stepscope_model::StepRange;
+use stepscope_rules::Thresholds;
 
 /// What is asked of an analysis.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Question {
     pub to_ns: Option<i64>,
     /// What rows are grouped by, instead of the usual.
     pub group_by: Vec<String>,
+    /// From where on rules speak.
+    pub thresholds: Thresholds,
     /// Samples that a step works on, for throughput.
     pub samples_per_step: Option<f64>,
     /// Ends the work from elsewhere.

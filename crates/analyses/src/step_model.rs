@@ -38,7 +38,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The model of a recording, or why there is none.
-    fn step_model(&self, source: &'a SourceRecord) -> Result<Modeled<'a>, RunError> {
+    pub(crate) fn step_model(&self, source: &'a SourceRecord) -> Result<Modeled<'a>, RunError> {
         let id = (i64::from(source.id.rank), i64::from(source.id.window));
         let asked = self.steps.as_ref().and_then(|steps| steps.places.get(&id));
         let modeled = self.open.step_model(source, asked)?;

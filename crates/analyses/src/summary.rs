@@ -17,11 +17,10 @@ use stepscope_model::{
 use stepscope_runs::RunError;
 
 use super::asking::missing_in;
-use super::gather::steps_and_facts;
+use super::gather::{Measured, measure};
 use super::step_times::{self, Distribution, Headline, Shares, StepTime, in_complete};
 use super::{Analysis, Asking, Content, categories, diagnose};
 use crate::listings::health::Standing;
-use crate::metrics::Measured;
 use crate::{listings, metrics};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -54,7 +53,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if asking.sources.iter().all(|source| source.is_profile()) {
         return profile::answer(asking);
     }
-    let (steps, facts) = steps_and_facts(asking)?;
+    let measured = measure(asking)?;
+    let Measured { steps, facts, .. } = &measured;
     let has_devices = facts.device_events > 0;
     let operators = top_operators(asking, has_devices)?;
     if !has_devices && operators.rows.is_empty() {
@@ -100,14 +100,14 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if is_whole && facts.device_events > 0 && asking.sources.len() <= SHOWN_DEVICES {
         parts.extend(devices(asking, &mut missing)?.map(Part::Table));
     }
-    parts.extend(utilization::parts(&facts));
-    parts.extend(compute::parts(asking, &steps, times.as_ref(), &mut missing)?);
+    parts.extend(utilization::parts(facts));
+    parts.extend(compute::parts(asking, steps, times.as_ref(), &mut missing)?);
     if let (Some(shares), Some(times)) = (&shares, &times) {
         parts.push(Part::Table(where_it_goes(shares, times)));
         parts.extend(each_step(asking, &complete).map(Part::Table));
     }
     if has_devices {
-        let (categories, no_values) = categories::table(asking, "categories", &in_complete(&steps))?;
+        let (categories, no_values) = categories::table(asking, "categories", &in_complete(steps))?;
         missing.extend(no_values);
         parts.push(Part::Table(device_time(categories)));
     }
@@ -115,12 +115,13 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     parts.extend(
         [Some(operators), kernels].into_iter().flatten().filter(|table| !table.rows.is_empty()).map(Part::Table),
     );
-    let (findings, no_findings) = diagnose::found(asking, &facts);
+    let (verdict, no_findings) = diagnose::found(asking, &measured)?;
+    let findings = verdict.findings;
     missing.extend(no_findings);
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }
-    parts.extend(diagnose::nothing_but_the_device(&findings, &facts).map(Part::Text));
+    parts.extend(diagnose::nothing_but_the_device(&findings, facts).map(Part::Text));
     parts.push(health(asking, &grades, health_line(asking, &grades)));
     parts.push(next(&["diagnose", "ops", "steps"].map(Target::of)));
     let mut report = Report::new("summary", parts);
@@ -234,7 +235,8 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
     let mut has_device_memory = false;
     for source in &asking.sources {
         let cancel = &asking.question.cancel;
-        let Measured { members, nulls } = metrics::measure_some(asking.engine, source, &["gpu", "memory"], cancel)?;
+        let metrics::Measured { members, nulls } =
+            metrics::measure_some(asking.engine, source, &["gpu", "memory"], cancel)?;
         let devices = members.get("gpu").and_then(Json::as_object).cloned().unwrap_or_default();
         let memory = members.get("memory").and_then(Json::as_object);
         has_device_memory |= memory.is_some_and(|devices| devices.keys().any(|name| name != "cpu"));

@@ -28,6 +28,25 @@ const TENSOR_CORE_PARTS: [&str; 18] = [
 /// Names of newer kernels that use tensor cores or matrix cores.
 const TENSOR_CORE_PATTERN: &str = r"tensorop|tensor_op|gmma|\b[hi]mma|nvjet|tcgen05|(^|[^a-z])umma|flash_(fwd|bwd)|fmha|FlashAttn|^bmm_(E2m1|MxE4m3|E4m3|Bfloat16|Fp16)|deep_gemm|fp8_gemm|_MI\d+x\d+|_MFMA_|mfma";
 
+/// Parts of the names of operators that tensor cores can do.
+pub(crate) const ELIGIBLE: [&str; 10] = [
+    "aten::mm",
+    "aten::addmm",
+    "aten::bmm",
+    "aten::baddbmm",
+    "convolution",
+    "aten::linear",
+    "aten::matmul",
+    "attention",
+    "aten::_scaled_mm",
+    "cudnn_rnn",
+];
+
+/// Whether tensor cores can do what an operator does.
+pub(crate) fn is_eligible(operator: &str) -> bool {
+    ELIGIBLE.iter().any(|part| operator.contains(part))
+}
+
 /// Tells the kernels that use tensor cores.
 pub struct TensorCoreNames {
     pattern: Regex,

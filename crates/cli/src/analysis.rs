@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args};
 use stepscope_model::{Exit, Expected, Role, StepRange, arguments};
 use stepscope_report::sentence;
-use stepscope_workspace::{Analysis, Progress as _, Question, Workspace};
+use stepscope_workspace::{Analysis, Progress as _, Question, Thresholds, Workspace};
 
 use crate::Context;
 use crate::command;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::options::{InputOptions, OutputFormat, OutputOptions, parse_nanoseconds, parsed};
+use crate::options::{InputOptions, OutputFormat, OutputOptions, RulesOptions, parse_nanoseconds, parsed};
 use crate::output::{self, Answer, Target};
 use crate::progress::TerminalProgress;
 use crate::shell_words;
@@ -26,8 +26,13 @@ struct Options {
     #[command(flatten)]
     part: PartOptions,
     #[command(flatten)]
+    rules: RulesOptions,
+    #[command(flatten)]
     input: InputOptions,
 }
+
+/// Analyses that show findings.
+const WITH_FINDINGS: [&str; 2] = ["summary", "diagnose"];
 
 /// Which part of a run.
 #[derive(Args)]
@@ -75,6 +80,7 @@ impl PartOptions {
             from_ns: from,
             to_ns: to,
             group_by,
+            thresholds: Thresholds::default(),
             samples_per_step,
             cancel: interrupt::flag().clone(),
         }
@@ -113,6 +119,8 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
             .into_iter()
             .fold(command, |command, name| command.mut_arg(name, |it| it.hide(true)))
     };
+    let has_findings = WITH_FINDINGS.contains(&analysis.name);
+    let command = command.mut_arg("rules", |argument| argument.hide(!has_findings));
     if analysis.groupings.is_empty() {
         command.mut_arg("group_by", |argument| argument.hide(true))
     } else {
@@ -127,12 +135,18 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     if !analysis.has_rows {
         refuse_picking(analysis, &options.output)?;
     }
+    if options.rules.is_given() && !WITH_FINDINGS.contains(&analysis.name) {
+        return Err(Failure::usage(format!("{} has no findings, so --rules does not apply", analysis.name))
+            .with_hint("use it with `stepscope diagnose PATH`"));
+    }
+    let thresholds = options.rules.thresholds()?;
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let progress = TerminalProgress::new(context);
     let workspace = Workspace::open(&options.paths, &options.input.settings(), &progress)?;
     let [part, input] = [options.part.in_words(), options.input.in_words()];
     let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
-    let mut report = workspace.analyze(analysis, &options.part.question())?;
+    let question = Question { thresholds, ..options.part.question() };
+    let mut report = workspace.analyze(analysis, &question)?;
     report.spell(&|target| command::line(target, &rest));
     let notices = report.texts().filter(|text| text.role == Role::Steps).flat_map(|text| &text.lines);
     notices.for_each(|line| progress.notice(&sentence::written(line)));

@@ -9,6 +9,7 @@ mod ingest;
 mod metrics;
 mod open;
 mod report;
+mod rules;
 mod run;
 pub(crate) mod schema;
 pub(crate) mod sql;
@@ -37,7 +38,7 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 15] = [
+static COMMANDS: [&Command; 16] = [
     &whatif::COMMAND,
     &open::COMMAND,
     &report::COMMAND,
@@ -49,6 +50,7 @@ static COMMANDS: [&Command; 15] = [
     &health::COMMAND,
     &tracks::COMMAND,
     &schema::COMMAND,
+    &rules::COMMAND,
     &demo::COMMAND,
     &doctor::COMMAND,
     &cache::COMMAND,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use stepscope_model::arguments;
-use stepscope_workspace::{Extras, RunChoice, Settings};
+use stepscope_workspace::{Extras, RunChoice, Settings, Thresholds, read_thresholds};
 
 use crate::failure::Failure;
 use crate::shell_words;
@@ -65,6 +65,31 @@ impl SourceOptions {
     pub(crate) fn only(self) -> Vec<(&'static str, i64)> {
         let rank = self.rank.map(|rank| ("rank", i64::from(rank)));
         rank.into_iter().chain(self.window.map(|window| ("window", i64::from(window)))).collect()
+    }
+}
+
+/// From where on rules speak.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RulesOptions {
+    /// Change thresholds of rules by a JSON file, such as `{"data_loading": {"share_ratio": 0.1}}`
+    #[arg(long, value_name = "FILE", help_heading = "Findings")]
+    rules: Option<PathBuf>,
+}
+
+impl RulesOptions {
+    /// Whether a file is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.rules.is_some()
+    }
+
+    /// The thresholds of the file, or the usual ones.
+    pub(crate) fn thresholds(&self) -> Result<Thresholds, Failure> {
+        let Some(path) = &self.rules else { return Ok(Thresholds::default()) };
+        let shown = path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Failure::unreadable("read the rules", &shown, &error))?;
+        let hint = "`stepscope rules` lists rules and thresholds";
+        read_thresholds(&text).map_err(|error| Failure::usage(error.to_string()).at(shown).with_hint(hint))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is slow and why, with the measured time at stake.
+//! What is slow and why, with the measured time at stake and the predicted saving.
 
 use crate::say::{Sentence, Target};
 
@@ -31,13 +31,28 @@ impl Severity {
     }
 }
 
-/// One thing that is slow. Time at stake is a measurement; what a fix would save is not claimed.
+/// What a change saves per step, predicted by a replay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PredictedSaving {
+    /// Saving per step.
+    pub saving_ns: f64,
+    /// The least that it may be; 0 if it is below what the replay does not explain.
+    pub low_ns: f64,
+    /// The most that it may be.
+    pub high_ns: f64,
+    /// How it relates to that of the real change: `estimate`, `at_most` or `at_least`.
+    pub bound: &'static str,
+    /// How far it can be trusted: `high`, `medium` or `low`.
+    pub confidence: &'static str,
+}
+
+/// One thing that is slow. Time at stake is a measurement, a saving is a prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Name of the rule that found it.
     pub rule: &'static str,
     /// What that rule sees.
-    pub what: &'static str,
+    pub what: String,
     /// Why that costs time.
     pub why: &'static str,
     /// What is wrong, with its figure.
@@ -46,6 +61,10 @@ pub struct Finding {
     pub severity: Severity,
     /// Time of a step that it takes; null where it is no time.
     pub at_stake_ns: Option<f64>,
+    /// Name of the change that was replayed; null where no replay shows what the fix does.
+    pub change: Option<&'static str>,
+    /// What that change saves, or the reason why that is not known.
+    pub saving: Result<PredictedSaving, String>,
     /// What was measured, the shortest first.
     pub evidence: Vec<Sentence>,
     /// The figures of title and evidence, by name.

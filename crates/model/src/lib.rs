@@ -41,7 +41,7 @@ pub use arguments::{Expected, StepRange};
 pub use class::{Class, SpanClass};
 pub use content::Content;
 pub use exit::Exit;
-pub use finding::{Finding, Severity};
+pub use finding::{Finding, PredictedSaving, Severity};
 pub use health::Grade;
 pub use hint::Hint;
 pub use kernel_category::KernelCategory;

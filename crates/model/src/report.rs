@@ -166,6 +166,8 @@ pub enum Role {
     Why,
     /// What was measured.
     Evidence,
+    /// What the change saves.
+    Saving,
     /// What to change.
     Fix,
     /// When a finding is a false alarm.
@@ -192,6 +194,7 @@ impl Role {
             Self::What => "what",
             Self::Why => "why",
             Self::Evidence => "evidence",
+            Self::Saving => "saving",
             Self::Fix => "fix",
             Self::NotThis => "false alarm",
             Self::Show => "show",
@@ -216,6 +219,8 @@ pub enum Status {
     },
     /// Time of a step that is at stake, in nanoseconds.
     AtStake(f64),
+    /// What a change saves per step, in nanoseconds.
+    Saving(f64),
 }
 
 /// How much a text weighs.

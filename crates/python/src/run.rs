@@ -9,7 +9,7 @@ use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
 use stepscope_workspace::{
     ANALYSES, AskedChange, CancelFlag, Pick, Progress, Question, Rows, RunChoice, RunError, Settings, Stretch,
-    Workspace,
+    Thresholds, Workspace,
 };
 
 use crate::batches::NativeBatches;
@@ -53,6 +53,7 @@ impl Part {
             from_ns: self.from_ns,
             to_ns: self.to_ns,
             group_by: self.group_by,
+            thresholds: Thresholds::default(),
             samples_per_step: self.samples_per_step,
             cancel: CancelFlag::default(),
         }

@@ -37,7 +37,8 @@ pub(crate) fn status(status: Status) -> (&'static str, &'static str, String) {
     match status {
         Status::Health(grade) => (HEALTH, grade.map_or("unknown", Grade::as_text), String::new()),
         Status::Good { good, all } => (HEALTH, Grade::Good.as_text(), format!(" in {good} of {all}")),
-        Status::AtStake(ns) => ("", "", format!("{} per step", figure::written(&say::ns(ns)))),
+        Status::AtStake(ns) => ("", "", format!("{} per step at stake", figure::written(&say::ns(ns)))),
+        Status::Saving(ns) => ("", "", format!("saves {} per step", figure::written(&say::ns(ns)))),
     }
 }
 

@@ -35,10 +35,6 @@ pub enum Need {
     Uses(Framework),
     /// The trace does not show it.
     Without(Framework),
-    /// More of the exposed communication is waiting for other ranks than transfer, by the traces of several ranks.
-    Waiting,
-    /// That is not so, or not known.
-    NoWaiting,
 }
 
 /// What a program is made with, as far as advice depends on it.
@@ -91,8 +87,6 @@ impl Need {
             Self::OtherCollective(kinds) => !is_collective(kinds),
             Self::Uses(framework) => facts.frameworks.contains(&framework),
             Self::Without(framework) => !facts.frameworks.contains(&framework),
-            Self::Waiting => facts.is_mostly_waiting(),
-            Self::NoWaiting => !facts.is_mostly_waiting(),
         }
     }
 
@@ -108,8 +102,6 @@ impl Need {
             Self::OtherCollective(kinds) => format!("mainly neither {}", kinds.join(" nor ")),
             Self::Uses(framework) => format!("with {}", framework.as_text()),
             Self::Without(framework) => format!("without {}", framework.as_text()),
-            Self::Waiting => "more waiting than transfer".to_owned(),
-            Self::NoWaiting => "not known to be waiting".to_owned(),
         }
     }
 }
@@ -158,8 +150,6 @@ mod tests {
             &[Need::OtherCollective(&["all_gather", "all_reduce"])],
             Some("mainly neither all_gather nor all_reduce"),
         );
-        check(&[Need::Waiting], Some("more waiting than transfer"));
-        check(&[Need::NoWaiting], Some("not known to be waiting"));
     }
 
     #[test]

@@ -1,12 +1,20 @@
 //! The step waits for the data loader.
 
-use stepscope_model::{Class, Severity, Target, say};
+use stepscope_model::{Class, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Instances, Meant, Need, Rule};
+use super::{
+    Causes, Facts, Fix, Found, Framework, Instances, Limits, Meant, Need, Remedy, Rule, Threshold, Weight, Window,
+    too_few_workers,
+};
 
-/// A smaller share is not worth a word.
-const SHARE: f64 = 0.05;
-const HIGH_SHARE: f64 = 0.15;
+const SHARE: Threshold = Threshold {
+    name: "share_ratio",
+    value: 0.05,
+    meaning: "data loading above this share of the critical path, or of the step without a path",
+};
+
+const STEPS: Threshold =
+    Threshold { name: "steps_ratio", value: 0.25, meaning: "it must be in this share of the steps" };
 
 /// Names of regions that load data: letters and digits only, any case. `docs/findings.md` lists them.
 const LOADING_REGIONS: [&str; 20] = [
@@ -38,8 +46,11 @@ const WHICH_DATA: [&str; 5] = ["train", "val", "valid", "eval", "test"];
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
     label: "Data loading",
-    what: "More than 5 % of the step time is spent in `enumerate(DataLoader)` while nothing runs on a device. Without a DataLoader, regions named for data loading count, such as `data_loading`.",
+    what: "More than {share_ratio} of the critical path is spent in `enumerate(DataLoader)`. Without a DataLoader, regions named for data loading count, such as `data_loading`.",
     why: "The next batch is not ready when the step needs it, so the step waits until the host has built it.",
+    thresholds: &[SHARE, STEPS],
+    weight: Weight::Saving(Remedy::InputReady),
+    explained_by: Causes::None,
     fixes: &[
         Fix {
             code: "DataLoader(dataset, batch_size=…, num_workers=4,\n           pin_memory=True, persistent_workers=True)",
@@ -81,19 +92,26 @@ pub fn is_loading_region(name: &str) -> bool {
     is_known(letters) || WHICH_DATA.iter().any(|which| letters.strip_prefix(which).is_some_and(is_known))
 }
 
-fn find(facts: &Facts) -> Option<Found> {
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     // A region says what the classes of a step cannot: these are told by the annotations of frameworks.
     let by_class_ns = facts.of(Class::Dataloader);
     let loading_ns = by_class_ns.max(facts.region_loading_ns).min(facts.step_ns);
-    let share = facts.share(loading_ns);
-    if share <= SHARE {
+    let is_usual = |window: &&Window| window.is_in(limits.of(&STEPS), |step| step.loader_ns > 0);
+    let on_path = facts.window.as_ref().filter(|_| by_class_ns >= facts.region_loading_ns);
+    let (share, time) = match on_path {
+        Some(window) if is_usual(&window) => (window.share(|step| step.loader_ns), "critical path"),
+        Some(_) => return None,
+        None => (facts.share(loading_ns), "step time"),
+    };
+    // What is known more exactly is for another rule to say.
+    if share <= limits.of(&SHARE) || too_few_workers::is_found(facts, limits.all()) {
         return None;
     }
     let mut evidence = Vec::new();
     let mut figures = vec![("share_ratio", share)];
     let is_single = facts.loaders.keys().any(|name| name.contains("_SingleProcessDataLoaderIter"));
     let workers = if is_single { "num_workers=0; " } else { "" };
-    evidence.push(say!("{}loading is {} of the step time", workers, say::ratio(share)));
+    evidence.push(say!("{}loading is {} of the {}", workers, say::ratio(share), time));
     let range = facts.loading_range_ns.filter(|_| by_class_ns >= facts.region_loading_ns);
     if let Some((least, most)) = range.filter(|(least, most)| least < most) {
         evidence.push(say!("{} – {} per step", say::ns(least as f64), say::ns(most as f64)));
@@ -109,8 +127,7 @@ fn find(facts: &Facts) -> Option<Found> {
     }
     let what = if facts.loaders.is_empty() { "data" } else { "the DataLoader" };
     let title = say!("The step waits for {}", what);
-    let severity = if share > HIGH_SHARE { Severity::High } else { Severity::Medium };
-    Some(Found { title, severity, at_stake_ns: Some(facts.per_step(loading_ns)), evidence, figures })
+    Some(Found { title, at_stake_ns: Some(facts.per_step(loading_ns)), evidence, figures })
 }
 
 #[cfg(test)]

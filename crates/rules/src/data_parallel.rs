@@ -2,13 +2,16 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Facts, Fix, Found, Instances, Rule};
+use super::{Causes, Facts, Fix, Found, Instances, Limits, Rule, Weight};
 
 pub(super) static RULE: Rule = Rule {
     name: "data_parallel",
     label: "DataParallel",
     what: "`DataParallel.forward` is in the trace, and more than one device has work.",
     why: "One Python process feeds every device, copies the model in each step and gathers the outputs on one device.",
+    thresholds: &[],
+    weight: Weight::Fixed(Severity::Medium),
+    explained_by: Causes::None,
     fixes: &[Fix {
         code: "torch.nn.parallel.DistributedDataParallel(model)   # one process per GPU: torchrun --nproc_per_node=…",
         when: &[],
@@ -21,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-fn find(facts: &Facts) -> Option<Found> {
+fn find(facts: &Facts, _: &Limits<'_>) -> Option<Found> {
     if facts.data_parallel_ns == 0 || facts.devices_of_a_rank < 2 {
         return None;
     }
@@ -29,5 +32,5 @@ fn find(facts: &Facts) -> Option<Found> {
     let at_stake = facts.per_step(facts.data_parallel_ns);
     let evidence = vec![say!("DataParallel.forward takes {} of host time per step", say::ns(at_stake))];
     let figures = vec![("devices", facts.devices_of_a_rank as f64)];
-    Some(Found { title, severity: Severity::Medium, at_stake_ns: Some(at_stake), evidence, figures })
+    Some(Found { title, at_stake_ns: Some(at_stake), evidence, figures })
 }

@@ -1,14 +1,14 @@
 //! What every rule says about what it found: title, evidence and figures (metrics, section 22).
 
-use stepscope_model::{Class, Device, KernelCategory, Piece, Unit};
+use stepscope_model::{Class, Device, Piece, Unit};
 
-use super::thresholds::{facts, with_class};
+use super::thresholds::{facts, replayed, with_class};
 use super::*;
 
 /// The title and the evidence with their figures as measured, and the figures by name.
 #[track_caller]
-fn check(rule: &Rule, facts: &Facts, said: &[&str], figures: &[(&str, f64)]) {
-    let found = (rule.find)(facts).unwrap();
+fn check(rule: &'static Rule, facts: &Facts, said: &[&str], figures: &[(&str, f64)]) {
+    let found = (rule.find)(facts, &Thresholds::default().of(rule)).unwrap();
     let sentences: Vec<String> = std::iter::once(&found.title).chain(&found.evidence).map(in_words).collect();
     assert_eq!(sentences, said, "{}", rule.name);
     assert_eq!(found.figures, figures, "{}", rule.name);
@@ -80,13 +80,13 @@ fn regions_are_told_where_they_take_more_than_the_class() {
 
 #[test]
 fn communication_is_told_apart_from_waiting_where_that_is_known() {
-    let rule = &communication::RULE;
+    let rule = &exposed_communication::RULE;
     let exposed = Facts {
         largest_collective: Some("all_reduce".to_owned()),
         waits: Some(Waits { wait_ns: 1_500_000, exposed_ns: 1_000_000, ..Waits::default() }),
         ..with_class(Class::Communication, 3_000_000)
     };
-    let title = "Communication is exposed for 30.0 % of the step";
+    let title = "Communication is 30.0 % of the step";
     check(
         rule,
         &exposed,
@@ -96,7 +96,7 @@ fn communication_is_told_apart_from_waiting_where_that_is_known() {
             "all_reduce takes the most of it",
         ],
         &[
-            ("exposed_ratio", 0.3),
+            ("share_ratio", 0.3),
             ("exposed_ns", 300_000.0),
             ("exposed_wait_ns", 100_000.0),
             ("other_exposed_ns", 200_000.0),
@@ -110,7 +110,7 @@ fn communication_is_told_apart_from_waiting_where_that_is_known() {
             "300000 ns of exposed communication per step",
             "how much of it is waiting for other ranks needs the traces of all ranks",
         ],
-        &[("exposed_ratio", 0.3), ("exposed_ns", 300_000.0), ("exposed_wait_ns", 0.0), ("other_exposed_ns", 300_000.0)],
+        &[("share_ratio", 0.3), ("exposed_ns", 300_000.0), ("exposed_wait_ns", 0.0), ("other_exposed_ns", 300_000.0)],
     );
 }
 
@@ -125,6 +125,7 @@ fn stragglers_are_named_with_what_they_cause() {
             exposed_caused_ns: 1_200_000,
             waiting_steps: 6,
             stragglers: stragglers.to_vec(),
+            ..Waits::default()
         }),
         ..facts()
     };
@@ -274,26 +275,57 @@ fn small_kernels_are_told_with_their_launches() {
 }
 
 #[test]
-fn unfused_kernels_are_told_with_their_operators() {
-    let rule = &unfused_elementwise::RULE;
-    let work = |operators: &[&str]| Facts {
-        by_category: [(KernelCategory::Gemm, 3_072_000), (KernelCategory::Elementwise, 1_024_000)].into(),
-        unfused: Unfused {
-            count: 256,
-            sum_ns: 1_024_000,
-            exposed_ns: 600_000,
-            operators: operators.iter().map(|name| (*name).to_owned()).collect(),
-        },
-        ..facts()
+fn kernels_to_fuse_are_told_with_their_number() {
+    let step = |_| WindowStep {
+        kernel_ns: 400_000,
+        fusible: 25,
+        fusible_ns: 100_000,
+        fusible_path_ns: 60_000,
+        ..WindowStep::default()
     };
-    let said = [
-        "Unfused elementwise kernels take 25.0 % of device time",
-        "26 kernels per step, 4000 ns each on average",
-        "most of it by aten::add, aten::mul",
-    ];
-    let figures = [("unfused_share_ratio", 0.25), ("unfused_kernels_per_step", 26.0), ("unfused_mean_ns", 4_000.0)];
-    check(rule, &work(&["aten::add", "aten::mul"]), &said, &figures);
-    check(rule, &work(&[]), &said[..2], &figures);
+    check(
+        &missed_fusion::RULE,
+        &replayed(10, step),
+        &[
+            "Kernels that could be fused take 25.0 % of kernel time",
+            "25 kernels per step, 4000 ns each on average",
+            "60000 ns per step are on the critical path",
+        ],
+        &[("share_ratio", 0.25), ("kernels_per_step", 25.0), ("mean_ns", 4_000.0)],
+    );
+}
+
+#[test]
+fn what_is_on_the_critical_path_is_called_so() {
+    let window = |step| replayed(10, move |_| Clone::clone(&step)).window;
+    let loader = window(WindowStep { loader_ns: 300_000, ..WindowStep::default() });
+    check(
+        &data_loading::RULE,
+        &Facts { window: loader, ..with_class(Class::Dataloader, 2_000_000) },
+        &["The step waits for data", "loading is 30.0 % of the critical path"],
+        &[("share_ratio", 0.3)],
+    );
+    let communication = window(WindowStep { communication_ns: 150_000, ..WindowStep::default() });
+    check(
+        &exposed_communication::RULE,
+        &Facts { window: communication, ..with_class(Class::Communication, 3_000_000) },
+        &[
+            "Communication is 15.0 % of the critical path",
+            "300000 ns of exposed communication per step",
+            "how much of it is waiting for other ranks needs the traces of all ranks",
+        ],
+        &[("share_ratio", 0.15), ("exposed_ns", 300_000.0), ("exposed_wait_ns", 0.0), ("other_exposed_ns", 300_000.0)],
+    );
+    check(
+        &frequent_synchronization::RULE,
+        &Facts {
+            window: window(WindowStep { waits: 7, ..WindowStep::default() }),
+            synchronization_ns: 900_000,
+            ..facts()
+        },
+        &["The host waits for the device 7 times per step", "calls that synchronize take 9.0 % of the step time"],
+        &[("waits_per_step", 7.0), ("share_ratio", 0.09)],
+    );
 }
 
 #[test]
@@ -301,8 +333,8 @@ fn synchronizations_are_told_per_step() {
     check(
         &frequent_synchronization::RULE,
         &Facts { synchronizations: 75, synchronization_ns: 900_000, ..facts() },
-        &["The host waits for the device 7.5 times per step", "these calls take 9.0 % of the step time"],
-        &[("calls_per_step", 7.5), ("share_ratio", 0.09)],
+        &["The host waits for the device 7.5 times per step", "calls that synchronize take 9.0 % of the step time"],
+        &[("waits_per_step", 7.5), ("share_ratio", 0.09)],
     );
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::{Class, KernelCategory};
 
-use super::{Framework, Hardware};
+use super::{Framework, Hardware, Window};
 
 /// The figures of the recordings that are asked about. Times are over all steps unless a name says otherwise.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +27,6 @@ pub struct Facts {
     pub device_events: i64,
     /// Their time, by what they do.
     pub by_category: BTreeMap<KernelCategory, i64>,
-    /// Elementwise kernels of single operators.
-    pub unfused: Unfused,
     /// Classes of iterators that data comes from, as annotated, with their number of calls.
     pub loaders: BTreeMap<String, i64>,
     /// Regions that their author named for data loading, with their number of calls; looked for where there is no such
@@ -76,12 +74,39 @@ pub struct Facts {
     pub pageable: Copies,
     /// Peak of reserved or allocated memory, and the memory of the device.
     pub memory: Option<(i64, i64)>,
+    /// Allocated and reserved memory when most was reserved.
+    pub reserved_peak: Option<(i64, i64)>,
+    /// Allocated memory at the end of each step of the rank with the most steps.
+    pub memory_after_steps: Vec<i64>,
+    /// Resident memory of the process at the end of each step of the rank with the most steps, where it was recorded.
+    pub host_memory_after_steps: Vec<i64>,
+    /// How long complete steps take.
+    pub step_times: Option<StepTimes>,
     /// The collective that takes the most time.
     pub largest_collective: Option<String>,
     /// Ranks at hand.
     pub ranks: usize,
     /// What ranks wait for each other; none unless the traces of several ranks match.
     pub waits: Option<Waits>,
+    /// Groups whose link is slower than that of others.
+    pub slow_links: Vec<SlowLink>,
+    /// Whether Python stacks were recorded.
+    pub has_stacks: bool,
+    /// What the replayed steps show; none where nothing could be replayed.
+    pub window: Option<Window>,
+}
+
+/// How long complete steps take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepTimes {
+    /// How many there are.
+    pub count: usize,
+    /// Median.
+    pub p50_ns: i64,
+    /// 90th percentile.
+    pub p90_ns: i64,
+    /// Mean.
+    pub mean_ns: f64,
 }
 
 /// What ranks wait for each other in collectives, added up over ranks.
@@ -97,19 +122,37 @@ pub struct Waits {
     pub waiting_steps: usize,
     /// The stragglers with all waiting that each causes, the worst first.
     pub stragglers: Vec<(i64, i64)>,
+    /// Each rank with the time of its steps that is not waiting.
+    pub local_ns: Vec<(i64, i64)>,
 }
 
-/// Elementwise kernels that each do what one operator asks for.
-#[derive(Clone, Debug, Default)]
-pub struct Unfused {
-    /// How many.
-    pub count: i64,
-    /// Their lengths, added up.
-    pub sum_ns: i64,
-    /// Time of the steps in which one of them runs and nothing else does; known where they are many.
-    pub exposed_ns: i64,
-    /// The operators that launch the most of them, by time; known where they are many.
-    pub operators: Vec<String>,
+/// A process group that transfers slower than others of the same collective and message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlowLink {
+    /// Its id.
+    pub group_id: i64,
+    /// Its name, where it was recorded.
+    pub process_group: Option<String>,
+    /// One of its ranks.
+    pub rank: u32,
+    /// What it does.
+    pub collective: String,
+    /// With how many bytes.
+    pub message_bytes: i64,
+    /// How long its transfer takes.
+    pub transfer_ns: i64,
+    /// Its bus bandwidth.
+    pub bus_gb_per_s: f64,
+    /// The median of the other groups.
+    pub usual_gb_per_s: f64,
+}
+
+impl SlowLink {
+    /// How much of the usual bandwidth it has.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.bus_gb_per_s / self.usual_gb_per_s
+    }
 }
 
 /// A step that the device bounds.

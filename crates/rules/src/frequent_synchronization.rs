@@ -1,18 +1,28 @@
 //! The host waits for the device again and again.
 
-use stepscope_model::{Severity, Target, say};
+use stepscope_model::{Target, say};
 
-use super::{Facts, Fix, Found, Instances, Rule};
+use super::{Causes, Facts, Fix, Found, Instances, Limits, Remedy, Rule, Threshold, WaitingCalls, Weight};
 
-/// Waits a step from which on it is no longer the end of the step alone.
-const PER_STEP: f64 = 5.0;
-const SHARE: f64 = 0.05;
+const PER_STEP: Threshold = Threshold {
+    name: "waits_per_step",
+    value: 5.0,
+    meaning: "calls that wait for the device: this many per step or more",
+};
+const SHARE: Threshold = Threshold {
+    name: "share_ratio",
+    value: 0.05,
+    meaning: "these calls take more than this share of the step, where nothing could be replayed",
+};
 
 pub(super) static RULE: Rule = Rule {
     name: "frequent_synchronization",
     label: "Frequent synchronization",
-    what: "The host calls functions that wait for the device at least five times per step, for more than 5 % of its time.",
+    what: "The host waits for the device in at least {waits_per_step} calls per step.",
     why: "While the host waits it launches nothing, so the device runs out of work afterward.",
+    thresholds: &[PER_STEP, SHARE],
+    weight: Weight::Saving(Remedy::NoSync(WaitingCalls::AllButTheLast)),
+    explained_by: Causes::None,
     fixes: &[Fix {
         code: "# .item(), .cpu(), print(tensor) and masks synchronize: keep values on the device,\n# log every n-th step, copy with non_blocking=True",
         when: &[],
@@ -25,15 +35,23 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-fn find(facts: &Facts) -> Option<Found> {
-    let per_step = facts.synchronizations as f64 / facts.steps.max(1) as f64;
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
+    let least = limits.of(&PER_STEP);
     let share = facts.share(facts.synchronization_ns);
-    if per_step < PER_STEP || share <= SHARE {
+    // A replay knows which calls did wait; names alone tell which might have.
+    let per_step = match &facts.window {
+        Some(window) if window.is_in(limits.steps(), |step| step.waits as f64 >= least) => {
+            window.per_step(|step| step.waits as i64)
+        }
+        None if share > limits.of(&SHARE) => facts.synchronizations as f64 / facts.steps.max(1) as f64,
+        _ => return None,
+    };
+    if per_step < least {
         return None;
     }
     let title = say!("The host waits for the device {} times per step", say::whole(per_step));
-    let evidence = vec![say!("these calls take {} of the step time", say::ratio(share))];
-    let figures = vec![("calls_per_step", per_step), ("share_ratio", share)];
+    let evidence = vec![say!("calls that synchronize take {} of the step time", say::ratio(share))];
+    let figures = vec![("waits_per_step", per_step), ("share_ratio", share)];
     let at_stake_ns = Some(facts.per_step(facts.synchronization_ns));
-    Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })
+    Some(Found { title, at_stake_ns, evidence, figures })
 }

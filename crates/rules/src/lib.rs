@@ -2,40 +2,72 @@
 //! section 22).
 //!
 //! Every rule is documented in four parts: what it sees, why that costs time, what to change, and when it is a false
-//! alarm. `stepscope diagnose` and the documentation print them.
+//! alarm. `stepscope diagnose` and the documentation print them. What the change would save is not for a rule to say: it
+//! names a [`Remedy`], which whoever has the events replays, and [`judge`] weighs the outcome.
 
 mod advice;
-mod communication;
+mod allocator_in_loop;
+mod blocking_transfers;
 mod data_loading;
 mod data_parallel;
 #[cfg(test)]
 mod evidence;
+mod exposed_communication;
 mod facts;
+mod fragmentation;
 mod frequent_synchronization;
+mod graph_candidate;
 mod hardware;
+mod host_memory_growth;
+mod host_pause;
 mod instances;
+mod launch_bound;
+mod limits;
+mod low_occupancy;
 mod low_utilization;
 mod many_small_kernels;
+mod memory_leak;
 mod memory_pressure;
+mod missed_fusion;
 mod non_nccl;
+mod optimizer_on_host;
 mod pageable_copies;
+mod precision;
+mod profiler_overhead;
+mod rank_imbalance;
+mod recompilation;
+mod redundant_copies;
+mod remedy;
+mod scalar_read;
+mod slow_first_batch;
+mod slow_link;
+mod small_collectives;
 mod straggler;
 mod tensor_cores_idle;
 #[cfg(test)]
 mod thresholds;
-mod unfused_elementwise;
+mod too_few_workers;
+mod trend;
+mod uneven_steps;
+mod verdict;
+mod window;
 
-use std::cmp::Ordering;
-
-use stepscope_model::{Finding, Sentence, Severity, Target};
+use stepscope_model::{Sentence, Severity, Target};
 
 pub use self::advice::{Fix, Framework, Need};
 pub use self::data_loading::is_loading_region;
-pub use self::facts::{Bound, Copies, Facts, Unfused, Waits};
+pub use self::facts::{Bound, Copies, Facts, SlowLink, StepTimes, Waits};
 pub use self::hardware::{Hardware, NumberFormat, Vendor};
 pub use self::instances::{Instances, Meant};
+use self::limits::Limits;
+pub use self::limits::{ALL_RULES, COMMON, Refused, Threshold, Thresholds};
+pub use self::missed_fusion::LEAST_RUN;
+pub use self::remedy::{Kernels, Part, Remedy, WaitingCalls, Work};
+pub use self::slow_link::{IS_SLOW, LEAST_BYTES};
+pub use self::small_collectives::SMALL_COLLECTIVE_BYTES;
 pub use self::tensor_cores_idle::is_found as is_work_without_tensor_cores;
-pub use self::unfused_elementwise::are_many as are_elementwise_kernels_many;
+pub use self::verdict::{Fired, LeftOut, Verdict, judge};
+pub use self::window::{Window, WindowStep};
 
 /// One rule.
 #[derive(Debug)]
@@ -44,10 +76,16 @@ pub struct Rule {
     pub name: &'static str,
     /// What it is about, in a few words. The title of a finding has the figures.
     pub label: &'static str,
-    /// What it sees.
-    pub what: &'static str,
+    /// What it sees; `{name}` stands for the value of a threshold.
+    what: &'static str,
     /// Why that costs time.
     pub why: &'static str,
+    /// From where on it speaks.
+    pub thresholds: &'static [Threshold],
+    /// What says how bad it is.
+    pub weight: Weight,
+    /// Which other findings may be its cause, so that it steps back where these explain it.
+    pub explained_by: Causes,
     /// The code to change, each with its condition.
     pub fixes: &'static [Fix],
     /// When it is a false alarm.
@@ -56,10 +94,48 @@ pub struct Rule {
     pub show: &'static [Target],
     /// Where it is on the timeline.
     pub instances: Instances,
-    pub(crate) find: fn(&Facts) -> Option<Found>,
+    find: fn(&Facts, &Limits<'_>) -> Option<Found>,
+}
+
+/// Findings that may be the cause of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Causes {
+    /// None: it is a cause itself.
+    None,
+    /// Some, by the names of their rules.
+    These(&'static [&'static str]),
+    /// Any other.
+    Any,
+}
+
+impl Causes {
+    /// Whether a rule is among them.
+    #[must_use]
+    pub fn has(self, rule: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::These(names) => names.contains(&rule),
+            Self::Any => true,
+        }
+    }
+}
+
+/// What says how bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// What this change saves.
+    Saving(Remedy),
+    /// No replay shows what the fix does, so the rule says it.
+    Fixed(Severity),
 }
 
 impl Rule {
+    /// What it sees, with its thresholds.
+    #[must_use]
+    pub fn what(&self, thresholds: &Thresholds) -> String {
+        thresholds.of(self).fill(self.what, self.thresholds)
+    }
+
     /// The fixes that apply, one below the other.
     fn advice(&self, facts: &Facts) -> String {
         let codes: Vec<&str> = self.fixes.iter().filter(|fix| fix.applies(facts)).map(|fix| fix.code).collect();
@@ -72,7 +148,6 @@ impl Rule {
 pub(crate) struct Found {
     /// What is wrong, with its figure.
     pub title: Sentence,
-    pub severity: Severity,
     /// Time of a step at stake, in nanoseconds.
     pub at_stake_ns: Option<f64>,
     /// What was measured, the shortest first.
@@ -82,46 +157,53 @@ pub(crate) struct Found {
 }
 
 /// Every rule.
-pub static RULES: [&Rule; 12] = [
+pub static RULES: [&Rule; 33] = [
     &data_loading::RULE,
-    &communication::RULE,
-    &straggler::RULE,
-    &low_utilization::RULE,
-    &tensor_cores_idle::RULE,
-    &many_small_kernels::RULE,
-    &unfused_elementwise::RULE,
-    &frequent_synchronization::RULE,
+    &too_few_workers::RULE,
+    &slow_first_batch::RULE,
     &pageable_copies::RULE,
-    &data_parallel::RULE,
+    &blocking_transfers::RULE,
+    &frequent_synchronization::RULE,
+    &scalar_read::RULE,
+    &launch_bound::RULE,
+    &many_small_kernels::RULE,
+    &missed_fusion::RULE,
+    &graph_candidate::RULE,
+    &low_occupancy::RULE,
+    &tensor_cores_idle::RULE,
+    &precision::RULE,
+    &exposed_communication::RULE,
+    &straggler::RULE,
+    &rank_imbalance::RULE,
+    &slow_link::RULE,
+    &small_collectives::RULE,
     &non_nccl::RULE,
+    &data_parallel::RULE,
+    &allocator_in_loop::RULE,
     &memory_pressure::RULE,
+    &fragmentation::RULE,
+    &memory_leak::RULE,
+    &host_memory_growth::RULE,
+    &recompilation::RULE,
+    &optimizer_on_host::RULE,
+    &host_pause::RULE,
+    &redundant_copies::RULE,
+    &profiler_overhead::RULE,
+    &uneven_steps::RULE,
+    &low_utilization::RULE,
 ];
 
-/// What the rules find, the worst first.
+/// The rules that find something, in their order. What their changes save is still to be filled in.
 #[must_use]
-pub fn findings(facts: &Facts) -> Vec<Finding> {
-    let finding = |rule: &&Rule| {
-        let Found { title, severity, at_stake_ns, evidence, figures } = (rule.find)(facts)?;
-        Some(Finding {
-            rule: rule.name,
-            what: rule.what,
-            why: rule.why,
-            title,
-            severity,
-            at_stake_ns,
-            evidence,
-            figures,
-            fix: rule.advice(facts),
-            not_this: rule.not_this,
-            show: rule.show,
-        })
+pub fn fired(facts: &Facts, thresholds: &Thresholds) -> Vec<Fired> {
+    let fired = |rule: &&'static Rule| {
+        let mut found = (rule.find)(facts, &thresholds.of(rule))?;
+        // Replayed steps may be longer than the mean of all, and calls of several threads add up.
+        let step_ns = facts.per_step(facts.step_ns);
+        found.at_stake_ns = found.at_stake_ns.map(|at_stake_ns| at_stake_ns.min(step_ns));
+        Some(Fired { rule, saving: None, found })
     };
-    let mut findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
-    findings.sort_by(|a, b| {
-        let stake = |finding: &Finding| finding.at_stake_ns.unwrap_or(0.0);
-        a.severity.cmp(&b.severity).then(stake(b).partial_cmp(&stake(a)).unwrap_or(Ordering::Equal))
-    });
-    findings
+    RULES.iter().filter_map(fired).collect()
 }
 
 #[cfg(test)]
@@ -178,7 +260,7 @@ mod tests {
             largest_collective: Some(collective.to_owned()),
             ..facts("NVIDIA A100", 8, frameworks)
         };
-        let rule = &communication::RULE;
+        let rule = &exposed_communication::RULE;
         let buckets = "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)";
         let accumulate = "# accumulate gradients over several batches: with model.no_sync(): …";
         check(rule, &of("all_reduce", &[Framework::Ddp]), &[buckets, accumulate]);
@@ -192,14 +274,6 @@ mod tests {
         let other = "# start communication earlier and compute meanwhile what does not need its result";
         check(rule, &of("broadcast", &[Framework::Ddp]), &[other]);
         check(rule, &facts("NVIDIA A100", 8, &[]), &[other]);
-        // Where ranks wait for each other, buckets are not what to change.
-        let mut waiting = of("all_reduce", &[Framework::Ddp]);
-        waiting.by_class[Class::Communication as usize] = 400;
-        waiting.waits = Some(Waits { wait_ns: 300, exposed_ns: 300, ..Waits::default() });
-        let late = "# most of it is waiting: first find out why ranks arrive late, see straggler";
-        check(rule, &waiting, &[late]);
-        waiting.waits = Some(Waits { wait_ns: 300, exposed_ns: 200, ..Waits::default() });
-        check(rule, &waiting, &[buckets, accumulate]);
     }
 
     #[test]
@@ -211,7 +285,7 @@ mod tests {
             "           pin_memory=True, persistent_workers=True)",
         ];
         let (compile, fused) = ("torch.compile(model)", "torch.optim.AdamW(…, fused=True)");
-        let rule = &unfused_elementwise::RULE;
+        let rule = &missed_fusion::RULE;
         check(rule, &of(a100, &[]), &[compile]);
         check(rule, &of(mi300, &[Framework::Optimizer]), &[compile, fused]);
         let breaks = "# TORCH_LOGS=graph_breaks shows what torch.compile leaves out";
@@ -257,12 +331,9 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_finding_comes_first() {
+    fn a_finding_has_what_its_rule_says_and_the_advice_that_applies() {
         let facts = Facts {
             memory: Some((950, 1_000)),
-            pageable: Copies { count: 1, size_bytes: 1, sum_ns: 500_000, time_ns: 500_000, hidden_ns: 0 },
-            synchronizations: 50,
-            synchronization_ns: 900_000,
             devices_of_a_rank: 2,
             data_parallel_ns: 3_000_000,
             frameworks: [Framework::Ddp].into(),
@@ -270,27 +341,31 @@ mod tests {
             host_communication_ns: 1_000_000,
             ..thresholds::with_class(Class::Dataloader, 2_000_000)
         };
-        let findings = findings(&facts);
-        let order = findings.iter().map(|finding| (finding.rule, finding.severity.as_text(), finding.at_stake_ns));
-        assert_eq!(
-            order.collect::<Vec<_>>(),
-            [
-                ("data_loading", "high", Some(200_000.0)),
-                ("non_nccl", "high", Some(100_000.0)),
-                ("data_parallel", "medium", Some(300_000.0)),
-                ("frequent_synchronization", "medium", Some(90_000.0)),
-                ("memory_pressure", "medium", None),
-                ("pageable_copies", "low", Some(50_000.0)),
-            ]
-        );
-        // Each with what its rule says, and the advice that applies.
-        for finding in findings {
+        let mut thresholds = Thresholds::default();
+        let names =
+            |thresholds: &Thresholds| fired(&facts, thresholds).iter().map(|fired| fired.rule.name).collect::<Vec<_>>();
+        assert_eq!(names(&thresholds), ["data_loading", "non_nccl", "data_parallel", "memory_pressure"]);
+        let verdict = judge(fired(&facts, &thresholds), 1e6, (&facts, &thresholds), |_| None);
+        assert_eq!(verdict.findings.len(), 4);
+        for finding in verdict.findings {
             let rule = RULES.iter().find(|rule| rule.name == finding.rule).unwrap();
             let said = (finding.what, finding.why, finding.not_this, finding.show);
-            assert_eq!(said, (rule.what, rule.why, rule.not_this, rule.show));
+            assert_eq!(said, (rule.what(&thresholds), rule.why, rule.not_this, rule.show));
             assert_eq!(finding.fix, rule.advice(&facts), "{}", rule.name);
         }
-        assert!(super::findings(&thresholds::facts()).is_empty());
+        // A threshold of the user decides, and is said.
+        thresholds.set("data_loading", "share_ratio", 0.25).unwrap();
+        assert_eq!(names(&thresholds), ["non_nccl", "data_parallel", "memory_pressure"]);
+        assert!(data_loading::RULE.what(&thresholds).starts_with("More than 25 % of"));
+        assert!(fired(&thresholds::facts(), &thresholds).is_empty());
+    }
+
+    #[test]
+    fn texts_name_only_thresholds_that_exist() {
+        for rule in RULES {
+            let what = rule.what(&Thresholds::default());
+            assert!(!what.contains(['{', '}']), "{}: {what}", rule.name);
+        }
     }
 
     #[test]
@@ -315,8 +390,8 @@ mod tests {
                         .map(|place| frameworks[place])
                         .collect();
                     let facts = Facts { largest_collective: Some(collective.to_owned()), ..facts(name, major, &used) };
-                    let can_fire =
-                        |rule: &&&Rule| rule.name != "tensor_cores_idle" || facts.hardware.computes(NumberFormat::Fp16);
+                    let needs_cores = |rule: &Rule| ["tensor_cores_idle", "precision"].contains(&rule.name);
+                    let can_fire = |rule: &&&Rule| !needs_cores(rule) || facts.hardware.computes(NumberFormat::Fp16);
                     for rule in RULES.iter().filter(can_fire) {
                         assert!(!rule.advice(&facts).is_empty(), "{}: {facts:?}", rule.name);
                     }

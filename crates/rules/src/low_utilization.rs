@@ -2,12 +2,13 @@
 
 use stepscope_model::{Class, Severity, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Instances, Need, Rule};
+use super::{Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Rule, Threshold, Weight};
 
-const UTILIZATION: f64 = 0.50;
-/// Below this, and with that much at stake in a step, it is the first thing to look at.
-const HIGH_UTILIZATION: f64 = 0.25;
-const HIGH_AT_STAKE_NS: f64 = 1e6;
+const UTILIZATION: Threshold = Threshold {
+    name: "utilization_ratio",
+    value: 0.50,
+    meaning: "a kernel runs in less than this share of the step time",
+};
 
 /// The classes in which nothing runs on the device.
 const IDLE: [Class; 4] = [Class::Runtime, Class::CpuExec, Class::Other, Class::Dataloader];
@@ -15,8 +16,11 @@ const IDLE: [Class; 4] = [Class::Runtime, Class::CpuExec, Class::Other, Class::D
 pub(super) static RULE: Rule = Rule {
     name: "low_utilization",
     label: "Low GPU utilization",
-    what: "Kernels run in less than half of the step time.",
+    what: "A kernel runs in less than {utilization_ratio} of the step time.",
     why: "The host does not launch work fast enough: small batches, Python between operators, waiting for data.",
+    thresholds: &[UTILIZATION],
+    weight: Weight::Fixed(Severity::Medium),
+    explained_by: Causes::Any,
     fixes: &[
         Fix { code: "# more work at a time: a larger batch", when: &[Need::Without(Framework::Serving)] },
         Fix { code: "# more work at a time: serve more requests per batch", when: &[Need::Uses(Framework::Serving)] },
@@ -41,10 +45,10 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-fn find(facts: &Facts) -> Option<Found> {
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     let known_ns = facts.step_ns - facts.before_recording_ns();
     let utilization = facts.kernel_busy_ns as f64 / known_ns.max(1) as f64;
-    if facts.device_events == 0 || known_ns == 0 || utilization >= UTILIZATION {
+    if facts.device_events == 0 || known_ns == 0 || utilization >= limits.of(&UTILIZATION) {
         return None;
     }
     let idle_ns: i64 = IDLE.iter().map(|class| facts.known_of(*class)).sum();
@@ -64,9 +68,7 @@ fn find(facts: &Facts) -> Option<Found> {
     // Loading is at stake for a rule of its own.
     let loading_ns = facts.known_of(Class::Dataloader).max(facts.region_loading_ns);
     let at_stake = facts.per_step((idle_ns - loading_ns).max(0));
-    let is_high = utilization < HIGH_UTILIZATION && at_stake >= HIGH_AT_STAKE_NS;
-    let severity = if is_high { Severity::High } else { Severity::Medium };
-    Some(Found { title, severity, at_stake_ns: Some(at_stake), evidence, figures })
+    Some(Found { title, at_stake_ns: Some(at_stake), evidence, figures })
 }
 
 /// What the host does in a class of time.

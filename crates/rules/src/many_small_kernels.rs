@@ -1,21 +1,32 @@
 //! Kernels that take less time than their launch.
 
-use stepscope_model::{Severity, Target, say};
+use stepscope_model::{Target, say};
 
-use super::{Facts, Fix, Found, Framework, Instances, Need, Rule, Vendor};
+use super::{
+    Causes, Facts, Fix, Found, Framework, Instances, Kernels, Limits, Need, Remedy, Rule, Threshold, Vendor, Weight,
+};
 
-/// From this share of launches on, launching is what takes the time.
-const SHARE: f64 = 0.40;
-/// Launching for less of the step time, with the device idle, is not worth a word.
-const EXPOSED_SHARE: f64 = 0.02;
-/// Fewer launches per step are not many.
-const LAUNCHES_PER_STEP: f64 = 100.0;
+const SHARE: Threshold = Threshold {
+    name: "shorter_ratio",
+    value: 0.40,
+    meaning: "this share of launches, or more, start device work shorter than the call",
+};
+const LAUNCHES: Threshold =
+    Threshold { name: "launches_per_step", value: 100.0, meaning: "this many launches per step or more" };
+const EXPOSED: Threshold = Threshold {
+    name: "exposed_ratio",
+    value: 0.02,
+    meaning: "launch calls with the device idle above this share of the step, where nothing could be replayed",
+};
 
 pub(super) static RULE: Rule = Rule {
     name: "many_small_kernels",
     label: "Many small kernels",
-    what: "At least 40 % of launches start device work shorter than the call. More than 2 % of the step time is spent in launch calls while the device is idle.",
+    what: "At least {shorter_ratio} of at least {launches_per_step} launches per step start device work shorter than the call.",
     why: "The host cannot launch fast enough to keep the device busy, however fast the device is.",
+    thresholds: &[SHARE, LAUNCHES, EXPOSED],
+    weight: Weight::Saving(Remedy::Fuse(Kernels::Small)),
+    explained_by: Causes::None,
     fixes: &[
         Fix { code: "torch.optim.SGD(…, foreach=True)", when: &[Need::Uses(Framework::Optimizer)] },
         Fix {
@@ -44,12 +55,13 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-fn find(facts: &Facts) -> Option<Found> {
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     let share = facts.shorter_than_call as f64 / facts.launches.max(1) as f64;
-    if share < SHARE || (facts.launches as f64) < LAUNCHES_PER_STEP * facts.steps.max(1) as f64 {
+    if share < limits.of(&SHARE) || (facts.launches as f64) < limits.of(&LAUNCHES) * facts.steps.max(1) as f64 {
         return None;
     }
-    if facts.share(facts.exposed_launch_ns) <= EXPOSED_SHARE {
+    // A replay shows whether launches hold anything up; without one, the device must be idle meanwhile.
+    if facts.window.is_none() && facts.share(facts.exposed_launch_ns) <= limits.of(&EXPOSED) {
         return None;
     }
     let title = say!("{} of launches start work shorter than the call", say::ratio(share));
@@ -72,5 +84,5 @@ fn find(facts: &Facts) -> Option<Found> {
     ];
     figures.extend(facts.most_called.as_ref().map(|(_, calls)| ("most_called", *calls as f64)));
     let at_stake_ns = Some(facts.per_step(facts.exposed_launch_ns));
-    Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })
+    Some(Found { title, at_stake_ns, evidence, figures })
 }

@@ -1,14 +1,25 @@
 //! Copies from memory that the system may move.
 
-use stepscope_model::{Rounding, Severity, Target, say};
+use stepscope_model::{Rounding, Target, say};
 
-use super::{Facts, Fix, Found, Framework, Instances, Need, Rule};
+use super::{Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Remedy, Rule, Threshold, Weight};
+
+const LEAST: Threshold =
+    Threshold { name: "exposed_ns", value: 50_000.0, meaning: "copies exposed for this time per step or more" };
+const SHARE: Threshold = Threshold {
+    name: "exposed_ratio",
+    value: 0.50,
+    meaning: "this share of the time of the copies, or more, is exposed",
+};
 
 pub(super) static RULE: Rule = Rule {
     name: "pageable_copies",
     label: "Copies use pageable memory",
-    what: "Copies between host and device use pageable memory, and kernels hide less than half of their time.",
+    what: "Copies between host and device use pageable memory. At least {exposed_ns} per step, and {exposed_ratio} of their time, no kernel runs meanwhile.",
     why: "Pageable memory is first copied to a pinned buffer; the copy is slower and the call waits for it.",
+    thresholds: &[LEAST, SHARE],
+    weight: Weight::Saving(Remedy::PinnedCopies),
+    explained_by: Causes::None,
     fixes: &[
         Fix { code: "DataLoader(…, pin_memory=True)", when: &[Need::Uses(Framework::LoaderInProcess)] },
         Fix { code: "DataLoader(…, pin_memory=True)", when: &[Need::Uses(Framework::LoaderWithWorkers)] },
@@ -27,13 +38,11 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Less time per step is not worth a word.
-const LEAST_NS: f64 = 50_000.0;
-
-fn find(facts: &Facts) -> Option<Found> {
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     let copies = facts.pageable;
     let exposed_ns = copies.time_ns - copies.hidden_ns;
-    if copies.count == 0 || facts.per_step(exposed_ns) < LEAST_NS || exposed_ns * 2 < copies.time_ns {
+    let is_exposed = exposed_ns as f64 >= limits.of(&SHARE) * copies.time_ns as f64;
+    if copies.count == 0 || facts.per_step(exposed_ns) < limits.of(&LEAST) || !is_exposed {
         return None;
     }
     let title = say!("Pageable copies are exposed for {} per step", say::ns(facts.per_step(exposed_ns)));
@@ -48,6 +57,5 @@ fn find(facts: &Facts) -> Option<Found> {
     ];
     let (count, moved) = (say::counted(copies.count as usize, "copy"), say::moved(copies.size_bytes as f64));
     let evidence = vec![say!("{}, {} at {}, {}", count, moved, say::gb_per_s(speed).rounded(Rounding::Tenths), hidden)];
-    let severity = if facts.share(exposed_ns) > 0.05 { Severity::Medium } else { Severity::Low };
-    Some(Found { title, severity, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence, figures })
+    Some(Found { title, at_stake_ns: Some(facts.per_step(exposed_ns)), evidence, figures })
 }

@@ -1,22 +1,30 @@
 //! Some ranks make the others wait.
 
-use stepscope_model::{Severity, Target, say};
+use stepscope_model::{Target, say};
 
-use super::{Facts, Fix, Found, Instances, Need, Rule};
+use super::{Causes, Facts, Fix, Found, Instances, Limits, Need, Remedy, Rule, Threshold, Weight};
 
-/// Waiting below this share of the step time is noise, and so is exposed waiting below that.
-const SHARE: f64 = 0.02;
-const EXPOSED_SHARE: f64 = 0.01;
-/// Exposed waiting above this share is the first thing to look at.
-const HIGH_SHARE: f64 = 0.02;
-/// Waiting that no rank is to blame for is told from this share on.
-const SHARED_BLAME: f64 = 0.10;
+const SHARE: Threshold =
+    Threshold { name: "wait_ratio", value: 0.02, meaning: "ranks wait above this share of the step time" };
+const EXPOSED: Threshold = Threshold {
+    name: "exposed_ratio",
+    value: 0.01,
+    meaning: "ranks wait with nothing to compute above this share of the step time",
+};
+const SHARED_BLAME: Threshold = Threshold {
+    name: "shared_ratio",
+    value: 0.10,
+    meaning: "the same where no rank causes clearly more of it than the others",
+};
 
 pub(super) static RULE: Rule = Rule {
     name: "straggler",
     label: "Ranks wait for each other",
     what: "Ranks wait in collectives with nothing to compute, and a rank that arrives last causes clearly more of the wait than its share.",
     why: "A collective ends when the last rank has arrived; until then every other rank idles inside it.",
+    thresholds: &[SHARE, EXPOSED, SHARED_BLAME],
+    weight: Weight::Saving(Remedy::EqualRanks),
+    explained_by: Causes::These(&["slow_link"]),
     fixes: &[
         Fix { code: "# compare that rank with the others: its input, its GPU clocks, its host", when: &[Need::Device] },
         Fix { code: "# compare that rank with the others: its input, its host", when: &[Need::HostOnly] },
@@ -27,7 +35,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-fn find(facts: &Facts) -> Option<Found> {
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     let waits = facts.waits.as_ref()?;
     let exposed_share = facts.share(waits.exposed_ns);
     let per_step = |ns: i64| say::ns(facts.per_step(ns));
@@ -46,15 +54,10 @@ fn find(facts: &Facts) -> Option<Found> {
         let title = say!("Ranks wait {} per step for each other", per_step(waits.exposed_ns));
         let evidence = vec!["no rank causes much more of it than the others".into(), all];
         let at_stake_ns = Some(facts.per_step(waits.exposed_ns));
-        return (exposed_share > SHARED_BLAME).then_some(Found {
-            title,
-            severity: Severity::Medium,
-            at_stake_ns,
-            evidence,
-            figures,
-        });
+        let found = Found { title, at_stake_ns, evidence, figures };
+        return (exposed_share > limits.of(&SHARED_BLAME)).then_some(found);
     }
-    if facts.share(waits.wait_ns) <= SHARE || exposed_share <= EXPOSED_SHARE {
+    if facts.share(waits.wait_ns) <= limits.of(&SHARE) || exposed_share <= limits.of(&EXPOSED) {
         return None;
     }
     let caused_ns: i64 = waits.stragglers.iter().map(|(_, caused_ns)| caused_ns).sum();
@@ -67,6 +70,5 @@ fn find(facts: &Facts) -> Option<Found> {
     let evidence = vec![say!("{} {} {} of all waiting", ranks, cause, say::ratio(share)), all];
     figures.push(("caused_ratio", share));
     figures.extend(waits.stragglers.iter().map(|(rank, _)| ("rank", *rank as f64)));
-    let severity = if exposed_share > HIGH_SHARE { Severity::High } else { Severity::Medium };
-    Some(Found { title, severity, at_stake_ns: Some(at_stake_ns), evidence, figures })
+    Some(Found { title, at_stake_ns: Some(at_stake_ns), evidence, figures })
 }

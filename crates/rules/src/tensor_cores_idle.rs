@@ -1,19 +1,28 @@
 //! Work that tensor cores could do runs without them.
 
-use stepscope_model::{Severity, Target, say};
+use stepscope_model::{Target, say};
 
-use super::{Facts, Fix, Found, Instances, Meant, Need, NumberFormat, Rule};
+use super::{
+    Causes, Facts, Fix, Found, Instances, Limits, Meant, Need, NumberFormat, Remedy, Rule, Threshold, Thresholds,
+    Weight, Work,
+};
 
-/// Eligible work below this share of device time is not worth it.
-const ELIGIBLE_SHARE: f64 = 0.10;
-/// Above this share of eligible work on tensor cores there is little left to gain.
-const USED_SHARE: f64 = 0.20;
+const ELIGIBLE: Threshold = Threshold {
+    name: "eligible_ratio",
+    value: 0.10,
+    meaning: "work that tensor cores could do above this share of device time",
+};
+const USED: Threshold =
+    Threshold { name: "used_ratio", value: 0.20, meaning: "less than this share of that work runs on tensor cores" };
 
 pub(super) static RULE: Rule = Rule {
     name: "tensor_cores_idle",
     label: "Idle tensor cores",
-    what: "Matrix products and convolutions take much device time, but few kernels have names of tensor core kernels.",
+    what: "Matrix products, convolutions and attention take more than {eligible_ratio} of device time, and less than {used_ratio} of that runs in kernels with names of tensor core kernels.",
     why: "In fp32 a device with tensor cores computes matrix products several times slower than in fp16, bf16 or TF32.",
+    thresholds: &[ELIGIBLE, USED],
+    weight: Weight::Saving(Remedy::Scale(Work::WithoutTensorCores)),
+    explained_by: Causes::None,
     fixes: &[
         Fix {
             code: "with torch.autocast(\"cuda\", dtype=torch.bfloat16): …",
@@ -39,14 +48,18 @@ pub(super) static RULE: Rule = Rule {
 
 /// Whether so much eligible work has no tensor cores that it is a finding.
 #[must_use]
-pub fn is_found(facts: &Facts) -> bool {
-    facts.hardware.computes(NumberFormat::Fp16)
-        && facts.eligible_ns as f64 > ELIGIBLE_SHARE * facts.operator_device_ns as f64
-        && (facts.tensor_core_ns as f64) < USED_SHARE * facts.eligible_ns as f64
+pub fn is_found(facts: &Facts, thresholds: &Thresholds) -> bool {
+    is_within(facts, &thresholds.of(&RULE))
 }
 
-fn find(facts: &Facts) -> Option<Found> {
-    let vendor = facts.hardware.vendor.filter(|_| is_found(facts))?;
+fn is_within(facts: &Facts, limits: &Limits<'_>) -> bool {
+    facts.hardware.computes(NumberFormat::Fp16)
+        && facts.eligible_ns as f64 > limits.of(&ELIGIBLE) * facts.operator_device_ns as f64
+        && (facts.tensor_core_ns as f64) < limits.of(&USED) * facts.eligible_ns as f64
+}
+
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
+    let vendor = facts.hardware.vendor.filter(|_| is_within(facts, limits))?;
     let units = vendor.matrix_units();
     let used = facts.tensor_core_ns as f64 / facts.eligible_ns as f64;
     let title = say!("Up to {} of eligible work runs without {}", say::ratio(1.0 - used), units);
@@ -60,5 +73,5 @@ fn find(facts: &Facts) -> Option<Found> {
     ];
     let figures = vec![("unused_ratio", 1.0 - used), ("eligible_ratio", eligible), ("on_cores_ratio", on_cores)];
     let at_stake_ns = Some(facts.per_step(facts.without_cores_ns));
-    Some(Found { title, severity: Severity::Medium, at_stake_ns, evidence, figures })
+    Some(Found { title, at_stake_ns, evidence, figures })
 }

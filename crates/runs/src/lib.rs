@@ -24,5 +24,5 @@ pub use protected::{refuse_file, refuse_folder};
 pub use run_choice::RunChoice;
 pub use run_input::{RunInput, find_runs};
 pub use settings::Settings;
-pub use step_models::{Modeled, WindowModel};
+pub use step_models::{JobWindow, Modeled, WindowModel};
 pub use table::{report_of, table_of};

@@ -15,7 +15,7 @@ use crate::cache::{CachedStore, Filling};
 use crate::error::RunError;
 use crate::names::shortened;
 use crate::settings::Settings;
-use crate::step_models::{Modeled, StepModels};
+use crate::step_models::{JobWindow, Modeled, StepModels};
 
 /// A run that is open for questions.
 pub struct OpenRun {
@@ -77,6 +77,12 @@ impl OpenRun {
     /// of the asked steps if the usual one does not reach it. Steps are asked for by their places.
     pub fn step_model(&self, source: &SourceRecord, asked: Option<&Range<usize>>) -> Result<Modeled, RunError> {
         self.step_models.of((&self.store, &self.name), source, asked)
+    }
+
+    /// What waited for what in the same steps of several ranks, which wait for each other in collectives; or the null
+    /// reason why that is not known.
+    pub fn job_model(&self, sources: &[SourceRecord]) -> Result<Result<JobWindow, &'static str>, RunError> {
+        self.step_models.of_job((&self.store, &self.name), sources)
     }
 
     /// Whether it is nothing but profiles of functions, without events, steps and tracks.

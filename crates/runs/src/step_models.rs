@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stepscope_model::{SourceId, SourceRecord};
-use stepscope_replay::StepModel;
 use stepscope_replay::read::{self, ReadError, Settings};
+use stepscope_replay::{JobModel, StepModel};
 use stepscope_store::Store;
 
 use crate::error::RunError;
@@ -24,6 +24,15 @@ pub struct WindowModel {
 
 /// A model, or the null reason why there is none.
 pub type Modeled = Result<Arc<WindowModel>, &'static str>;
+
+/// The model of the same window of several ranks, and what memory left out of it.
+#[derive(Debug)]
+pub struct JobWindow {
+    /// The model.
+    pub model: JobModel,
+    /// Steps that the window would have had with more memory.
+    pub steps_left_out: usize,
+}
 
 /// The models of a run that fit into memory.
 pub(crate) struct StepModels {
@@ -43,13 +52,21 @@ struct Kept {
     modeled: Modeled,
 }
 
+/// What was read, or the null reason why nothing was.
+fn known<T>(taken: Result<T, ReadError>) -> Result<Result<T, &'static str>, RunError> {
+    match taken {
+        Ok(taken) => Ok(Ok(taken)),
+        Err(ReadError::Null(reason)) => Ok(Err(reason)),
+        Err(ReadError::Store(error)) => Err(error.into()),
+        Err(error @ ReadError::Column { .. }) => Err(RunError::Shape(error.to_string())),
+    }
+}
+
 /// A model and the bytes that it takes.
 fn build(taken: Result<read::Taken, ReadError>) -> Result<(Modeled, u64), RunError> {
-    let taken = match taken {
+    let taken = match known(taken)? {
         Ok(taken) => taken,
-        Err(ReadError::Null(reason)) => return Ok((Err(reason), 0)),
-        Err(ReadError::Store(error)) => return Err(error.into()),
-        Err(error @ ReadError::Column { .. }) => return Err(RunError::Shape(error.to_string())),
+        Err(reason) => return Ok((Err(reason), 0)),
     };
     let (bytes, steps_left_out, has_all_events) = (taken.model_bytes(), taken.steps_left_out, taken.has_all_events);
     let model = StepModel::build(taken.recording);
@@ -84,6 +101,21 @@ impl StepModels {
             (Ok(window), Some(last)) if !window.model.recording().window.steps.contains(&last) => modeled(Some(last)),
             _ => Ok(usual),
         }
+    }
+
+    /// The model of several ranks, which is not kept; or the null reason why there is none.
+    pub(crate) fn of_job(
+        &self,
+        (store, run): (&Store, &str),
+        sources: &[SourceRecord],
+    ) -> Result<Result<JobWindow, &'static str>, RunError> {
+        let _one_at_a_time = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = Settings { memory_limit_bytes: self.memory_limit_bytes, ..Settings::default() };
+        let taken = known(read::read_job(store, run, sources, &settings))?;
+        Ok(taken.and_then(|taken| {
+            let model = JobModel::build(taken.recordings)?;
+            Ok(JobWindow { model, steps_left_out: taken.steps_left_out })
+        }))
     }
 
     /// The model that is kept, else the one that is built now.

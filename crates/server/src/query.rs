@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use stepscope_model::{Expected, arguments};
-use stepscope_workspace::Question;
+use stepscope_workspace::{Question, Thresholds};
 
 use crate::failure::Failure;
 use crate::request::Request;
@@ -31,6 +31,7 @@ impl Request {
             from_ns: self.number("from")?,
             to_ns: self.number("to")?,
             group_by: group_by.unwrap_or_default(),
+            thresholds: Thresholds::default(),
             samples_per_step: self.number("samples_per_step")?,
             cancel: self.cancel.clone(),
         })

@@ -12,11 +12,12 @@ mod workspace;
 pub use output::{Output, OutputFile, remove_unfinished};
 pub use rows::Rows;
 pub use stepscope_analyses::{
-    ANALYSES, Analysis, AskedChange, ChangeError, PathPart, Question, TRANSFORMATIONS, Transformation, pages,
+    ANALYSES, Analysis, AskedChange, ChangeError, PathPart, Question, RulesFileError, TRANSFORMATIONS, Transformation,
+    pages, read_thresholds,
 };
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
-pub use stepscope_rules::{Fix, Framework, Need, NumberFormat, RULES, Rule, Vendor};
+pub use stepscope_rules::{Causes, Fix, Framework, Need, NumberFormat, RULES, Rule, Thresholds, Vendor, Weight};
 pub use stepscope_runs::{Cache, Clear, RunChoice, RunError, RunInput, Settings};
 pub use stepscope_timeline::{CurveRange, FindingScope, PathRange, SearchFor, SearchFrom, Stretch, TrackRange};
 pub use trim::Trimmed;

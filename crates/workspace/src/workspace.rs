@@ -12,6 +12,7 @@ use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Report, SkippedFile, SourceRecord, SourceSummary, WorstInstance};
+use stepscope_rules::Thresholds;
 use stepscope_runs::{Cache, OpenRun, RunError, RunInput, Settings, report_of};
 use stepscope_timeline::Timelines;
 
@@ -62,6 +63,12 @@ impl Workspace {
     /// Tables, views and columns.
     pub fn schema() -> Result<Report, RunError> {
         listings::schema::report()
+    }
+
+    /// The rules of findings, with thresholds.
+    #[must_use]
+    pub fn rules(thresholds: &Thresholds) -> Report {
+        listings::rules::report(thresholds)
     }
 
     /// Answers a query.

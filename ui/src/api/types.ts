@@ -170,7 +170,7 @@ export type Report = {
   missing: Array<Missing>,
 };
 
-export type Role = "plain" | "headline" | "head" | "finding" | "utilization" | "compute" | "health" | "ranks" | "steps" | "null" | "rule" | "what" | "why" | "evidence" | "fix" | "not_this" | "show" | "next";
+export type Role = "plain" | "headline" | "head" | "finding" | "utilization" | "compute" | "health" | "ranks" | "steps" | "null" | "rule" | "what" | "why" | "evidence" | "saving" | "fix" | "not_this" | "show" | "next";
 
 export type Rounding = "usual" | "down" | "whole" | "tenths";
 
@@ -326,7 +326,7 @@ export type Status = { "health": Grade | null } | { "good": {
   /** Those. */
   good: number,
   /** All. */
-  all: number, } } | { "at_stake": number };
+  all: number, } } | { "at_stake": number } | { "saving": number };
 
 export type Table = {
   /** Name in JSON; the main table of a command is `rows`. */

@@ -45,7 +45,7 @@ function Head(props: { text: string }): JSX.Element {
   return (
     <header>
       <h2>Findings</h2>
-      <span class="what">time at stake per step</span>
+      <span class="what">saving per step</span>
       <Show when={props.text}>
         <button class="more plain-link" onClick={() => void copyText(props.text, "Findings")}>
           Copy as text
@@ -64,7 +64,7 @@ function FindingCard(props: { finding: Finding; now: ClassTime[] }): JSX.Element
         <Severity level={props.finding.severity} isGlyph />
       </span>
       <b>{written(props.finding.title)}</b>
-      <span class="cost">{props.finding.stake === null ? "" : figureText("ns", props.finding.stake)}</span>
+      <span class="cost">{costOf(props.finding)}</span>
       <p>
         <Said sentence={say`${capitalized(props.finding.evidence[0] ?? [])}.`} />
       </p>
@@ -122,10 +122,16 @@ function FindingCard(props: { finding: Finding; now: ClassTime[] }): JSX.Element
   );
 }
 
+/** What the fix saves; where that is not known, the time that the finding is about. */
+function costOf({ saving, stake }: Finding): string {
+  const cost = saving?.saving ?? stake;
+  return cost === null ? "" : figureText("ns", cost);
+}
+
 function asText(all: Finding[]): string {
   return all
     .map((finding) => {
-      const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} per step)`;
+      const stake = finding.stake === null ? "" : ` (${figureText("ns", finding.stake)} per step at stake)`;
       const evidence = finding.evidence.map((line) => `  ${written(line)}`);
       const saving = [written(savingOf(finding))].filter(Boolean).map((line) => `  ${line}`);
       return [written(finding.title) + stake, ...evidence, ...saving, `  fix: ${finding.fix}`].join("\n");

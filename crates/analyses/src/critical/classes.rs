@@ -7,9 +7,20 @@ use stepscope_replay::{PathClass, StepPath};
 
 use crate::step_model::ModeledSteps;
 
+/// Time by class.
+type Classes = [i64; PathClass::ALL.len()];
+
 /// The classes that paths have, the longest first.
 pub(super) fn by_time(paths: &[StepPath]) -> Vec<(PathClass, i64)> {
-    let time_ns = |class: PathClass| paths.iter().map(|path| path.classes_ns[class as usize]).sum::<i64>();
+    sorted(&of(paths))
+}
+
+fn of(paths: &[StepPath]) -> Vec<&Classes> {
+    paths.iter().map(|path| &path.classes_ns).collect()
+}
+
+fn sorted(paths: &[&Classes]) -> Vec<(PathClass, i64)> {
+    let time_ns = |class: PathClass| paths.iter().map(|classes_ns| classes_ns[class as usize]).sum::<i64>();
     let mut classes: Vec<(PathClass, i64)> = PathClass::ALL.map(|class| (class, time_ns(class))).into();
     classes.retain(|(_, time_ns)| *time_ns > 0);
     classes.sort_by_key(|(class, time_ns)| (Reverse(*time_ns), *class));
@@ -17,11 +28,16 @@ pub(super) fn by_time(paths: &[StepPath]) -> Vec<(PathClass, i64)> {
 }
 
 pub(super) fn table(steps: &ModeledSteps, paths: &[StepPath]) -> ReportTable {
-    let total: i64 = steps.steps().iter().map(|step| step.dur_ns).sum();
+    let total = steps.steps().iter().map(|step| step.dur_ns).sum();
+    table_of(&of(paths), total)
+}
+
+/// The same of paths of any kind, which take so much time together.
+pub(super) fn table_of(paths: &[&Classes], total: i64) -> ReportTable {
     let count = paths.len().max(1) as f64;
     let named = ReportColumn::named;
     let per_step = named("path_per_step_ns").holds(Holds::Numbers).label("per step").look(Look::Bar(None));
-    let mut table = ReportTable::of("classes", by_time(paths))
+    let mut table = ReportTable::of("classes", sorted(paths))
         .column(named("class").label("critical path").holds(Holds::Texts).look(Look::Class), |(class, _)| {
             class.as_text()
         })

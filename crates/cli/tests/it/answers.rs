@@ -13,6 +13,9 @@ fn every_document_says_what_it_is() {
         assert!(document["run"].is_object() && document["health"].is_object() && document["rows"].is_array());
     }
     assert_eq!(place.json(&["schema"])["schema"], "stepscope.schema/1");
+    let rules = place.json(&["rules"]);
+    assert_eq!((&rules["schema"], &rules["rows"][0]["rule"]), (&"stepscope.rules/1".into(), &"data_loading".into()));
+    assert_eq!(rules["thresholds"][0]["rule"], "findings");
     assert_eq!(place.json(&["sql", "trace.json", "SELECT 1 AS one"])["rows"][0]["one"], 1);
 }
 

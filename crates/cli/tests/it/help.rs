@@ -37,6 +37,7 @@ fn the_first_screen() {
       health       Show what was read, what was not, and what was linked
       tracks       List the threads, streams and lanes of a trace
       schema       List the tables, views and columns for SQL
+      rules        List the rules of findings and their thresholds
       demo         Write simulated traces of a job with known faults; needs no GPU
       doctor       Check this machine for what Stepscope needs
       cache        List, verify and clear cached traces

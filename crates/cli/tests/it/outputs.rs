@@ -25,7 +25,7 @@ fn call(command: &str) -> Vec<&str> {
         "open" => vec!["open", "trace.json", "--no-open"],
         "ingest" => vec!["ingest", "trace.json", "--store", "kept.stepscope"],
         "sql" => vec!["sql", "trace.json", "SELECT * FROM spans"],
-        "schema" | "doctor" | "cache" | "demo" => vec![command],
+        "schema" | "rules" | "doctor" | "cache" | "demo" => vec![command],
         "whatif" => vec!["whatif", "trace.json", "--no-sync"],
         "completions" => vec!["completions", "bash"],
         analysis => vec![analysis, "trace.json"],

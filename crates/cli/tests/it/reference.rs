@@ -9,7 +9,7 @@ use stepscope_model::null_reason::NULL_REASONS;
 use stepscope_model::tables::TABLES;
 use stepscope_model::warning::WARNING_CODES;
 use stepscope_model::{Cell, Part};
-use stepscope_workspace::{ANALYSES, RULES, Workspace};
+use stepscope_workspace::{ANALYSES, Causes, RULES, Thresholds, Weight, Workspace};
 
 /// One topic.
 struct Page {
@@ -95,7 +95,31 @@ fn analyses(text: &mut String) {
 fn findings(text: &mut String) {
     text.push_str("\n## Rules\n\n| rule | about | sees | false alarm |\n|---|---|---|---|\n");
     for rule in RULES {
-        writeln!(text, "| `{}` | {} | {} | {} |", rule.name, rule.label, rule.what, rule.not_this).unwrap();
+        let what = rule.what(&Thresholds::default());
+        writeln!(text, "| `{}` | {} | {what} | {} |", rule.name, rule.label, rule.not_this).unwrap();
+    }
+    text.push_str(
+        "\n## Severity\n\nThe severity of a finding is what the change saves, replayed. Without a change it is fixed.\n\n\
+         | rule | change | fixed severity | symptom |\n|---|---|---|---|\n",
+    );
+    for rule in RULES {
+        let (change, severity) = match rule.weight {
+            Weight::Saving(remedy) => (format!("`{}`", remedy.change()), ""),
+            Weight::Fixed(severity) => (String::new(), severity.as_text()),
+        };
+        let symptom = match rule.explained_by {
+            Causes::None => String::new(),
+            Causes::These(rules) => rules.join(", "),
+            Causes::Any => "any".to_owned(),
+        };
+        writeln!(text, "| `{}` | {change} | {severity} | {symptom} |", rule.name).unwrap();
+    }
+    text.push_str(
+        "\n## Thresholds\n\nA file for `--rules` changes them: `{\"RULE\": {\"NAME\": VALUE}}`.\n\n\
+         | rule | name | value | meaning |\n|---|---|---|---|\n",
+    );
+    for (rule, threshold) in Thresholds::all() {
+        writeln!(text, "| `{rule}` | `{}` | {} | {} |", threshold.name, threshold.value, threshold.meaning).unwrap();
     }
     text.push_str(
         "\n## Fixes\n\nA finding shows the fixes whose condition holds.\n\n| rule | fix | when |\n|---|---|---|\n",

@@ -89,6 +89,15 @@ fn a_table_that_does_not_exist() {
 }
 
 #[test]
+fn a_rules_file_that_does_not_fit() {
+    check(&["diagnose", "trace.json", "--rules", "nope.json"], 3, &["cannot read the rules", "--> nope.json"]);
+    check(&["diagnose", "trace.json", "--rules", "trace.json"], 2, &["expected an object such as", "stepscope rules"]);
+    check(&["ops", "trace.json", "--rules", "nope.json"], 2, &["ops has no findings, so --rules does not apply"]);
+    let help = |command: &str| Place::new().stdout(&[command, "--help"]);
+    assert!(help("summary").contains("--rules") && !help("ops").contains("--rules"));
+}
+
+#[test]
 fn a_statement_file_that_does_not_exist() {
     check(&["sql", "trace.json", "--file", "nope.sql"], 3, &["cannot read the statement", "--> nope.sql"]);
 }

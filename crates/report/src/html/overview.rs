@@ -266,8 +266,26 @@ pub(super) fn findings(report: &Report) -> String {
             if report.missing.is_empty() { "<p class=\"plain\">No rule found anything to change.</p>\n" } else { "" };
         return format!("{words}{}", reasons(&report.missing, None));
     };
-    let about = "<p class=\"about\">Time at stake is measured, not a predicted saving.</p>\n".to_owned();
+    let about = "<p class=\"about\">Savings are predicted by a replay of the steps. Time at stake is measured.</p>\n"
+        .to_owned();
     std::iter::once(about).chain((0..rows.rows.len()).map(|row| finding(rows, row))).collect()
+}
+
+/// What the fix saves at least and at most, or why that is not known; nothing where no replay shows what it does.
+fn saving(rows: &ReportTable, row: usize) -> String {
+    let [low, high] = ["saving_low_ns", "saving_high_ns"].map(|name| cell(rows, row, name));
+    let words = match (text(rows, row, "change"), low, high) {
+        ("", ..) => return String::new(),
+        (_, Cell::Null, _) | (_, _, Cell::Null) => format!("Saving not known: {}.", text(rows, row, "saving_null")),
+        (change, low, high) => format!(
+            "Saving {} to {} per step: {}, confidence {}, by {change}.",
+            figure_text(low, Unit::Nanoseconds),
+            figure_text(high, Unit::Nanoseconds),
+            text(rows, row, "bound"),
+            text(rows, row, "confidence")
+        ),
+    };
+    format!("<p>{}</p>", shortened(&words, LONGEST_TEXT))
 }
 
 fn finding(rows: &ReportTable, row: usize) -> String {
@@ -276,10 +294,12 @@ fn finding(rows: &ReportTable, row: usize) -> String {
         Some(Severity::Medium) => ("warn", TRIANGLE),
         Some(Severity::Low) | None => ("low", INFO),
     };
-    let stake = cell(rows, row, "at_stake_ns");
-    let cost = match stake {
-        Cell::Null => String::new(),
-        stake => format!("{}<small>per step</small>", escaped(&figure_text(stake, Unit::Nanoseconds))),
+    let per_step =
+        |words: &str, ns: &Cell| format!("{}<small>{words}</small>", escaped(&figure_text(ns, Unit::Nanoseconds)));
+    let cost = match (cell(rows, row, "saving_ns"), cell(rows, row, "at_stake_ns")) {
+        (Cell::Null, Cell::Null) => String::new(),
+        (Cell::Null, stake) => per_step("at stake per step", stake),
+        (saving, _) => per_step("saved per step", saving),
     };
     let evidence = match cell(rows, row, "evidence") {
         Cell::Sentences(lines) => {
@@ -290,12 +310,13 @@ fn finding(rows: &ReportTable, row: usize) -> String {
     let title =
         if let Cell::Sentence(title) = cell(rows, row, "title") { sentence::written(title) } else { String::new() };
     format!(
-        "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p><p class=\"about\">{} {}</p>\
+        "<article class=\"finding\"><span class=\"{tone}\" title=\"{}\">{}</span><div><h3>{}</h3><p>{}.</p>{}<p class=\"about\">{} {}</p>\
          <pre>{}</pre><p class=\"note\">False alarm {}.</p></div><div class=\"cost\">{cost}</div></article>\n",
         escaped(text(rows, row, "severity")),
         icon_markup(icon),
         shortened(&title, LONGEST_TEXT),
         shortened(&evidence, LONGEST_TEXT),
+        saving(rows, row),
         shortened(text(rows, row, "what"), LONGEST_TEXT),
         shortened(text(rows, row, "why"), LONGEST_TEXT),
         shortened(text(rows, row, "fix"), LONGEST_TEXT),

@@ -63,7 +63,7 @@ fn status(of: Status, options: TextOptions) -> Line {
         Status::Health(Some(Grade::Good)) | Status::Good { .. } => Style::Good,
         Status::Health(Some(Grade::Partial)) => Style::Medium,
         Status::Health(Some(Grade::Poor)) => Style::High,
-        Status::Health(None) | Status::AtStake(_) => Style::Plain,
+        Status::Health(None) | Status::AtStake(_) | Status::Saving(_) => Style::Plain,
     };
     let (before, word, behind) = sentence::status(of);
     let mut line = Line::plain(before);

@@ -524,12 +524,15 @@ fn a_finding_begins_with_where_it_was_found() {
     };
     let finding =
         Text { right: Some(Status::AtStake(59.3e6)), ..Text::headline("!! The GPU waits for the DataLoader") };
-    let report = Report::new("diagnose", vec![Part::Text(head), Part::Text(finding)]);
+    let proved = Text { right: Some(Status::Saving(31.1e6)), ..Text::headline("!  Copies are slow") };
+    let report = Report::new("diagnose", vec![Part::Text(head), Part::Text(finding), Part::Text(proved)]);
     insta::assert_snapshot!(on_screen(&report, 80), @r"
     resnet50_num_workers_0 / worker0 / window 1 of 2              trace health: good
     4 findings · 6 steps of 177.6 ms · rules of Stepscope 0.1.0
 
-    !! The GPU waits for the DataLoader                            59.30 ms per step
+    !! The GPU waits for the DataLoader                   59.30 ms per step at stake
+
+    !  Copies are slow                                       saves 31.10 ms per step
     ");
 }
 

@@ -13,6 +13,7 @@ mod modules;
 mod ops;
 mod ranks;
 mod regions;
+mod savings;
 mod steps;
 mod summary;
 mod transfers;

@@ -138,7 +138,7 @@ fn what_to_ask_next_is_named_and_spelled_by_whoever_shows_it() {
     let diagnose = ANALYSES.iter().find(|analysis| analysis.name == "diagnose").unwrap();
     let mut findings = workspace.analyze(diagnose, &Question::default()).unwrap();
     findings.spell(&|target| format!("ask {}", target.ask));
-    let shown = table(&findings, "rows").rows[0].iter().filter(|cell| **cell == Cell::Sentence("ask steps".into()));
+    let shown = table(&findings, "rows").rows[0].iter().filter(|cell| **cell == Cell::Sentence("ask launches".into()));
     assert_eq!(shown.count(), 1);
 }
 

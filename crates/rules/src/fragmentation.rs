@@ -1,0 +1,68 @@
+//! The allocator holds memory that nothing uses.
+
+use stepscope_model::{Severity, Target, say};
+
+use super::{Causes, Facts, Fix, Found, Instances, Limits, Meant, Need, Rule, Threshold, Vendor, Weight};
+
+const SHARE: Threshold = Threshold {
+    name: "unused_ratio",
+    value: 0.20,
+    meaning: "memory that is reserved and not allocated above this share of what is reserved, at the peak",
+};
+const LEAST: Threshold = Threshold { name: "unused_bytes", value: 1e9, meaning: "and above this many bytes" };
+
+pub(super) static RULE: Rule = Rule {
+    name: "fragmentation",
+    label: "Fragmented memory",
+    what: "At the peak, more than {unused_ratio} and more than {unused_bytes} of what the allocator reserves is not allocated.",
+    why: "Free blocks are too small for what is asked for, so the allocator takes more from the device.",
+    thresholds: &[SHARE, LEAST],
+    weight: Weight::Fixed(Severity::Low),
+    explained_by: Causes::None,
+    fixes: &[
+        Fix { code: "# PYTORCH_ALLOC_CONF=expandable_segments:True", when: &[Need::Of(Vendor::Nvidia)] },
+        Fix { code: "# pad inputs to a few sizes, and run the largest one first", when: &[] },
+    ],
+    not_this: "if expandable segments are on, or the memory was taken in advance",
+    show: &[Target::of("memory")],
+    instances: Instances {
+        sql: "SELECT NULL AS name, NULL AS span_id, start_ns, level_bytes AS dur_ns
+           FROM (SELECT *, ts_ns AS start_ns FROM memory_curve) WHERE {events} AND device LIKE 'gpu%'",
+        meant: Meant::All,
+        is_moment: true,
+    },
+    find,
+};
+
+fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
+    let (allocated, reserved) = facts.reserved_peak?;
+    let unused = (reserved - allocated) as f64;
+    let share = unused / reserved.max(1) as f64;
+    if share <= limits.of(&SHARE) || unused <= limits.of(&LEAST) {
+        return None;
+    }
+    let title = say!("{} of the reserved memory is not allocated at the peak", say::ratio(share));
+    let evidence = vec![say!("{} of {} at the peak", say::memory(unused), say::memory(reserved as f64))];
+    let figures = vec![("unused_ratio", share), ("unused_bytes", unused), ("reserved_bytes", reserved as f64)];
+    Some(Found { title, at_stake_ns: None, evidence, figures })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::Facts;
+    use crate::thresholds::{NOTHING, SOMETHING, check, facts};
+
+    #[test]
+    fn a_share_and_a_size_are_needed() {
+        let peak = |allocated: i64, reserved: i64| Facts { reserved_peak: Some((allocated, reserved)), ..facts() };
+        let gigabyte = 1_000_000_000;
+        check(&RULE, &peak(7 * gigabyte, 10 * gigabyte), SOMETHING);
+        check(&RULE, &peak(8 * gigabyte, 10 * gigabyte), NOTHING);
+        check(&RULE, &peak(8 * gigabyte - 1, 10 * gigabyte), SOMETHING);
+        // False alarms: little memory, and totals that were not recorded.
+        check(&RULE, &peak(0, gigabyte), NOTHING);
+        check(&RULE, &peak(0, gigabyte + 1), SOMETHING);
+        check(&RULE, &facts(), NOTHING);
+    }
+}
