@@ -15,6 +15,7 @@ mod expected;
 mod exports;
 mod fingerprint;
 mod json_text;
+mod judge;
 mod memory;
 mod once;
 mod options;
@@ -65,6 +66,9 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Views => views::views(plan, &scratch()?)?,
         Task::Exports => exports::exports(plan, &scratch()?)?,
         Task::Browser => browser::browser(plan, &scratch()?)?,
+        Task::Judge { first_seed, every, as_it_stands } => {
+            judge::judge(plan, judge::Jobs { as_it_stands, first_seed, every })?
+        }
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;
