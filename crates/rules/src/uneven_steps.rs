@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         "data_loading",
         "too_few_workers",
         "slow_first_batch",
+        "straggler",
     ]),
     fixes: &[Fix { code: "# compare a slow step with a usual one: `stepscope steps`, then `--step N`", when: &[] }],
     not_this: "if steps work on inputs of different sizes",

@@ -39,6 +39,12 @@ pub struct Verdict {
 }
 
 impl Fired {
+    /// Time of a step at stake.
+    #[must_use]
+    pub fn at_stake_ns(&self) -> Option<f64> {
+        self.found.at_stake_ns
+    }
+
     fn saving_ns(&self) -> Option<f64> {
         Some(self.saving.as_ref()?.as_ref().ok()?.saving_ns)
     }
