@@ -46,7 +46,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             why: "Call `prof.step()` after each iteration, and record the host and the device.",
             code: Some("profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"),
         },
-        statement: "",
+        statement: "SELECT class, name, sum(dur_ns) AS path_ns FROM critical_path\nGROUP BY class, name\nORDER BY path_ns DESC",
         ..Page::BY_NAME
     }),
     answer,

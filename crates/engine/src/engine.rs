@@ -14,9 +14,13 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use stepscope_model::derived_tables::DERIVED_TABLES;
+use stepscope_model::tables::TABLES;
+use stepscope_model::{SourceId, Table};
 use stepscope_store::Store;
 use tokio::runtime::Runtime;
 
+use crate::derived::{DerivedTable, Rows};
 use crate::error::EngineError;
 use crate::functions;
 use crate::plain;
@@ -77,7 +81,8 @@ impl Engine {
     /// An engine whose tables have no rows: for what follows from the schema alone.
     pub fn without_run(options: &EngineOptions) -> Result<Self, EngineError> {
         let engine = Self::start(options)?;
-        tables::register_empty(&engine.context, engine.memory_limit_bytes)?;
+        let all = TABLES.into_iter().chain(DERIVED_TABLES);
+        tables::register_empty(&engine.context, all, engine.memory_limit_bytes)?;
         engine.with_views()
     }
 
@@ -94,6 +99,16 @@ impl Engine {
         let context =
             context(options, threads).map_err(|error| EngineError::from_datafusion(&error, memory_limit_bytes))?;
         Ok(Self { context, memory_limit_bytes, runtime: Some(runtime) })
+    }
+
+    /// Gives a derived table its rows: those of one recording at a time, and of those alone that a query asks for.
+    pub fn derive(&self, table: &Table, recordings: Vec<SourceId>, rows: Arc<Rows>) -> Result<(), EngineError> {
+        let fail = |error: DataFusionError| EngineError::from_datafusion(&error, self.memory_limit_bytes);
+        // Until now it has none.
+        self.context.deregister_table(table.name).map_err(fail)?;
+        let derived = Arc::new(DerivedTable::new(table, recordings, rows));
+        self.context.register_table(table.name, derived).map_err(fail)?;
+        Ok(())
     }
 
     /// Views are planned against the tables, so these come first.

@@ -6,6 +6,7 @@
 
 mod cancel;
 mod complexity;
+mod derived;
 mod engine;
 mod error;
 pub mod functions;
@@ -17,6 +18,7 @@ mod views;
 mod yielding;
 
 pub use cancel::CancelFlag;
+pub use derived::Rows;
 pub use engine::{Engine, EngineOptions};
 pub use error::EngineError;
 pub use query::{Order, Pick, QueryCursor, QueryOptions, QueryResult, QueryStream};

@@ -14,7 +14,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::local::LocalFileSystem;
 use datafusion::prelude::SessionContext;
-use stepscope_model::{Table, tables::TABLES};
+use stepscope_model::{Table, derived_tables::DERIVED_TABLES, tables::TABLES};
 use stepscope_store::{Store, read_schema};
 
 use crate::error::EngineError;
@@ -40,12 +40,16 @@ pub(crate) fn register(
         let provider = provider(table, store.root(), &files).map_err(fail)?;
         context.register_table(table.name, provider).map_err(fail)?;
     }
-    Ok(())
+    register_empty(context, DERIVED_TABLES, memory_limit_bytes)
 }
 
-/// Makes every table known under its name, without rows.
-pub(crate) fn register_empty(context: &SessionContext, memory_limit_bytes: usize) -> Result<(), EngineError> {
-    for table in TABLES {
+/// Makes tables known under their names, without rows.
+pub(crate) fn register_empty(
+    context: &SessionContext,
+    tables: impl IntoIterator<Item = &'static Table>,
+    memory_limit_bytes: usize,
+) -> Result<(), EngineError> {
+    for table in tables {
         let provider = Arc::new(EmptyTable::new(read_schema(table)));
         let registered = context.register_table(table.name, provider);
         registered.map_err(|error| EngineError::from_datafusion(&error, memory_limit_bytes))?;

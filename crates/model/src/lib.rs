@@ -8,6 +8,7 @@ pub mod args;
 pub mod arguments;
 pub mod class;
 pub mod content;
+pub mod derived_tables;
 pub mod exit;
 pub mod finding;
 pub mod health;

@@ -4,6 +4,7 @@
 //! questions to the engine within the user's limits; [`Frame`] takes the answers apart.
 
 mod cache;
+mod critical_path;
 mod error;
 mod frame;
 mod names;

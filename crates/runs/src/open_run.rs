@@ -21,11 +21,11 @@ use crate::step_models::{JobWindow, Modeled, StepModels};
 pub struct OpenRun {
     store: Store,
     name: String,
-    sources: Vec<SourceRecord>,
+    sources: Arc<[SourceRecord]>,
     skipped: Vec<SkippedFile>,
     engine: Engine,
     settings: Settings,
-    step_models: StepModels,
+    step_models: Arc<StepModels>,
     /// Keeps the store where it is as long as the run is open, and removes it behind it if it is a temporary one.
     _held: Arc<Held>,
 }

@@ -74,6 +74,13 @@ fn every_table_is_registered() {
 }
 
 #[test]
+fn every_derived_table_is_registered() {
+    let entries = |path: &Path, _: &str| vec![stem(path).to_uppercase()];
+    let list = "crates/model/src/derived_tables.rs";
+    Registry { list, start: "static DERIVED_TABLES", folder: "crates/model/src/derived_tables", entries }.check();
+}
+
+#[test]
 fn every_view_is_registered() {
     let entries = |path: &Path, _: &str| vec![stem(path)];
     let list = "crates/engine/src/views.rs";

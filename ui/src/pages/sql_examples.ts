@@ -27,6 +27,11 @@ export const SQL_EXAMPLES: SqlExample[] = [
       "WHERE op.name LIKE '%conv%'\nGROUP BY ALL\nORDER BY total_ns DESC",
   },
   {
+    title: "Critical path by class",
+    statement:
+      "SELECT class, sum(dur_ns) AS path_ns, count(*) AS pieces\nFROM critical_path\nGROUP BY class\nORDER BY path_ns DESC",
+  },
+  {
     title: "Idle gaps of streams",
     statement: "SELECT *\nFROM stream_gaps\nORDER BY gap_ns DESC\nLIMIT 50",
   },

@@ -1,6 +1,7 @@
 //! The tables, views and columns that SQL can name.
 
 use stepscope_engine::{Engine, EngineOptions};
+use stepscope_model::derived_tables::DERIVED_TABLES;
 use stepscope_model::tables::TABLES;
 use stepscope_model::{Part, Report, ReportColumn, ReportTable};
 use stepscope_runs::RunError;
@@ -8,7 +9,7 @@ use stepscope_runs::RunError;
 /// One row per column of a table or a view.
 pub fn report() -> Result<Report, RunError> {
     let mut rows = Vec::new();
-    for table in TABLES {
+    for table in TABLES.into_iter().chain(DERIVED_TABLES) {
         for column in table.columns() {
             let nullable = if column.nullable { "yes" } else { "no" };
             rows.push([table.name, column.name, column.column_type.as_text(), nullable, column.doc].map(str::to_owned));

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
+use stepscope_model::derived_tables::DERIVED_TABLES;
 use stepscope_model::health::HEALTH_FIGURES;
 use stepscope_model::null_reason::NULL_REASONS;
 use stepscope_model::tables::TABLES;
 use stepscope_model::warning::WARNING_CODES;
-use stepscope_model::{Cell, Part};
+use stepscope_model::{Cell, Part, Table};
 use stepscope_workspace::{ANALYSES, Causes, RULES, Thresholds, Weight, Workspace};
 
 /// One topic.
@@ -131,8 +132,13 @@ fn findings(text: &mut String) {
     }
 }
 
+/// Tables that are stored, and those that are worked out.
+fn all_tables() -> impl Iterator<Item = &'static Table> {
+    TABLES.into_iter().chain(DERIVED_TABLES)
+}
+
 fn tables(text: &mut String) {
-    for table in TABLES {
+    for table in all_tables() {
         write!(text, "\n## `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc).unwrap();
         for column in table.columns() {
             let kind = column.column_type.as_text();
@@ -155,7 +161,7 @@ fn views(text: &mut String) {
         };
         for row in &table.rows {
             let of = show(row, "table");
-            if !TABLES.iter().any(|known| known.name == of) {
+            if all_tables().all(|known| known.name != of) {
                 writeln!(text, "| `{of}` | `{}` | {} |", show(row, "column"), show(row, "meaning")).unwrap();
             }
         }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use stepscope_engine::{Engine, EngineOptions};
 use stepscope_ingest::{Ingested, Outcome, Progress};
+use stepscope_model::derived_tables::CRITICAL_PATH;
 use stepscope_model::{SkippedFile, SourceRecord, skipped_sentences};
 use stepscope_store::Store;
 use stepscope_store::owned::{self, OwnedFolder};
 
 use super::{Held, OpenRun};
 use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
+use crate::critical_path::CriticalPaths;
 use crate::error::{CACHE_FULL, RunError, STORE_FULL, TEMPORARY_FULL};
 use crate::protected::refuse_folder;
 use crate::run_choice::RunChoice;
@@ -59,7 +61,7 @@ impl OpenRun {
         let settings = Settings { run, ..settings.clone() };
         let opened = Self::open_anything(paths, &settings, cache, progress)?.pop();
         let run = opened.ok_or_else(|| RunError::Shape("no run was opened".to_owned()))?;
-        tell_damage(&run.sources, progress);
+        tell_damage(run.sources(), progress);
         tell_skipped(&run.skipped, progress);
         Ok(run)
     }
@@ -71,7 +73,7 @@ impl OpenRun {
         let settings = Settings { flat_folders: true, run: choice, ..settings.clone() };
         let runs = Self::open_anything(&input.paths, &settings, &Cache::from_environment, progress)?;
         for run in &runs {
-            tell_damage(&run.sources, progress);
+            tell_damage(run.sources(), progress);
         }
         Ok(runs)
     }
@@ -201,6 +203,16 @@ impl OpenRun {
         let memory_limit_bytes = settings.memory_limit_bytes() as usize;
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
+        let sources: Arc<[SourceRecord]> = sources.into();
+        let step_models = Arc::new(StepModels::new(settings.memory_limit_bytes()));
+        let paths = CriticalPaths {
+            store: store.clone(),
+            run: run.clone(),
+            sources: Arc::clone(&sources),
+            step_models: Arc::clone(&step_models),
+        };
+        let ids = sources.iter().map(|source| source.id).collect();
+        engine.derive(&CRITICAL_PATH, ids, Arc::new(move |id| paths.rows(id)))?;
         Ok(Self {
             store: store.clone(),
             name: run,
@@ -208,7 +220,7 @@ impl OpenRun {
             skipped,
             engine,
             settings: settings.clone(),
-            step_models: StepModels::new(settings.memory_limit_bytes()),
+            step_models,
             _held: Arc::clone(held),
         })
     }

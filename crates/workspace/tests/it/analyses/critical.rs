@@ -5,7 +5,7 @@ use stepscope_testkit::TraceBuilder;
 use stepscope_workspace::{AskedChange, Question, Workspace};
 
 use super::{ask, by, cells, in_step, reason, sentence, table, texts};
-use crate::harness::{lines, open_text};
+use crate::harness::{answer, lines, open_text};
 
 /// One thread and one stream, bound by the device, in microseconds. Three operators launch a kernel each:
 ///
@@ -70,6 +70,29 @@ fn a_step_is_shown_piece_by_piece() {
                   60000 2000 device_gap aten::c aten::c
                   62000 28000 kernel c aten::c";
     check(&in_step(3), "rows", "from_step_start_ns dur_ns class name operator", pieces);
+}
+
+#[test]
+fn sql_has_the_pieces_and_they_add_up_to_the_step() {
+    let workspace = open_text(&device_bound().finish());
+    let pieces = "0 0 0 0 other 0 5000 -
+                  0 0 0 1 cpu_exec 5000 5000 aten::a
+                  0 0 0 2 launch_delay 10000 6000 aten::a
+                  0 0 0 3 kernel 16000 24000 a
+                  0 0 0 4 device_gap 40000 2000 aten::b
+                  0 0 0 5 kernel 42000 18000 b
+                  0 0 0 6 device_gap 60000 2000 aten::c
+                  0 0 0 7 kernel 62000 28000 c";
+    let columns = "rank, \"window\", step, piece, class, start_ns, dur_ns, name";
+    assert_eq!(answer(&workspace, &format!("SELECT {columns} FROM critical_path ORDER BY piece")), lines(pieces));
+    // A piece of device work leads to its event.
+    let events = "SELECT path.name, spans.name, spans.dur_ns FROM critical_path AS path JOIN spans USING (rank, \"window\", span_id)
+                  WHERE class = 'kernel' ORDER BY piece";
+    assert_eq!(answer(&workspace, events), lines("a a 24000\nb b 18000\nc c 28000"));
+    let sums = "SELECT sum(path.dur_ns), max(steps.dur_ns) FROM critical_path AS path JOIN steps USING (rank, \"window\", step)";
+    assert_eq!(answer(&workspace, sums), "90000 90000");
+    assert_eq!(answer(&workspace, "SELECT count(*) FROM critical_path WHERE rank = 1"), "0");
+    assert_eq!(answer(&open_text("{\"traceEvents\": []}"), "SELECT count(*) FROM critical_path"), "0");
 }
 
 #[test]
