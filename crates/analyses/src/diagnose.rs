@@ -8,7 +8,7 @@ use stepscope_model::{
     Cell, Finding, Holds, Look, Missing, Part, PredictedSaving, Report, ReportColumn, ReportTable, Role, Sentence,
     Severity, Status, Target, Text, Tone, Unit, say,
 };
-use stepscope_rules::{Facts, LeftOut, Remedy, Rule, StepTimes, Verdict, Weight, fired, judge};
+use stepscope_rules::{Facts, Fired, LeftOut, Part as Removed, Remedy, Rule, StepTimes, Verdict, Weight, fired, judge};
 use stepscope_runs::RunError;
 
 use super::gather::{Measured, measure};
@@ -88,7 +88,7 @@ pub(super) fn found(asking: &Asking<'_>, measured: &Measured<'_>) -> Result<(Ver
     // Collectives of the host run on threads of their own, which no replay connects with the script.
     let is_host_alone = facts.device_events == 0;
     let waits = fired.iter().filter(|fired| remedy_of(fired.rule) == Some(Remedy::EqualRanks));
-    let wait_ns = waits.filter_map(stepscope_rules::Fired::at_stake_ns).fold(0.0, f64::max);
+    let wait_ns = waits.filter_map(Fired::at_stake_ns).fold(0.0, f64::max);
     for fired in &mut fired {
         fired.saving = match remedy_of(fired.rule) {
             Some(Remedy::EvenSteps) => facts.step_times.map(|times| Ok(even_steps(times))),
@@ -98,7 +98,8 @@ pub(super) fn found(asking: &Asking<'_>, measured: &Measured<'_>) -> Result<(Ver
         };
     }
     // What the profiler costs is in every figure.
-    if fired.iter().any(|fired| fired.rule.name == "profiler_overhead") {
+    let overhead = Some(Remedy::Remove(Removed::ProfilerOverhead));
+    if fired.iter().any(|fired| remedy_of(fired.rule) == overhead) {
         for saving in fired.iter_mut().filter_map(|fired| fired.saving.as_mut()?.as_mut().ok()) {
             saving.confidence = if saving.confidence == "high" { "medium" } else { "low" };
         }
@@ -106,6 +107,10 @@ pub(super) fn found(asking: &Asking<'_>, measured: &Measured<'_>) -> Result<(Ver
     let mut failure = None;
     let verdict = judge(fired, replays.step_ns(), (facts, thresholds), |rules| {
         let remedies: Vec<Remedy> = rules.iter().copied().filter_map(remedy_of).collect();
+        // What that saves follows from the lengths of the steps alone.
+        if remedies.contains(&Remedy::EvenSteps) {
+            return None;
+        }
         if is_host_alone && remedies.contains(&Remedy::EqualRanks) {
             return Some(wait_ns);
         }

@@ -93,13 +93,13 @@ impl<'a> Replays<'a> {
                 is_alike && own.events.len() == recording.events.len() && rank.steps.asked.len() == model.steps().len()
             })
         };
-        job.savings_null().is_none() && job.recordings().all(is_same)
+        job.recordings().all(is_same)
     }
 
     /// What the rules may know about the replayed steps.
     pub(super) fn window(&self) -> Option<Window> {
         let steps = self.ranks.iter().flat_map(|rank| rank.evidence.steps.iter().cloned()).collect();
-        (!self.ranks.is_empty()).then_some(Window { ranks: self.ranks.len(), steps })
+        (!self.ranks.is_empty()).then_some(Window { steps })
     }
 
     /// The ranks that were replayed.
@@ -145,7 +145,7 @@ impl<'a> Replays<'a> {
             saving_ns: saving.saving_ns,
             low_ns: saving.low_ns,
             high_ns: saving.high_ns,
-            bound: bound.as_text(),
+            bound: resolved(bound, saving.low_ns).as_text(),
             confidence: job.confidence().as_text(),
         }))
     }
@@ -191,20 +191,27 @@ impl<'a> Replays<'a> {
         let low_ns = savings.iter().map(|saving| saving.low_ns).fold(f64::INFINITY, f64::min);
         let high_ns = savings.iter().map(|saving| saving.high_ns).fold(0.0, f64::max);
         let saving_ns = savings.iter().map(|saving| saving.saving_ns).sum::<f64>() / savings.len() as f64;
-        let (bound, confidence) = (bound.as_text(), confidence.as_text());
+        let (bound, confidence) = (resolved(bound, low_ns).as_text(), confidence.as_text());
         Ok(Ok(PredictedSaving { saving_ns, low_ns, high_ns, bound, confidence }))
     }
 }
 
-/// The job of all ranks, if there are few and their collectives match.
+/// The job of all ranks, if there are few, their collectives match, and a change of it can be replayed.
 fn job_of(asking: &Asking<'_>) -> Result<Option<JobModel>, RunError> {
     let has_few = (2..=MOST_TOGETHER).contains(&asking.ranks().len()) && !asking.has_windows();
     let has_spans = |source: &&SourceRecord| source.rows.get(SPANS.name).is_some_and(|rows| *rows > 0);
-    if !has_few || asking.question.has_time_range() || !asking.sources.iter().all(has_spans) {
+    let asks_for_part = asking.steps.is_some() || asking.question.has_time_range();
+    if !has_few || asks_for_part || !asking.sources.iter().all(has_spans) {
         return Ok(None);
     }
     let sources: Vec<SourceRecord> = asking.sources.iter().map(|source| (*source).clone()).collect();
-    Ok(asking.open.job_model(&sources)?.ok().map(|window| window.model))
+    let window = asking.open.job_model(&sources)?;
+    Ok(window.ok().map(|window| window.model).filter(|job| job.savings_null().is_none()))
+}
+
+/// The bound of a saving whose range begins at `low_ns`. Where that is 0, steps differ too much to claim one.
+fn resolved(bound: Bound, low_ns: f64) -> Bound {
+    if low_ns > 0.0 { bound } else { Bound::Estimate }
 }
 
 /// Parts of the device that a larger batch may fill: with luck all of it.

@@ -58,6 +58,27 @@ pub enum Framework {
     Serving,
 }
 
+/// Fixes that several rules advise.
+impl Fix {
+    pub(crate) const BF16_AUTOCAST: Self = Self {
+        code: "with torch.autocast(\"cuda\", dtype=torch.bfloat16): …",
+        when: &[Need::Computes(NumberFormat::Bf16)],
+    };
+    pub(crate) const FP16_AUTOCAST: Self = Self {
+        code: "with torch.autocast(\"cuda\", dtype=torch.float16): …   # and torch.amp.GradScaler() to train",
+        when: &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16)],
+    };
+    pub(crate) const CUDA_GRAPHS: Self = Self {
+        code: "# CUDA graphs: torch.cuda.make_graphed_callables(…)",
+        when: &[Need::Of(Vendor::Nvidia), Need::Without(Framework::Graphs)],
+    };
+    pub(crate) const HIP_GRAPHS: Self = Self {
+        code: "# HIP graphs: torch.cuda.make_graphed_callables(…)",
+        when: &[Need::Of(Vendor::Amd), Need::Without(Framework::Graphs)],
+    };
+    pub(crate) const LARGER_BATCH: Self = Self { code: "# more work per kernel: a larger batch", when: &[] };
+}
+
 impl Fix {
     /// Whether it is right for what was measured.
     pub(crate) fn applies(&self, facts: &Facts) -> bool {

@@ -4,17 +4,17 @@ use stepscope_model::{Class, Target, say};
 
 use super::{
     Causes, Facts, Fix, Found, Framework, Instances, Limits, Meant, Need, Remedy, Rule, Threshold, Weight, Window,
-    too_few_workers,
+    slow_first_batch, too_few_workers,
 };
 
 const SHARE: Threshold = Threshold {
     name: "share_ratio",
-    value: 0.05,
+    value: 0.03,
     meaning: "data loading above this share of the critical path, or of the step without a path",
 };
 
 const STEPS: Threshold =
-    Threshold { name: "steps_ratio", value: 0.25, meaning: "it must be in this share of the steps" };
+    Threshold { name: "steps_ratio", value: 0.05, meaning: "it must be in this share of the steps" };
 
 /// Names of regions that load data: letters and digits only, any case. `docs/findings.md` lists them.
 const LOADING_REGIONS: [&str; 20] = [
@@ -46,7 +46,7 @@ const WHICH_DATA: [&str; 5] = ["train", "val", "valid", "eval", "test"];
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
     label: "Data loading",
-    what: "More than {share_ratio} of the critical path is spent in `enumerate(DataLoader)`. Without a DataLoader, regions named for data loading count, such as `data_loading`.",
+    what: "More than {share_ratio} of the critical path of a rank is spent in `enumerate(DataLoader)`. Without a DataLoader, regions named for data loading count, such as `data_loading`.",
     why: "The next batch is not ready when the step needs it, so the step waits until the host has built it.",
     thresholds: &[SHARE, STEPS],
     weight: Weight::Saving(Remedy::InputReady),
@@ -96,15 +96,18 @@ fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     // A region says what the classes of a step cannot: these are told by the annotations of frameworks.
     let by_class_ns = facts.of(Class::Dataloader);
     let loading_ns = by_class_ns.max(facts.region_loading_ns).min(facts.step_ns);
-    let is_usual = |window: &&Window| window.is_in(limits.of(&STEPS), |step| step.loader_ns > 0);
-    let on_path = facts.window.as_ref().filter(|_| by_class_ns >= facts.region_loading_ns);
+    // One rank that waits for its input holds up the others.
+    let is_usual = |window: &Window| window.is_in(limits.of(&STEPS), |step| step.loader_ns > 0);
+    let window = facts.window.as_ref().filter(|_| by_class_ns >= facts.region_loading_ns);
+    let on_path = window.map(|window| window.rank_with_most(|step| step.loader_ns));
     let (share, time) = match on_path {
         Some(window) if is_usual(&window) => (window.share(|step| step.loader_ns), "critical path"),
         Some(_) => return None,
         None => (facts.share(loading_ns), "step time"),
     };
     // What is known more exactly is for another rule to say.
-    if share <= limits.of(&SHARE) || too_few_workers::is_found(facts, limits.all()) {
+    let is_known = [too_few_workers::is_found, slow_first_batch::is_found].iter().any(|is| is(facts, limits.all()));
+    if share <= limits.of(&SHARE) || is_known {
         return None;
     }
     let mut evidence = Vec::new();

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Causes, Facts, Fix, Found, Instances, Limits, Meant, Need, Rule, Threshold, Vendor, Weight};
+use super::{Causes, Facts, Fix, Found, Instances, Limits, Need, Rule, Threshold, Vendor, Weight};
 
 const SHARE: Threshold = Threshold {
     name: "unused_ratio",
@@ -25,12 +25,7 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if expandable segments are on, or the memory was taken in advance",
     show: &[Target::of("memory")],
-    instances: Instances {
-        sql: "SELECT NULL AS name, NULL AS span_id, start_ns, level_bytes AS dur_ns
-           FROM (SELECT *, ts_ns AS start_ns FROM memory_curve) WHERE {events} AND device LIKE 'gpu%'",
-        meant: Meant::All,
-        is_moment: true,
-    },
+    instances: Instances::memory_peak(),
     find,
 };
 

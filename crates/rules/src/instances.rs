@@ -33,4 +33,11 @@ impl Instances {
             "SELECT name, span_id, start_ns, dur_ns FROM timeline_spans WHERE {events} AND class = 'communication'",
         )
     }
+
+    /// The moment when a device holds most: the highest level takes the place of the longest time.
+    pub(crate) const fn memory_peak() -> Self {
+        let sql = "SELECT NULL AS name, NULL AS span_id, start_ns, level_bytes AS dur_ns
+           FROM (SELECT *, ts_ns AS start_ns FROM memory_curve) WHERE {events} AND device LIKE 'gpu%'";
+        Self { sql, meant: Meant::All, is_moment: true }
+    }
 }

@@ -2,9 +2,7 @@
 
 use stepscope_model::{Target, say};
 
-use super::{
-    Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Remedy, Rule, Threshold, Vendor, Weight, Window,
-};
+use super::{Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Remedy, Rule, Threshold, Weight, Window};
 
 pub(super) const HOST: Threshold =
     Threshold { name: "host_ratio", value: 0.50, meaning: "the host above this share of the critical path" };
@@ -27,15 +25,9 @@ pub(super) static RULE: Rule = Rule {
             code: "torch.compile(model, mode=\"reduce-overhead\")",
             when: &[Need::Without(Framework::Compile), Need::Without(Framework::Serving)],
         },
-        Fix {
-            code: "# CUDA graphs: torch.cuda.make_graphed_callables(…)",
-            when: &[Need::Of(Vendor::Nvidia), Need::Without(Framework::Graphs)],
-        },
-        Fix {
-            code: "# HIP graphs: torch.cuda.make_graphed_callables(…)",
-            when: &[Need::Of(Vendor::Amd), Need::Without(Framework::Graphs)],
-        },
-        Fix { code: "# more work per kernel: a larger batch", when: &[] },
+        Fix::CUDA_GRAPHS,
+        Fix::HIP_GRAPHS,
+        Fix::LARGER_BATCH,
     ],
     not_this: "if device work is tiny by design",
     show: &[Target::of("launches")],

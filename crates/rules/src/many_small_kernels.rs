@@ -2,9 +2,7 @@
 
 use stepscope_model::{Target, say};
 
-use super::{
-    Causes, Facts, Fix, Found, Framework, Instances, Kernels, Limits, Need, Remedy, Rule, Threshold, Vendor, Weight,
-};
+use super::{Causes, Facts, Fix, Found, Framework, Instances, Kernels, Limits, Need, Remedy, Rule, Threshold, Weight};
 
 const SHARE: Threshold = Threshold {
     name: "shorter_ratio",
@@ -33,15 +31,9 @@ pub(super) static RULE: Rule = Rule {
             code: "torch.compile(model)",
             when: &[Need::Without(Framework::Compile), Need::Without(Framework::Serving)],
         },
-        Fix {
-            code: "# CUDA graphs: torch.cuda.make_graphed_callables(…)",
-            when: &[Need::Of(Vendor::Nvidia), Need::Without(Framework::Graphs)],
-        },
-        Fix {
-            code: "# HIP graphs: torch.cuda.make_graphed_callables(…)",
-            when: &[Need::Of(Vendor::Amd), Need::Without(Framework::Graphs)],
-        },
-        Fix { code: "# more work per kernel: a larger batch", when: &[] },
+        Fix::CUDA_GRAPHS,
+        Fix::HIP_GRAPHS,
+        Fix::LARGER_BATCH,
     ],
     not_this: "if the device is the bottleneck: launches then run ahead and cost nothing",
     show: &[Target::of("launches")],

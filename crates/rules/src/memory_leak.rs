@@ -2,7 +2,7 @@
 
 use stepscope_model::{Severity, Target, say};
 
-use super::{Causes, Facts, Fix, Found, Instances, Limits, Meant, Rule, Threshold, Weight, trend};
+use super::{Causes, Facts, Fix, Found, Instances, Limits, Rule, Threshold, Weight, trend};
 
 const RISES: Threshold =
     Threshold { name: "rises_ratio", value: 0.90, meaning: "memory is higher after this share of the steps, or more" };
@@ -22,12 +22,7 @@ pub(super) static RULE: Rule = Rule {
     }],
     not_this: "if a cache still fills, such as the keys and values of a server",
     show: &[Target::of("memory")],
-    instances: Instances {
-        sql: "SELECT NULL AS name, NULL AS span_id, start_ns, level_bytes AS dur_ns
-           FROM (SELECT *, ts_ns AS start_ns FROM memory_curve) WHERE {events} AND device LIKE 'gpu%'",
-        meant: Meant::All,
-        is_moment: true,
-    },
+    instances: Instances::memory_peak(),
     find,
 };
 

@@ -3,7 +3,7 @@
 use stepscope_model::{Severity, Target, say};
 
 use super::{
-    Causes, Facts, Fix, Found, Framework, Instances, Limits, Meant, Need, NumberFormat, Rule, Threshold, Vendor, Weight,
+    Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, NumberFormat, Rule, Threshold, Vendor, Weight,
 };
 
 const SHARE: Threshold =
@@ -29,13 +29,7 @@ pub(super) static RULE: Rule = Rule {
     ],
     not_this: "if the allocator was configured to reserve all memory in advance",
     show: &[Target::of("memory")],
-    // The peak is a moment; the highest level takes the place of the longest time.
-    instances: Instances {
-        sql: "SELECT NULL AS name, NULL AS span_id, start_ns, level_bytes AS dur_ns
-           FROM (SELECT *, ts_ns AS start_ns FROM memory_curve) WHERE {events} AND device LIKE 'gpu%'",
-        meant: Meant::All,
-        is_moment: true,
-    },
+    instances: Instances::memory_peak(),
     find,
 };
 

@@ -3,7 +3,7 @@
 use stepscope_model::{Target, say};
 
 use super::{
-    Causes, Facts, Fix, Found, Instances, Limits, Need, NumberFormat, Remedy, Rule, Threshold, Weight, Work,
+    Causes, Facts, Fix, Found, Instances, Limits, NumberFormat, Remedy, Rule, Threshold, Weight, Work,
     tensor_cores_idle,
 };
 
@@ -21,16 +21,7 @@ pub(super) static RULE: Rule = Rule {
     thresholds: &[SHARE],
     weight: Weight::Saving(Remedy::Scale(Work::Eligible)),
     explained_by: Causes::None,
-    fixes: &[
-        Fix {
-            code: "with torch.autocast(\"cuda\", dtype=torch.bfloat16): …",
-            when: &[Need::Computes(NumberFormat::Bf16)],
-        },
-        Fix {
-            code: "with torch.autocast(\"cuda\", dtype=torch.float16): …   # and torch.amp.GradScaler() to train",
-            when: &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16)],
-        },
-    ],
+    fixes: &[Fix::BF16_AUTOCAST, Fix::FP16_AUTOCAST],
     not_this: "if the result must have the accuracy of fp32",
     show: &[Target::of("ops"), Target::of("kernels")],
     instances: Instances::all(

@@ -60,7 +60,7 @@ pub enum Work {
     WithoutTensorCores,
     /// What tensor cores can do: half of the time.
     Eligible,
-    /// Kernels with fewer blocks than multiprocessors: as much less as multiprocessors idle, at most half.
+    /// Kernels with fewer blocks than multiprocessors: a larger batch fills the device in the same time.
     LowOccupancy,
 }
 

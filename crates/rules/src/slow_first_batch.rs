@@ -2,7 +2,9 @@
 
 use stepscope_model::{Target, say};
 
-use super::{Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Remedy, Rule, Threshold, Weight};
+use super::{
+    Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Remedy, Rule, Threshold, Thresholds, Weight,
+};
 
 const SHARE: Threshold = Threshold {
     name: "share_ratio",
@@ -33,6 +35,11 @@ pub(super) static RULE: Rule = Rule {
     ),
     find,
 };
+
+/// Whether the rule speaks, so that the one about data loading in general need not.
+pub(super) fn is_found(facts: &Facts, thresholds: &Thresholds) -> bool {
+    find(facts, &thresholds.of(&RULE)).is_some()
+}
 
 fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
     let window = facts.window.as_ref()?;

@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     why: "A collective ends when the last rank has arrived; until then every other rank idles inside it.",
     thresholds: &[SHARE, EXPOSED, SHARED_BLAME],
     weight: Weight::Saving(Remedy::EqualRanks),
-    explained_by: Causes::These(&["slow_link"]),
+    explained_by: Causes::These(&["slow_link", "data_loading", "too_few_workers", "recompilation", "host_pause"]),
     fixes: &[
         Fix { code: "# compare that rank with the others: its input, its GPU clocks, its host", when: &[Need::Device] },
         Fix { code: "# compare that rank with the others: its input, its host", when: &[Need::HostOnly] },

@@ -24,14 +24,8 @@ pub(super) static RULE: Rule = Rule {
     weight: Weight::Saving(Remedy::Scale(Work::WithoutTensorCores)),
     explained_by: Causes::None,
     fixes: &[
-        Fix {
-            code: "with torch.autocast(\"cuda\", dtype=torch.bfloat16): …",
-            when: &[Need::Computes(NumberFormat::Bf16)],
-        },
-        Fix {
-            code: "with torch.autocast(\"cuda\", dtype=torch.float16): …   # and torch.amp.GradScaler() to train",
-            when: &[Need::Computes(NumberFormat::Fp16), Need::Lacks(NumberFormat::Bf16)],
-        },
+        Fix::BF16_AUTOCAST,
+        Fix::FP16_AUTOCAST,
         Fix { code: "torch.backends.cuda.matmul.allow_tf32 = True", when: &[Need::Computes(NumberFormat::Tf32)] },
     ],
     not_this: "if fp32 is required, or kernels are renamed: the share on tensor cores is a lower bound",

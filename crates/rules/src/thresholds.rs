@@ -52,7 +52,7 @@ pub(super) fn check(rule: &'static Rule, facts: &Facts, want: Said) {
 /// The facts with replayed steps of 1 ms, each made by `step` from its place.
 pub(super) fn replayed(count: usize, step: impl Fn(usize) -> WindowStep) -> Facts {
     let of_a_millisecond = |place| WindowStep { dur_ns: 1_000_000, ..step(place) };
-    let window = Window { ranks: 1, steps: (0..count).map(of_a_millisecond).collect() };
+    let window = Window { steps: (0..count).map(of_a_millisecond).collect() };
     Facts { window: Some(window), ..facts() }
 }
 
@@ -72,26 +72,37 @@ fn every_rule_is_silent_about_nothing() {
 }
 
 #[test]
-fn data_loading_begins_above_a_twentieth() {
+fn data_loading_begins_above_a_share_of_the_path() {
     let rule = &data_loading::RULE;
     let loading = |ns| with_class(Class::Dataloader, ns);
-    check(rule, &loading(500_000), NOTHING);
-    check(rule, &loading(500_001), at(50_000.1));
+    check(rule, &loading(300_000), NOTHING);
+    check(rule, &loading(300_001), at(30_000.1));
     check(rule, &loading(1_500_000), at(150_000.0));
     check(rule, &loading(1_500_001), at(150_000.1));
     // Regions count where there is no loader, and never more than the step.
     check(rule, &Facts { region_loading_ns: 600_000, ..facts() }, at(60_000.0));
     check(rule, &Facts { region_loading_ns: 30_000_000, ..facts() }, at(1_000_000.0));
-    // On the critical path it is what is on it, in a quarter of the steps at least.
+    // On the critical path it is what is on it, in a twentieth of the steps at least.
     let on_path = |ns: i64, steps: usize| {
         let loader_ns = move |place: usize| if place < steps { ns / steps as i64 } else { 0 };
-        let window = replayed(10, |place| WindowStep { loader_ns: loader_ns(place), ..WindowStep::default() }).window;
+        let window = replayed(40, |place| WindowStep { loader_ns: loader_ns(place), ..WindowStep::default() }).window;
         Facts { window, ..loading(600_000) }
     };
-    check(rule, &on_path(500_000, 10), NOTHING);
-    check(rule, &on_path(510_000, 10), at(60_000.0));
-    check(rule, &on_path(510_000, 3), at(60_000.0));
-    check(rule, &on_path(5_100_000, 2), NOTHING);
+    check(rule, &on_path(1_200_000, 40), NOTHING);
+    check(rule, &on_path(1_240_000, 40), at(60_000.0));
+    check(rule, &on_path(1_240_000, 2), at(60_000.0));
+    check(rule, &on_path(5_100_000, 1), NOTHING);
+    // One rank waits: its share counts, not that of all.
+    let mut of_two = on_path(1_240_000, 40);
+    let others = of_two.window.clone().unwrap().steps.into_iter();
+    let others = others.map(|step| WindowStep { rank: 1, loader_ns: 0, ..step });
+    of_two.window.as_mut().unwrap().steps.extend(others);
+    check(rule, &of_two, at(60_000.0));
+    // Only the first step of an epoch waits: that is for another rule to say.
+    let mut first = on_path(1_240_000, 2);
+    let steps = &mut first.window.as_mut().unwrap().steps;
+    steps[..2].iter_mut().for_each(|step| step.begins_epoch = true);
+    check(rule, &first, NOTHING);
     // The larger of both is at stake, not their sum.
     check(rule, &Facts { region_loading_ns: 600_000, ..loading(700_000) }, at(70_000.0));
     check(rule, &Facts { region_loading_ns: 700_000, ..loading(600_000) }, at(70_000.0));

@@ -130,14 +130,20 @@ pub fn judge(
         if let Some(worth_ns) = worth_ns
             && let Some(saved_ns) = together(&causes)
         {
-            if saved_ns >= worth_ns * thresholds.common(&EXPLAINED) {
+            let with_it: Vec<&'static Rule> = causes.iter().copied().chain([fired.rule]).collect();
+            let explained_ns = match fired.rule.explained_by {
+                // What is left of it once its causes are gone is its own.
+                Causes::These(_) => together(&with_it).map_or(saved_ns, |all_ns| worth_ns - (all_ns - saved_ns)),
+                _ => saved_ns,
+            };
+            if explained_ns >= worth_ns * thresholds.common(&EXPLAINED) {
                 let names: Vec<&str> = causes.iter().map(|cause| cause.name).collect();
                 let reason = format!("other findings explain it: {}", names.join(", "));
                 verdict.left_out.push(LeftOut { rule, saving_ns, reason });
                 continue;
             }
             if let Causes::These(_) = fired.rule.explained_by {
-                fired.leave_out(saved_ns);
+                fired.leave_out(explained_ns.max(0.0));
             }
         }
         let Some(severity) = fired.severity(step_ns, thresholds) else {
@@ -171,7 +177,9 @@ mod tests {
     use stepscope_model::Sentence;
 
     use super::*;
-    use crate::{data_loading, launch_bound, low_utilization, memory_pressure, pageable_copies, tensor_cores_idle};
+    use crate::{
+        data_loading, launch_bound, low_utilization, memory_pressure, pageable_copies, straggler, tensor_cores_idle,
+    };
 
     const STEP_NS: f64 = 1000.0;
 
@@ -292,6 +300,28 @@ mod tests {
         let launches = fired(&launch_bound::RULE, Some(Ok(saves(500.0, 400.0))), 500.0);
         assert_eq!(shown(&of(launches, Some(500.0))).len(), 2);
         assert_eq!(shown(&judged(vec![fired(&low_utilization::RULE, None, 500.0)], Some(500.0))).len(), 1);
+    }
+
+    #[test]
+    fn a_symptom_saves_what_it_adds_to_its_causes() {
+        let causes = || {
+            let loading = fired(&data_loading::RULE, Some(Ok(saves(100.0, 90.0))), 100.0);
+            vec![fired(&straggler::RULE, Some(Ok(saves(120.0, 110.0))), 120.0), loading]
+        };
+        let of = |alone_ns: f64, both_ns: Option<f64>| {
+            judge(causes(), STEP_NS, (&Facts::default(), &Thresholds::default()), |rules| {
+                if rules.len() == 1 { Some(alone_ns) } else { both_ns }
+            })
+        };
+        let verdict = of(100.0, Some(160.0));
+        let savings = verdict.findings.iter().map(|finding| finding.saving.as_ref().unwrap());
+        let savings: Vec<_> = savings.map(|saving| (saving.saving_ns, saving.low_ns)).collect();
+        assert_eq!((shown(&verdict)[1], savings), (("straggler", "medium"), vec![(100.0, 90.0), (60.0, 50.0)]));
+        // A fifth of it, or less, is left.
+        assert_eq!(shown(&of(100.0, Some(124.0))), [("data_loading", "high")]);
+        // What cannot be replayed together loses what its causes save.
+        assert_eq!(shown(&of(100.0, None)), [("data_loading", "high")]);
+        assert_eq!(shown(&of(50.0, None))[1], ("straggler", "medium"));
     }
 
     #[test]

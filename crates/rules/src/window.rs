@@ -3,13 +3,11 @@
 /// The steps that were replayed, of all ranks looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
-    /// Ranks that were replayed.
-    pub ranks: usize,
     /// Their steps, rank by rank.
     pub steps: Vec<WindowStep>,
 }
 
-/// A step. Times are on the critical path unless a name says otherwise.
+/// A step. Times are on the critical path unless a comment says where.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowStep {
     /// Its rank.
@@ -18,6 +16,8 @@ pub struct WindowStep {
     pub dur_ns: i64,
     /// Waiting for the data loader.
     pub loader_ns: i64,
+    /// The same, anywhere.
+    pub loader_wait_ns: i64,
     /// Communication.
     pub communication_ns: i64,
     /// The host: operators, runtime calls, Python, and delays of launches.
@@ -113,6 +113,13 @@ impl Window {
         self.sum(of) as f64 / self.steps.len().max(1) as f64
     }
 
+    /// The steps of the rank with most of something.
+    #[must_use]
+    pub fn rank_with_most(&self, of: impl Fn(&WindowStep) -> i64) -> Self {
+        let most = self.by_rank().max_by_key(|steps| steps.iter().map(&of).sum::<i64>());
+        Self { steps: most.unwrap_or_default().to_vec() }
+    }
+
     /// The steps of each rank.
     pub fn by_rank(&self) -> impl Iterator<Item = &[WindowStep]> {
         self.steps.chunk_by(|one, next| one.rank == next.rank)
@@ -122,7 +129,7 @@ impl Window {
     #[must_use]
     pub fn after_warm_up(&self) -> Self {
         let steps = self.steps.iter().filter(|step| step.is_warm).cloned().collect();
-        Self { ranks: self.ranks, steps }
+        Self { steps }
     }
 
     /// Whether that share of the steps, or more, is so.
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn shares_are_of_the_path_and_steps_are_counted() {
         let step = |dur_ns, loader_ns| WindowStep { dur_ns, loader_ns, ..WindowStep::default() };
-        let window = Window { ranks: 1, steps: vec![step(100, 50), step(300, 0), step(100, 0), step(300, 0)] };
+        let window = Window { steps: vec![step(100, 50), step(300, 0), step(100, 0), step(300, 0)] };
         assert_eq!((window.share(|step| step.loader_ns), window.per_step(|step| step.loader_ns)), (0.0625, 12.5));
         assert!(window.is_in(0.25, |step| step.loader_ns > 0) && !window.is_in(0.26, |step| step.loader_ns > 0));
         // Nowhere is never enough.

@@ -245,11 +245,16 @@ impl<'a> Looking<'a> {
         }
         (self.found.allocator_calls, self.found.compiles) = (calls, compiles);
         let loaders = self.recording.names.that(names::is_loader);
+        let annotations = spans_named(recording, &loaders, |span| span.kind == Kind::Annotation);
+        for span in annotations.iter().map(|&place| &recording.spans[place as usize]) {
+            if let Some(place) = self.step_at(span.start_ns) {
+                self.found.steps[place].loader_wait_ns += span.dur_ns;
+            }
+        }
         let in_first_step = |place: &u32| {
             let step = self.step_at(recording.spans[*place as usize].start_ns);
             step.is_some_and(|step| self.found.steps[step].begins_epoch)
         };
-        let annotations = spans_named(recording, &loaders, |span| span.kind == Kind::Annotation);
         self.found.first_batches = annotations.into_iter().filter(in_first_step).collect();
     }
 

@@ -14,6 +14,9 @@ use super::{ReplayedRank, condition};
 use crate::tensor_cores::{TensorCoreNames, is_eligible};
 use crate::{Asking, comms};
 
+/// Pinned copies are at least as fast as this on a bus of 2012 or later, mostly faster.
+const PINNED_BYTES_PER_NS: f64 = 8.0;
+
 /// Parts of the whole in which ratios are given.
 const PARTS: u32 = 1_000;
 
@@ -31,10 +34,7 @@ impl ReplayedRank {
         Ok(match remedy {
             Remedy::InputReady => self.input_ready(),
             Remedy::FirstBatchReady => vec![Change::Remove(spans(&evidence.first_batches))],
-            Remedy::PinnedCopies => {
-                let events = self.pinned_lengths(asking)?;
-                vec![Change::AsyncCopiesToDevice, Change::Shorten { events, spans: Vec::new() }]
-            }
+            Remedy::PinnedCopies => vec![Change::AsyncCopiesToDevice, self.at_pinned_speed(asking)?],
             Remedy::AsyncCopies => vec![Change::AsyncCopiesToDevice],
             Remedy::NoSync(WaitingCalls::AllButTheLast) => vec![Change::NoSyncOf(spans(&evidence.repeated_waits))],
             Remedy::NoSync(WaitingCalls::ScalarReads) => {
@@ -192,8 +192,8 @@ impl ReplayedRank {
         if sums.1 > 0.0 { sums.0 / sums.1 } else { 1.0 }
     }
 
-    /// The lengths of pageable copies at the speed of pinned ones of this recording; none if there are no such.
-    fn pinned_lengths(&self, asking: &Asking<'_>) -> Result<Vec<(u32, i64)>, RunError> {
+    /// Pageable copies at the speed of pinned ones of this recording; at the least usual speed if there are no such.
+    fn at_pinned_speed(&self, asking: &Asking<'_>) -> Result<Change, RunError> {
         let rows = asking.query(&format!(
             "SELECT span_id, size_bytes, dur_ns, name LIKE '%Pageable%' AS is_pageable FROM device_events
              WHERE {{source}} AND {} AND kind = 'memcpy' AND size_bytes > 0 AND dur_ns > 0
@@ -203,14 +203,20 @@ impl ReplayedRank {
         let (ids, sizes) = (rows.required_i64("span_id")?, rows.required_i64("size_bytes")?);
         let (durations, are_pageable) = (rows.required_i64("dur_ns")?, rows.bool("is_pageable")?);
         let is_pageable = |row: &usize| are_pageable[*row] == Some(true);
-        let pinned = (0..rows.rows()).filter(|row| !is_pageable(row));
-        let (moved, taken_ns) = pinned.fold((0, 0), |(bytes, ns), row| (bytes + sizes[row], ns + durations[row]));
-        if moved == 0 {
-            return Ok(Vec::new());
+        let (pageable, pinned): (Vec<usize>, Vec<usize>) = (0..rows.rows()).partition(is_pageable);
+        let sums = |rows: &[usize]| rows.iter().fold((0, 0), |sum, &row| (sum.0 + sizes[row], sum.1 + durations[row]));
+        let (moved, taken_ns) = sums(&pinned);
+        if moved > 0 {
+            let at_speed = |row: usize| (i128::from(sizes[row]) * i128::from(taken_ns) / i128::from(moved)) as i64;
+            let lengths = pageable.into_iter().map(|row| (ids[row], at_speed(row))).collect();
+            return Ok(Change::Shorten { events: self.events_of(&lengths), spans: Vec::new() });
         }
-        let at_speed = |row: usize| (i128::from(sizes[row]) * i128::from(taken_ns) / i128::from(moved)) as i64;
-        let lengths = (0..rows.rows()).filter(is_pageable).map(|row| (ids[row], at_speed(row)));
-        Ok(self.events_of(&lengths.collect()))
+        let (moved, taken_ns) = sums(&pageable);
+        let ratio = moved as f64 / taken_ns.max(1) as f64 / PINNED_BYTES_PER_NS;
+        let copies = pageable.into_iter().map(|row| (ids[row], 0)).collect();
+        let places: Vec<u32> = self.events_of(&copies).into_iter().map(|(place, _)| place).collect();
+        let of = Selection::of_places(self.recording(), &[], &places);
+        Ok(Change::Scale { of, numerator: (ratio.min(1.0) * f64::from(PARTS)) as u32, denominator: PARTS })
     }
 
     /// Collectives take as long as their transfer: no rank waits for another one.
@@ -242,7 +248,7 @@ fn half(recording: &Recording, events: &[u32]) -> Change {
 pub(super) fn bound(remedy: Remedy, changes: &[Change]) -> Bound {
     let has_lengths = |change: &Change| matches!(change, Change::Shorten { events, .. } if !events.is_empty());
     match remedy {
-        // How much faster pinned copies are is not known.
+        // How fast pinned copies are was not recorded.
         Remedy::PinnedCopies if !changes.iter().any(has_lengths) => Bound::AtLeast,
         // Tensor cores are more than twice as fast.
         Remedy::Scale(Work::WithoutTensorCores | Work::Eligible) => Bound::AtLeast,

@@ -55,6 +55,34 @@ fn the_fourth_part_has_the_values_of_the_oracle() {
     check(3);
 }
 
+/// The same job with the loading of its batches fixed: what was predicted, and what came.
+#[test]
+#[ignore = "needs the corpus"]
+fn a_fix_is_predicted_as_it_turned_out() {
+    let corpus = corpus();
+    let place = Place::new();
+    let before = corpus.trace("kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz");
+    let after = corpus.trace("kineto/resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz");
+    let (before, after) = (before.to_str().unwrap(), after.to_str().unwrap());
+
+    let findings = place.json(&["diagnose", before, "--quiet"]);
+    let first = &findings["rows"][0];
+    assert_eq!((first["rule"].as_str(), first["bound"].as_str()), (Some("data_loading"), Some("at most")), "{first}");
+    let whatif = place.json(&["whatif", before, "--input-ready", "--quiet"]);
+    let change = &whatif["rows"][0];
+    assert_eq!(first["saving_ns"], change["saving_ns"]);
+    let predicted_ns = change["then_ns"].as_f64().unwrap();
+    assert_eq!(format!("{:.1}", predicted_ns / 1e6), "118.7");
+
+    let steps = place.json(&["steps", after, "--quiet"]);
+    let mut steps_ns: Vec<f64> =
+        steps["rows"].as_array().unwrap().iter().filter_map(|step| step["dur_ns"].as_f64()).collect();
+    steps_ns.sort_by(f64::total_cmp);
+    let median_ns = f64::midpoint(steps_ns[2], steps_ns[3]);
+    let off = format!("{:.0} %", (predicted_ns / median_ns - 1.0) * 100.0);
+    assert_eq!((steps_ns.len(), off.as_str()), (6, "-6 %"), "{steps_ns:?}");
+}
+
 #[test]
 fn whatif_reads_its_changes() {
     let place = Place::new();
