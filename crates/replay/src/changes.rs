@@ -54,7 +54,8 @@ pub enum Change {
     NoSyncOf(Selection),
     /// Input is always there.
     InputReady,
-    /// Batches of loader workers that were waited for arrive when they did, however early they are asked for.
+    /// Batches of loader workers arrive no earlier than they did, as far as that is known, however early they are asked
+    /// for.
     LoaderOnTime,
     /// The host takes half of its time.
     HostHalf,
@@ -184,6 +185,42 @@ impl Change {
     }
 }
 
+/// A batch of loader workers.
+struct Batch {
+    /// Where the script has it.
+    node: Node,
+    /// When that was.
+    used_ns: i64,
+    /// Whether it was not there when the script asked for it.
+    is_waited_for: bool,
+}
+
+/// Batches that are this far apart, or more, tell how fast workers are.
+const LEAST_BATCHES: usize = 4;
+
+/// When batches arrive at the earliest. One that was waited for came when it was used. What comes after it comes at the
+/// mean rate of those, though a slow step may have hidden that, and no later than it was used.
+fn arrivals(batches: &[Batch]) -> Vec<(Node, i64)> {
+    let is_waited_for = |batch: &Batch| batch.is_waited_for;
+    let ends = batches.iter().position(is_waited_for).zip(batches.iter().rposition(is_waited_for));
+    let mean_ns = ends.filter(|(first, last)| last - first >= LEAST_BATCHES).map(|(first, last)| {
+        let taken_ns = batches[last].used_ns - batches[first].used_ns;
+        taken_ns / (last - first) as i64
+    });
+    let mut arrived = Vec::new();
+    let mut before = None;
+    for (place, batch) in batches.iter().enumerate() {
+        if batch.is_waited_for {
+            before = Some(place);
+            arrived.push((batch.node, batch.used_ns));
+        } else if let (Some(before), Some(mean_ns)) = (before, mean_ns) {
+            let at_rate_ns = batches[before].used_ns + (place - before) as i64 * mean_ns;
+            arrived.push((batch.node, at_rate_ns.min(batch.used_ns)));
+        }
+    }
+    arrived
+}
+
 /// Applies changes to the lags of one rank in a graph.
 pub(crate) struct Changer<'a> {
     pub rank: &'a Rank,
@@ -212,13 +249,16 @@ impl Changer<'_> {
         let steps = recording.window_steps();
         let mean_ns = steps.iter().map(|step| step.dur_ns).sum::<i64>() / steps.len().max(1) as i64;
         let least_ns = LOADER_WAIT_NS.max(mean_ns / LOADER_WAIT_SHARE);
-        let is_wait = |node: &Node| {
-            let point = self.graph.point(*node);
-            let Subject::Span(place) = point.subject else { return false };
+        let batch = |node: Node| {
+            let point = self.graph.point(node);
+            let Subject::Span(place) = point.subject else { return None };
             let span = &recording.spans[place as usize];
-            !point.is_start && by_workers.has(span.name) && span.dur_ns >= least_ns
+            let is_batch = !point.is_start && by_workers.has(span.name);
+            is_batch.then(|| Batch { node, used_ns: self.graph.time(node), is_waited_for: span.dur_ns >= least_ns })
         };
-        nodes.clone().filter(is_wait).map(|node| (node, self.graph.time(node))).collect()
+        let mut batches: Vec<Batch> = nodes.clone().filter_map(batch).collect();
+        batches.sort_unstable_by_key(|batch| (batch.used_ns, batch.node));
+        arrivals(&batches)
     }
 
     fn apply_one(&self, change: &Change, lags: &mut [i64]) {
@@ -486,4 +526,31 @@ impl Changer<'_> {
 
 fn zero_if(is_so: bool, lag: i64) -> i64 {
     if is_so { 0 } else { lag }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Batch, arrivals};
+
+    /// Batches by when they are used, and whether they were waited for.
+    fn batches(used: &[(i64, bool)]) -> Vec<Batch> {
+        let batch = |(node, (used_ns, is_waited_for)): (usize, &(i64, bool))| Batch {
+            node: node as u32,
+            used_ns: *used_ns,
+            is_waited_for: *is_waited_for,
+        };
+        used.iter().enumerate().map(batch).collect()
+    }
+
+    #[test]
+    fn batches_come_at_the_rate_of_those_that_were_waited_for() {
+        // Bursts of four, 40 ns apart: one in 10 ns. A pause after the second burst hides that.
+        let used = [(10, true), (12, false), (13, false), (14, false), (50, true), (110, false), (111, false)];
+        let want = [(0, 10), (1, 12), (2, 13), (3, 14), (4, 50), (5, 60), (6, 70)];
+        assert_eq!(arrivals(&batches(&used)), want);
+        // Batches that are less far apart tell no rate, and what comes before them was loaded in advance.
+        let used = [(5, false), (10, true), (12, false), (20, true), (50, true), (110, false)];
+        assert_eq!(arrivals(&batches(&used)), [(1, 10), (3, 20), (4, 50)]);
+        assert_eq!(arrivals(&batches(&[(5, false), (6, false)])), []);
+    }
 }

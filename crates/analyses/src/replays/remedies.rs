@@ -250,8 +250,8 @@ pub(super) fn bound(remedy: Remedy, changes: &[Change]) -> Bound {
     match remedy {
         // How fast pinned copies are was not recorded.
         Remedy::PinnedCopies if !changes.iter().any(has_lengths) => Bound::AtLeast,
-        // Tensor cores are more than twice as fast.
-        Remedy::Scale(Work::WithoutTensorCores | Work::Eligible) => Bound::AtLeast,
+        // Tensor cores are more than twice as fast; and kernels beside a transfer are slowed by it for a shorter time.
+        Remedy::Scale(Work::WithoutTensorCores | Work::Eligible) | Remedy::EvenLinks => Bound::AtLeast,
         Remedy::FirstBatchReady => Bound::AtMost,
         _ => changes.iter().fold(Bound::Estimate, |bound, change| bound.and(change.bound())),
     }
