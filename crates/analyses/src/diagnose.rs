@@ -111,11 +111,14 @@ pub(super) fn found(asking: &Asking<'_>, measured: &Measured<'_>) -> Result<(Ver
         if remedies.contains(&Remedy::EvenSteps) {
             return None;
         }
-        if is_host_alone && remedies.contains(&Remedy::EqualRanks) {
-            return Some(wait_ns);
+        let (waits, others): (Vec<Remedy>, Vec<Remedy>) =
+            remedies.into_iter().partition(|remedy| is_host_alone && *remedy == Remedy::EqualRanks);
+        let unreplayed_ns = if waits.is_empty() { 0.0 } else { wait_ns };
+        if others.is_empty() {
+            return Some(unreplayed_ns);
         }
-        match replays.saving(&remedies) {
-            Ok(saving) => saving.ok().map(|saving| saving.saving_ns),
+        match replays.saving(&others) {
+            Ok(saving) => saving.ok().map(|saving| saving.saving_ns + unreplayed_ns),
             Err(error) => {
                 failure = Some(error);
                 None

@@ -14,7 +14,7 @@ use super::{ReplayedRank, condition};
 use crate::tensor_cores::{TensorCoreNames, is_eligible};
 use crate::{Asking, comms};
 
-/// Pinned copies are at least as fast as this on a bus of 2012 or later, mostly faster.
+/// Pinned copies are as fast as this on any full-width bus since 2012, mostly faster.
 const PINNED_BYTES_PER_NS: f64 = 8.0;
 
 /// Parts of the whole in which ratios are given.
