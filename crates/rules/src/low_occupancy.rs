@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     not_this: "if the latency of one request is what you optimize",
     show: &[Target::of("kernels")],
     instances: Instances::all(
-        "SELECT name, span_id, start_ns, dur_ns FROM device_events WHERE {events} AND kind = 'kernel' AND blocks_per_sm < 1",
+        "SELECT name, span_id, start_ns, dur_ns FROM device_events WHERE {events} AND class = 'compute' AND blocks_per_sm < 1",
     ),
     find,
 };

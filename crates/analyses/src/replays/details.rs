@@ -17,9 +17,10 @@ pub(super) fn read(asking: &Asking<'_>, of: SourceId, model: &StepModel) -> Resu
         return Ok(details);
     }
     let of_window = in_window(of, model);
+    // Kernels that communicate have few blocks whatever the batch is.
     let rows = asking.query(&format!(
         "SELECT span_id, blocks_per_sm FROM device_events
-         WHERE {{source}} AND {of_window} AND kind = 'kernel' AND blocks_per_sm < 1"
+         WHERE {{source}} AND {of_window} AND class = 'compute' AND blocks_per_sm < 1"
     ))?;
     details.blocks_per_sm =
         rows.required_i64("span_id")?.into_iter().zip(rows.f64("blocks_per_sm")?.into_iter().flatten()).collect();
