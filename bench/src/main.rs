@@ -66,9 +66,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Views => views::views(plan, &scratch()?)?,
         Task::Exports => exports::exports(plan, &scratch()?)?,
         Task::Browser => browser::browser(plan, &scratch()?)?,
-        Task::Judge { first_seed, every, as_it_stands } => {
-            judge::judge(plan, judge::Jobs { as_it_stands, first_seed, every })?
-        }
+        Task::Judge { first_seed, every } => judge::judge(plan, judge::Jobs { first_seed, every })?,
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;

@@ -87,9 +87,6 @@ pub(crate) enum Task {
         /// Only every so many-th job.
         #[arg(long, default_value_t = 1, value_name = "N")]
         every: usize,
-        /// Hold the three figures that do not meet their bar on few jobs to what they were last.
-        #[arg(long)]
-        as_it_stands: bool,
     },
     /// Make a trace and print where it is.
     Amplify {
