@@ -18,7 +18,7 @@ from processes import mentions, run, run_command, traces  # noqa: E402
 import stepscope as ss  # noqa: E402
 from stepscope import errors  # noqa: E402
 
-pytestmark = pytest.mark.measures_time
+measures_time = pytest.mark.measures_time
 
 HEAD = """
 import sys, time, torch
@@ -106,6 +106,7 @@ def test_nothing_recorded_says_so_and_why(loop: str, reason: str, tmp_path: Path
     assert note.startswith(f"stepscope: nothing recorded: {reason}")
 
 
+@measures_time
 def test_a_cap_holds_without_steps(tmp_path: Path) -> None:
     loop = """
 with profile(max_bytes="2MB", on_trace_ready=trace_handler("runs")) as prof:
@@ -217,6 +218,7 @@ with profile(on_trace_ready=trace_handler("runs", ingest=True)) as prof:
         assert len(ss.open(tmp_path / "runs", run=worker).steps().to_dict()["rows"]) == 3
 
 
+@measures_time
 def test_overhead_is_not_announced_from_noise(tmp_path: Path) -> None:
     """A loader that hands out nothing for a while makes a recorded step slow, and is not the profiler."""
     loop = """
@@ -235,6 +237,7 @@ print(prof.overhead)
         assert ended.out == "None\n" or float(ended.out) < 1, ended.err
 
 
+@measures_time
 def test_overhead_that_is_more_than_noise_is_announced(tmp_path: Path) -> None:
     loop = """
 plan = schedule(wait=6, warmup=1, active=3, repeat=1)

@@ -15,7 +15,7 @@ import pytest
 
 import stepscope.running
 
-pytestmark = pytest.mark.measures_time
+measures_time = pytest.mark.measures_time
 
 PACKAGE_ROOT = Path(stepscope.running.__file__).parents[2]
 RUN = "import sys; from stepscope.running import main; sys.exit(main(sys.argv[1:]))"
@@ -197,6 +197,7 @@ while time.monotonic() < end:
 
 
 @pytest.mark.parametrize("options", [[], ["--profiling.wait=0", "--profiling.warmup=0"]])
+@measures_time
 def test_a_script_without_steps_is_recorded_up_to_the_cap(options: list[str], tmp_path: Path) -> None:
     write(tmp_path, "infer.py", BUSY + "torch.ones(2).cos()\nprint('done')\n")
     ended = start(tmp_path, *options, "--profiling.max_bytes=2MB", "infer.py")
@@ -216,6 +217,7 @@ def test_a_script_without_steps_that_records_little_is_recorded_whole(tmp_path: 
     assert len(ended.notes) == 1 and "recorded the whole script" in ended.notes[0]
 
 
+@measures_time
 def test_steps_that_come_after_the_cap_are_recorded_instead(tmp_path: Path) -> None:
     write(tmp_path, "train.py", BUSY + TRAINING)
     ended = start(tmp_path, "--profiling.max_bytes=2MB", "train.py")
@@ -223,6 +225,7 @@ def test_steps_that_come_after_the_cap_are_recorded_instead(tmp_path: Path) -> N
     assert "stopped recording" in ended.notes[0] and "recorded 3 epochs;" in ended.notes[1]
 
 
+@measures_time
 def test_a_backward_pass_is_not_cut_in_the_middle(tmp_path: Path) -> None:
     # Torch restores what was switched on before a backward pass behind it, the profiler too.
     backward = """

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 from processes import Ended, mentions, run, run_command, signaled, small_disk, traces  # noqa: E402
 
-pytestmark = pytest.mark.measures_time
+measures_time = pytest.mark.measures_time
 
 LOOP = """
 import sys, time, torch, torch.profiler
@@ -115,6 +115,7 @@ with profile(schedule=schedule(wait=0, warmup=1, active=100), on_trace_ready=tra
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@measures_time
 def test_a_signal_that_ends_the_program_leaves_a_trace(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + ENDLESS)
     ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", number))
@@ -124,6 +125,7 @@ def test_a_signal_that_ends_the_program_leaves_a_trace(number: signal.Signals, t
     assert "open with: stepscope open runs" in ended.notes[-1]
 
 
+@measures_time
 def test_a_signal_before_the_first_recorded_step_says_that_there_is_no_trace(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + ENDLESS.replace("wait=0", "wait=1000"))
     ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGTERM))
@@ -132,6 +134,7 @@ def test_a_signal_before_the_first_recorded_step_says_that_there_is_no_trace(tmp
 
 
 @pytest.mark.parametrize("installed", ["before", "after"])
+@measures_time
 def test_a_handler_of_the_program_stays_in_charge(installed: str, tmp_path: Path) -> None:
     own = "import signal\ndef own(number, frame):\n    print('own', flush=True)\n    sys.exit(7)\n"
     use = "signal.signal(signal.SIGTERM, own)\n"
@@ -167,6 +170,7 @@ print("done")
     assert len(traces(tmp_path / "runs")) == 1
 
 
+@measures_time
 def test_a_program_that_is_stuck_in_a_library_ends_all_the_same(tmp_path: Path) -> None:
     stuck = """
 import ctypes, stepscope.termination
@@ -193,6 +197,7 @@ budgeted.measure_trace = slow
 """
 
 
+@measures_time
 def test_a_second_interrupt_says_that_there_is_no_trace(tmp_path: Path) -> None:
     endless = ENDLESS.replace("schedule=schedule(wait=0, warmup=1, active=100), ", "")
     slow = SLOW_EXPORT.replace("\n", "\n            ")
@@ -204,6 +209,7 @@ def test_a_second_interrupt_says_that_there_is_no_trace(tmp_path: Path) -> None:
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+@measures_time
 def test_one_interrupt_leaves_a_trace(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP + ENDLESS)
     ended = signaled(tmp_path, [sys.executable, "train.py", "runs"], ("recording", signal.SIGINT))
@@ -222,6 +228,7 @@ for number in range(1_000_000):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
+@measures_time
 def test_a_run_of_the_command_that_is_ended_leaves_a_trace(number: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
     options = ["--profiling.unit=steps", "--profiling.active=100"]
@@ -232,6 +239,7 @@ def test_a_run_of_the_command_that_is_ended_leaves_a_trace(number: signal.Signal
     assert mentions(ended.notes, r"recorded \d+ steps.*; open with")
 
 
+@measures_time
 def test_a_second_interrupt_of_the_command_says_that_there_is_no_trace(tmp_path: Path) -> None:
     slow = SLOW_EXPORT.replace("\n", "\n        ")
     (tmp_path / "train.py").write_text(SCRIPT.replace('print("recording"', f'{slow}print("recording"'))
@@ -242,6 +250,7 @@ def test_a_second_interrupt_of_the_command_says_that_there_is_no_trace(tmp_path:
     assert ended.notes == ["stepscope: no trace was written: interrupted before it was complete"]
 
 
+@measures_time
 def test_a_function_profile_survives_sigterm(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import time\nprint('recording', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "stepscope", "run", "--cprofile", "train.py"]
@@ -250,6 +259,7 @@ def test_a_function_profile_survives_sigterm(tmp_path: Path) -> None:
     assert len(list(tmp_path.rglob("train.prof"))) == 1 and mentions(ended.notes, r"recorded \d+ function")
 
 
+@measures_time
 def test_the_time_of_lines_survives_sigterm(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import time\nprint('recording', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "stepscope", "lines", "-f", "csv", "train.py"]
