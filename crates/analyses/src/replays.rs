@@ -145,7 +145,7 @@ impl<'a> Replays<'a> {
             saving_ns: saving.saving_ns,
             low_ns: saving.low_ns,
             high_ns: saving.high_ns,
-            bound: resolved(bound, saving.low_ns).as_text(),
+            bound: resolved(bound, saving.saving_ns, saving.low_ns).as_text(),
             confidence: job.confidence().as_text(),
         }))
     }
@@ -191,7 +191,7 @@ impl<'a> Replays<'a> {
         let low_ns = savings.iter().map(|saving| saving.low_ns).fold(f64::INFINITY, f64::min);
         let high_ns = savings.iter().map(|saving| saving.high_ns).fold(0.0, f64::max);
         let saving_ns = savings.iter().map(|saving| saving.saving_ns).sum::<f64>() / savings.len() as f64;
-        let (bound, confidence) = (resolved(bound, low_ns).as_text(), confidence.as_text());
+        let (bound, confidence) = (resolved(bound, saving_ns, low_ns).as_text(), confidence.as_text());
         Ok(Ok(PredictedSaving { saving_ns, low_ns, high_ns, bound, confidence }))
     }
 }
@@ -209,9 +209,12 @@ fn job_of(asking: &Asking<'_>) -> Result<Option<JobModel>, RunError> {
     Ok(window.ok().map(|window| window.model).filter(|job| job.savings_null().is_none()))
 }
 
-/// The bound of a saving whose range begins at `low_ns`. Where that is 0, steps differ too much to claim one.
-fn resolved(bound: Bound, low_ns: f64) -> Bound {
-    if low_ns > 0.0 { bound } else { Bound::Estimate }
+/// A bound is claimed where the range begins at this share of the saving or above.
+const LEAST_RESOLVED: f64 = 0.75;
+
+/// The bound of a saving whose range begins at `low_ns`. Where that is far below, steps differ too much to claim one.
+fn resolved(bound: Bound, saving_ns: f64, low_ns: f64) -> Bound {
+    if low_ns > 0.0 && low_ns >= LEAST_RESOLVED * saving_ns { bound } else { Bound::Estimate }
 }
 
 /// Parts of the device that a larger batch may fill: with luck all of it.
