@@ -96,7 +96,7 @@ pub(super) fn bytes_of_inputs(input_dims: &str, input_types: &str) -> Option<i64
 
 #[cfg(test)]
 mod tests {
-    use super::{bus_factor, bytes_of_inputs, collective, element_bytes};
+    use super::{bus_factor, bytes_of_inputs, collective, element_bytes, is_backend_call};
 
     #[test]
     fn names_are_recognized_in_any_spelling() {
@@ -116,6 +116,12 @@ mod tests {
         ] {
             assert_eq!(collective(name), want, "{name}");
         }
+    }
+
+    #[test]
+    fn calls_of_backends_are_annotated() {
+        assert!(["nccl:all_reduce", "xccl:send", "hccl:broadcast"].into_iter().all(is_backend_call));
+        assert!(!["c10d::allreduce_", "gloo:all_reduce", "my nccl: wrapper", ""].into_iter().any(is_backend_call));
     }
 
     #[test]
