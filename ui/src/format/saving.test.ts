@@ -11,3 +11,8 @@ test.each([
   const saving = { saving: 39_600_000.4, low: 35e6, high: 42e6, bound, confidence: "high" };
   expect(written(savingSentence(saving))).toBe(want);
 });
+
+test("a range that would show one figure twice is left out", () => {
+  const saving = { saving: 6_800_000, low: 6_799_900, high: 6_800_100, bound: "at most", confidence: "high" };
+  expect(written(savingSentence(saving))).toBe("Saves at most 6.800 ms per step, confidence high.");
+});

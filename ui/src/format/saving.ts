@@ -7,6 +7,8 @@ export type PredictedSaving = { saving: number; low: number; high: number; bound
 
 /** Bounds that say in which direction a saving is off; others are about right. */
 const ONE_SIDED = ["at most", "at least"];
+/** A narrower range, as a share of the saving, would show one figure twice. */
+const SHOWN = 0.001;
 /** Changes that nobody can make. */
 const ORIENTATION = "for orientation";
 
@@ -14,5 +16,6 @@ export function savingSentence({ saving, low, high, bound, confidence }: Predict
   const time = (ns: number) => said("ns", Math.round(ns));
   const about = ONE_SIDED.includes(bound) ? bound : "about";
   const only = bound === ORIENTATION ? `, ${ORIENTATION} only` : "";
-  return say`Saves ${about} ${time(saving)} per step: ${time(low)} to ${time(high)}, confidence ${confidence}${only}.`;
+  const range = high - low < SHOWN * high ? [] : say`: ${time(low)} to ${time(high)}`;
+  return say`Saves ${about} ${time(saving)} per step${range}, confidence ${confidence}${only}.`;
 }
