@@ -64,9 +64,17 @@ mod tests {
     use crate::thresholds::{NOTHING, at, check, replayed};
     use crate::{Facts, WindowStep};
 
-    /// Steps that launches bound, of which some run the same kernels.
+    /// Six steps that launches bound, of which some run the same kernels.
     fn steps(kernels: usize, same: usize, host_ns: i64) -> Facts {
-        replayed(6, move |place| WindowStep {
+        bound(6, kernels, same, host_ns)
+    }
+
+    fn many(count: usize, same: usize) -> Facts {
+        bound(count, 50, same, 600_000)
+    }
+
+    fn bound(count: usize, kernels: usize, same: usize, host_ns: i64) -> Facts {
+        replayed(count, move |place| WindowStep {
             host_ns,
             device_starts: kernels,
             starts_by_launch: kernels,
@@ -81,6 +89,9 @@ mod tests {
         check(&RULE, &steps(50, 3, 600_000), at(600_000.0));
         check(&RULE, &steps(49, 6, 600_000), NOTHING);
         check(&RULE, &steps(50, 2, 600_000), NOTHING);
+        // Three of many are too few, too.
+        check(&RULE, &many(8, 4), at(600_000.0));
+        check(&RULE, &many(8, 3), NOTHING);
         // The device is the limit.
         check(&RULE, &steps(50, 6, 400_000), NOTHING);
         // The false alarm: there are graphs already.

@@ -57,7 +57,7 @@ fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
 mod tests {
     use super::{Facts, RULE};
     use crate::WindowStep;
-    use crate::thresholds::{NOTHING, at, check, replayed};
+    use crate::thresholds::{NOTHING, at, check, figure, replayed};
 
     #[test]
     fn two_pauses_are_enough() {
@@ -69,6 +69,7 @@ mod tests {
             })
         };
         check(&RULE, &paused_in(2), at(20_000.0));
+        assert_eq!(figure(&RULE, &paused_in(2), "steps"), Some(2.0));
         check(&RULE, &paused_in(10), at(100_000.0));
         // False alarms: once, by chance; and every step takes that long there, so it is no pause.
         check(&RULE, &paused_in(1), NOTHING);

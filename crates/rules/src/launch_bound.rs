@@ -63,7 +63,7 @@ fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
 mod tests {
     use super::RULE;
     use crate::WindowStep;
-    use crate::thresholds::{NOTHING, at, check, replayed};
+    use crate::thresholds::{NOTHING, at, check, figure, replayed};
 
     #[test]
     fn the_host_is_most_of_the_path_and_launches_decide() {
@@ -71,6 +71,7 @@ mod tests {
             replayed(10, move |_| WindowStep { host_ns, device_starts, starts_by_launch, ..WindowStep::default() })
         };
         check(&RULE, &bound(500_001, 10, 5), at(500_001.0));
+        assert_eq!(figure(&RULE, &bound(500_001, 10, 5), "starts_ratio"), Some(0.5));
         check(&RULE, &bound(500_000, 10, 5), NOTHING);
         check(&RULE, &bound(900_000, 10, 4), NOTHING);
         // False alarms: nothing runs on a device, and the device is the limit.

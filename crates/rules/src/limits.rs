@@ -154,6 +154,7 @@ mod tests {
             let is_changed = thresholds.value(rule, threshold) != threshold.value;
             assert_eq!(is_changed, rule == "data_loading", "{rule}");
         }
+        assert_eq!(thresholds.set("data_loading", "share_ratio", 0.0), Ok(()));
         assert_eq!(thresholds.set("no_such_rule", "share_ratio", 0.5), Err(Refused::Rule));
         assert_eq!(thresholds.set("data_loading", "no_such", 0.5), Err(Refused::Name));
         assert_eq!(thresholds.set("data_loading", "share_ratio", f64::NAN), Err(Refused::Value));

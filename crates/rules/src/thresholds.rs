@@ -49,6 +49,12 @@ pub(super) fn check(rule: &'static Rule, facts: &Facts, want: Said) {
     assert_eq!(said, want, "{}: {found:?}", rule.name);
 }
 
+/// A figure of what the rule says.
+pub(super) fn figure(rule: &'static Rule, facts: &Facts, name: &str) -> Option<f64> {
+    let found = (rule.find)(facts, &Thresholds::default().of(rule))?;
+    found.figures.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
 /// The facts with replayed steps of 1 ms, each made by `step` from its place.
 pub(super) fn replayed(count: usize, step: impl Fn(usize) -> WindowStep) -> Facts {
     let of_a_millisecond = |place| WindowStep { dur_ns: 1_000_000, ..step(place) };
