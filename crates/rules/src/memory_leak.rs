@@ -45,7 +45,7 @@ fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
 mod tests {
     use super::RULE;
     use crate::Facts;
-    use crate::thresholds::{NOTHING, SOMETHING, check, facts};
+    use crate::thresholds::{NOTHING, SOMETHING, check, facts, figure};
 
     #[test]
     fn memory_must_rise_in_nearly_every_step() {
@@ -63,11 +63,16 @@ mod tests {
     #[test]
     fn steps_until_full_follow_from_the_growth() {
         let facts = Facts {
-            memory_after_steps: (0..8).map(|step| step * 100).collect(),
-            memory: Some((700, 1_000)),
+            // Begins above 0, so that growth is a difference.
+            memory_after_steps: (0..8).map(|step| 50 + step * 100).collect(),
+            memory: Some((750, 1_050)),
             ..facts()
         };
-        let found = (RULE.find)(&facts, &crate::Thresholds::default().of(&RULE)).unwrap();
-        assert!(found.figures.contains(&("steps_until_full", 3.0)), "{:?}", found.figures);
+        for (name, want) in [("growth_bytes", 100.0), ("rises", 7.0), ("steps", 7.0), ("steps_until_full", 3.0)] {
+            assert_eq!(figure(&RULE, &facts, name), Some(want), "{name}");
+        }
+        // What is full already has no steps left.
+        let full = Facts { memory: Some((750, 750)), ..facts };
+        assert_eq!(figure(&RULE, &full, "steps_until_full"), None);
     }
 }

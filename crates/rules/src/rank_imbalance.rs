@@ -55,7 +55,7 @@ fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::thresholds::{NOTHING, at, check, facts};
+    use crate::thresholds::{NOTHING, at, check, facts, figure};
     use crate::{Facts, Waits};
 
     #[test]
@@ -70,6 +70,9 @@ mod tests {
         check(&RULE, &ranks([1_000_000, 1_000_000, 1_050_000, 1_000_000], &[]), NOTHING);
         // Of an even number the lower one is in the middle.
         check(&RULE, &ranks([900_000, 1_000_000, 1_100_000, 1_200_000], &[]), at(20_000.0));
+        let uneven = ranks([900_000, 1_000_000, 1_100_000, 1_200_000], &[]);
+        assert_eq!(figure(&RULE, &uneven, "longest_ns"), Some(120_000.0));
+        assert_eq!(figure(&RULE, &uneven, "middle_ns"), Some(100_000.0));
         // The false alarm: one rank is to blame, which another rule says.
         check(&RULE, &ranks([1_000_000, 1_000_000, 2_000_000, 1_000_000], &[(2, 900_000)]), NOTHING);
         check(&RULE, &facts(), NOTHING);

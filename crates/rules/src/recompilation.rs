@@ -57,7 +57,7 @@ fn find(facts: &Facts, _: &Limits<'_>) -> Option<Found> {
 mod tests {
     use super::RULE;
     use crate::WindowStep;
-    use crate::thresholds::{NOTHING, at, check, replayed};
+    use crate::thresholds::{NOTHING, at, check, figure, replayed};
 
     #[test]
     fn compiling_after_the_second_step_counts() {
@@ -71,6 +71,7 @@ mod tests {
         };
         check(&RULE, &compiles_in(2), at(10_000.0));
         check(&RULE, &compiles_in(9), at(10_000.0));
+        assert_eq!(figure(&RULE, &compiles_in(9), "steps"), Some(1.0));
         // False alarms: warm-up, and nothing at all.
         check(&RULE, &compiles_in(1), NOTHING);
         check(&RULE, &compiles_in(10), NOTHING);

@@ -62,7 +62,7 @@ fn find(facts: &Facts, limits: &Limits<'_>) -> Option<Found> {
 mod tests {
     use super::RULE;
     use crate::WindowStep;
-    use crate::thresholds::{NOTHING, at, check, replayed};
+    use crate::thresholds::{NOTHING, at, check, figure, replayed};
 
     #[test]
     fn only_the_first_step_waits() {
@@ -75,6 +75,12 @@ mod tests {
         };
         check(&RULE, &waits(50_001, 50_000, true), at(5_000.1));
         check(&RULE, &waits(50_000, 0, true), NOTHING);
+        let twice = replayed(10, |place| WindowStep {
+            begins_epoch: place % 5 == 0,
+            loader_ns: if place % 5 == 0 { 60_000 } else { 0 },
+            ..WindowStep::default()
+        });
+        assert_eq!(figure(&RULE, &twice, "first_ns"), Some(60_000.0));
         // Others wait too: that is for another rule to say.
         check(&RULE, &waits(500_000, 50_001, true), NOTHING);
         // The false alarm: nothing says that an epoch begins there.
