@@ -1,14 +1,12 @@
 // What a change saves per step, in words: a range, and in which direction it may be off.
 import type { Sentence } from "../server/types";
-import { said, say } from "./say";
+import { said, say, written } from "./say";
 
 /** A saving per step with the least and most that it may be, in nanoseconds. */
 export type PredictedSaving = { saving: number; low: number; high: number; bound: string; confidence: string };
 
 /** Bounds that say in which direction a saving is off; others are about right. */
 const ONE_SIDED = ["at most", "at least"];
-/** A narrower range, as a share of the saving, would show one figure twice. */
-const SHOWN = 0.001;
 /** Changes that nobody can make. */
 const ORIENTATION = "for orientation";
 
@@ -16,6 +14,7 @@ export function savingSentence({ saving, low, high, bound, confidence }: Predict
   const time = (ns: number) => said("ns", Math.round(ns));
   const about = ONE_SIDED.includes(bound) ? bound : "about";
   const only = bound === ORIENTATION ? `, ${ORIENTATION} only` : "";
-  const range = high - low < SHOWN * high ? [] : say`: ${time(low)} to ${time(high)}`;
+  const isOneFigure = written(time(low)) === written(time(high));
+  const range = isOneFigure ? [] : say`: ${time(low)} to ${time(high)}`;
   return say`Saves ${about} ${time(saving)} per step${range}, confidence ${confidence}${only}.`;
 }
