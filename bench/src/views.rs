@@ -18,18 +18,22 @@ use crate::scratch::{CONTROL, Scratch, warm};
 use crate::series::{Run, Series};
 
 /// Commands and the seconds that each may take on a recording of ten million events.
-const COMMANDS: [(&str, f64); 11] = [
-    ("summary", 1.5),
-    ("diagnose", 1.5),
-    ("steps", 1.0),
-    ("ops", 1.0),
-    ("kernels", 1.0),
-    ("memory", 1.0),
-    ("transfers", 1.0),
-    ("comms", 1.0),
-    ("modules", 1.0),
-    ("regions", 1.0),
-    ("launches", 1.0),
+const COMMANDS: [(&str, Option<f64>); 14] = [
+    ("summary", Some(2.5)),
+    ("diagnose", Some(2.5)),
+    ("critical", Some(2.0)),
+    ("whatif --no-sync", Some(2.0)),
+    // All steps as one window: what counts is the memory.
+    ("critical --step 0-999999", None),
+    ("steps", Some(1.0)),
+    ("ops", Some(1.0)),
+    ("kernels", Some(1.0)),
+    ("memory", Some(1.0)),
+    ("transfers", Some(1.0)),
+    ("comms", Some(1.0)),
+    ("modules", Some(1.0)),
+    ("regions", Some(1.0)),
+    ("launches", Some(1.0)),
 ];
 
 /// Copies of the control trace that have ten million events.
@@ -105,7 +109,8 @@ fn ranks(plan: &Plan, scratch: &Scratch, program: &Path) -> Result<(Vec<Row>, Ve
     let store = Store::create(folder.path())?;
     write_store(&job, &store, "scale").context("cannot simulate the job")?;
     let what = |command: &str| format!("{} ranks: {command}", job.ranks);
-    let (mut rows, series) = commands(plan, program, folder.path(), &[("steps", 3.0), ("comms", 3.0)], &what)?;
+    let asked = [("steps", Some(3.0)), ("comms", Some(3.0))];
+    let (mut rows, series) = commands(plan, program, folder.path(), &asked, &what)?;
     let output = Command::new(program).arg("comms").arg(folder.path()).args(["-f", "csv"]).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().nth(1).and_then(|line| line.split(',').next()).unwrap_or_default().to_owned();
@@ -127,19 +132,22 @@ fn commands(
     plan: &Plan,
     program: &Path,
     store: &Path,
-    commands: &[(&str, f64)],
+    commands: &[(&str, Option<f64>)],
     what: &dyn Fn(&str) -> String,
 ) -> Result<(Vec<Row>, Vec<Series>)> {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for (command, most) in commands {
         let mut series = Series::new(&what(command));
-        run(program, &[OsStr::new(command), store.as_os_str()])?;
+        let mut arguments: Vec<&OsStr> = command.split(' ').map(OsStr::new).collect();
+        arguments.insert(1, store.as_os_str());
+        run(program, &arguments)?;
         for _ in 0..plan.repetitions.min(3) {
-            series.repeat(|| run(program, &[OsStr::new(command), store.as_os_str()]));
+            series.repeat(|| run(program, &arguments));
         }
         let peak = series.most_memory().unwrap_or(0) as f64;
         let figure = || Some((series.shortest()?, "s", format!("peak {:.0} MB", peak / 1e6)));
-        let row = Row::of_series(what(command), &[&series], figure).with_bar(plan.bar(Bar::AtMost(*most)));
+        let bar = most.and_then(|most| plan.bar(Bar::AtMost(most)));
+        let row = Row::of_series(what(command), &[&series], figure).with_bar(bar);
         rows.push(if peak > MAX_RSS_BYTES { row.with_note("above 1 GB") } else { row });
         all.push(series);
     }

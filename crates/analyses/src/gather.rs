@@ -4,6 +4,9 @@ mod links;
 mod loading_regions;
 mod memory_levels;
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use stepscope_model::tables::{ALL_COLLECTIVES, MEMORY_EVENTS, SPANS};
 use stepscope_model::{Class, KernelCategory, StepSource};
 use stepscope_rules::{Copies, Facts, Framework, Hardware, StepTimes, Vendor, Waits, is_work_without_tensor_cores};
@@ -34,9 +37,16 @@ pub(super) struct Measured<'a> {
 /// Measures the steps that are asked about.
 pub(super) fn measure<'a>(asking: &'a Asking<'a>) -> Result<Measured<'a>, RunError> {
     let steps = step_times::read(asking)?;
-    let mut facts = gather(asking, &steps)?;
-    let replays = Replays::of(asking, &steps, &facts.slow_links)?;
+    let slow_links = links::find(asking, &in_complete(&steps))?;
+    // A model is built on one core, while queries mostly wait for one another.
+    let (facts, replays) = thread::scope(|scope| {
+        let replays = scope.spawn(|| Replays::of(asking, &steps, &slow_links));
+        let facts = gather(asking, &steps);
+        (facts, replays.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let (mut facts, replays) = (facts?, replays?);
     facts.window = replays.window();
+    facts.slow_links = slow_links;
     Ok(Measured { steps, facts, replays })
 }
 
@@ -63,7 +73,6 @@ fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, RunError> {
         add_memory(asking, &mut facts)?;
     }
     memory_levels::add(asking, &mut facts)?;
-    links::add(asking, &complete, &mut facts)?;
     add_stacks(asking, &mut facts)?;
     add_ranks(asking, &complete, &mut facts)?;
     Ok(facts)

@@ -74,7 +74,8 @@ impl OpenRun {
     }
 
     /// What waited for what in the steps of a recording: in its usual window (A1), or in the one that ends with the last
-    /// of the asked steps if the usual one does not reach it. Steps are asked for by their places.
+    /// of the asked steps if the usual one does not reach it; longer than usual if more steps are asked for. They are
+    /// asked for by their places.
     pub fn step_model(&self, source: &SourceRecord, asked: Option<&Range<usize>>) -> Result<Modeled, RunError> {
         self.step_models.of((&self.store, &self.name), source, asked)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use stepscope_model::{SourceId, SourceRecord};
 use stepscope_replay::read::{self, ReadError, Settings};
-use stepscope_replay::{JobModel, StepModel};
+use stepscope_replay::{JobModel, StepModel, WINDOW_STEPS};
 use stepscope_store::Store;
 
 use crate::error::RunError;
@@ -43,8 +43,8 @@ pub(crate) struct StepModels {
     building: Mutex<()>,
 }
 
-/// A recording, and the step that its window ends with unless it is the usual window.
-type Key = (SourceId, Option<usize>);
+/// A recording, the most steps of its window, and the step that it ends with unless that is the usual one.
+type Key = (SourceId, usize, Option<usize>);
 
 struct Kept {
     key: Key,
@@ -81,17 +81,17 @@ impl StepModels {
     }
 
     /// The model of a recording's usual window (A1), or of the one that ends with the last of the asked steps if the
-    /// usual one does not reach it. Steps are asked for by their places.
+    /// usual one does not reach it; longer than usual if more steps are asked for. They are asked for by their places.
     pub(crate) fn of(
         &self,
         (store, run): (&Store, &str),
         source: &SourceRecord,
         asked: Option<&Range<usize>>,
     ) -> Result<Modeled, RunError> {
+        let steps = asked.map_or(0, Range::len).max(WINDOW_STEPS);
         let modeled = |last_step: Option<usize>| {
-            self.get((source.id, last_step), || {
-                let memory_limit_bytes = self.memory_limit_bytes;
-                let settings = Settings { last_step, memory_limit_bytes, ..Settings::default() };
+            self.get((source.id, steps, last_step), || {
+                let settings = Settings { steps, last_step, memory_limit_bytes: self.memory_limit_bytes };
                 build(read::read(store, run, source, &settings))
             })
         };
@@ -162,7 +162,7 @@ mod tests {
         let models = StepModels::new(limit);
         let mut built = String::new();
         for rank in asked.chars() {
-            let key = (SourceId { rank: u32::from(rank), window: 0 }, None);
+            let key = (SourceId { rank: u32::from(rank), window: 0 }, WINDOW_STEPS, None);
             let modeled = models.get(key, || {
                 built.push(rank);
                 Ok((Err("no complete step"), 40))

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use stepscope_ingest::bus_factor;
 use stepscope_model::tables::ALL_COLLECTIVES;
-use stepscope_rules::{Facts, IS_SLOW, LEAST_BYTES, SlowLink};
+use stepscope_rules::{IS_SLOW, LEAST_BYTES, SlowLink};
 use stepscope_runs::RunError;
 
 use crate::Asking;
 
-/// Adds the groups whose bus bandwidth is far below the median of the other groups with the same collective and bytes.
+/// The groups whose bus bandwidth is far below the median of the other groups with the same collective and bytes.
 /// A group counts if all of its ranks are there: the shortest of their collectives is the transfer.
-pub(super) fn add(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), RunError> {
+pub(super) fn find(asking: &Asking<'_>, complete: &str) -> Result<Vec<SlowLink>, RunError> {
     if asking.ranks().len() < 2 || !asking.has_rows(ALL_COLLECTIVES.name) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let rows = asking.query(&format!(
         "SELECT group_id, max(process_group) AS process_group, min(first_rank) AS rank, collective, message_bytes,
@@ -48,8 +48,7 @@ pub(super) fn add(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Res
         });
     }
     let least = asking.question.thresholds.value("slow_link", &IS_SLOW);
-    facts.slow_links = alike.values().flat_map(|links| with_usual(links)).filter(|link| link.ratio() < least).collect();
-    Ok(())
+    Ok(alike.values().flat_map(|links| with_usual(links)).filter(|link| link.ratio() < least).collect())
 }
 
 /// The groups with the median bandwidth of the others; none if there are no others.

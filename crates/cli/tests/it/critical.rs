@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use stepscope_testkit::corpus;
+use stepscope_testkit::{TraceBuilder, corpus};
 
 use crate::command::Place;
 use crate::compare::compare;
@@ -53,6 +53,23 @@ fn the_third_part_has_the_values_of_the_oracle() {
 #[ignore = "needs the corpus"]
 fn the_fourth_part_has_the_values_of_the_oracle() {
     check(3);
+}
+
+#[test]
+fn a_window_has_32_steps_unless_more_are_asked_for() {
+    let step = |trace: TraceBuilder, number: i64| {
+        let start = number * 100;
+        let at = |offset: i64| (start + offset).to_string();
+        let trace = trace.annotation(&format!("ProfilerStep#{number}"), 1, &at(0), "90");
+        let trace = trace.op("aten::mm", 1, &at(10), "30").runtime("cudaLaunchKernel", 1, &at(15), "5", number);
+        trace.kernel("gemm", 0, 7, &at(25), "40", number)
+    };
+    let place = Place::new();
+    fs::write(place.path("steps.json"), (1..=40).fold(TraceBuilder::new(), step).finish()).unwrap();
+    for (asked, steps) in [(&[][..], 32), (&["--step", "1-40"], 40), (&["--step", "2-36"], 35)] {
+        let document = place.json(&[&["critical", "steps.json"], asked].concat());
+        assert_eq!(document["path"].as_array().unwrap().len(), steps, "{asked:?}");
+    }
 }
 
 /// The same job with the loading of its batches fixed: what was predicted, and what came.

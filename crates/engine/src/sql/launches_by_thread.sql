@@ -8,7 +8,7 @@
 -- step: Step of the call.
 -- device_events: How many device events it launched.
 -- device_total_ns: Time of all of them.
-WITH links AS (
+WITH linked AS (
   SELECT backward.rank, backward.window, backward.track_id, backward.start_ns, forward.track_id AS for_track_id
   FROM (
     SELECT rank, window, track_id, start_ns, forward_id FROM spans WHERE kind = 'op' AND forward_id IS NOT NULL
@@ -18,37 +18,41 @@ WITH links AS (
   WHERE forward.track_id <> backward.track_id
 ),
 
-moments AS (
-  SELECT rank, window, track_id, start_ns, span_id, step, device_events, device_total_ns, CAST(NULL AS INT) AS for_track_id
-  FROM launches
-  UNION ALL
-  SELECT rank, window, track_id, start_ns, NULL, NULL, NULL, NULL, for_track_id FROM links
+links AS (
+  SELECT *, row_number() OVER (PARTITION BY rank, window, track_id ORDER BY start_ns, for_track_id) AS number
+  FROM linked
 ),
 
--- The latest link at or before a launch; before the first link of a thread, that one.
-known AS (
+moments AS (
+  SELECT rank, window, track_id, start_ns, span_id, step, device_events, device_total_ns, NULL AS link
+  FROM launches
+  UNION ALL
+  SELECT rank, window, track_id, start_ns, NULL, NULL, NULL, NULL, number FROM links
+),
+
+-- Counted rather than looked up: `last_value` over so many rows takes ten times as long.
+passed AS (
   SELECT
     *,
-    last_value(for_track_id) IGNORE NULLS OVER (
+    count(link) OVER (
       PARTITION BY rank, window, track_id ORDER BY start_ns, span_id NULLS FIRST
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS latest_track_id,
-    first_value(for_track_id) IGNORE NULLS OVER (
-      PARTITION BY rank, window, track_id ORDER BY start_ns, span_id NULLS FIRST
-      ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
-    ) AS first_track_id
+    ) AS links
   FROM moments
 )
 
+-- The latest link at or before a launch; before the first link of a thread, that one.
 SELECT
-  rank,
-  window,
-  span_id,
-  start_ns,
-  track_id,
-  coalesce(latest_track_id, first_track_id) AS for_track_id,
-  step,
-  device_events,
-  device_total_ns
-FROM known
-WHERE span_id IS NOT NULL
+  launch.rank,
+  launch.window,
+  launch.span_id,
+  launch.start_ns,
+  launch.track_id,
+  link.for_track_id,
+  launch.step,
+  launch.device_events,
+  launch.device_total_ns
+FROM (SELECT * FROM passed WHERE span_id IS NOT NULL) AS launch
+LEFT JOIN links AS link
+  ON link.rank = launch.rank AND link.window = launch.window AND link.track_id = launch.track_id
+    AND link.number = greatest(launch.links, 1)
