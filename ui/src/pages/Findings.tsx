@@ -13,6 +13,7 @@ import { run, scope } from "../state/session";
 import { BeforeAfter } from "../report/BeforeAfter";
 import { Severity } from "../report/cells";
 import { classTimes, type ClassTime } from "../report/class_times";
+import { Prose } from "../report/Prose";
 import { Said } from "../report/Said";
 import { findingsOf, savingOf, type Finding } from "./finding_rows";
 import { showWorst } from "./show_worst";
@@ -95,9 +96,13 @@ function FindingCard(props: { finding: Finding; now: ClassTime[] }): JSX.Element
       <Show when={isOpen()}>
         <dl class="opened">
           <dt>What</dt>
-          <dd>{props.finding.what}</dd>
+          <dd>
+            <Prose text={props.finding.what} />
+          </dd>
           <dt>Why</dt>
-          <dd>{props.finding.why}</dd>
+          <dd>
+            <Prose text={props.finding.why} />
+          </dd>
           <dt>Evidence</dt>
           <dd>{props.finding.evidence.map(written).join("\n")}</dd>
           <Show when={props.finding.saving}>
@@ -115,7 +120,9 @@ function FindingCard(props: { finding: Finding; now: ClassTime[] }): JSX.Element
             <pre>{props.finding.fix}</pre>
           </dd>
           <dt>False alarm</dt>
-          <dd>{props.finding.notThis}</dd>
+          <dd>
+            <Prose text={props.finding.notThis} />
+          </dd>
         </dl>
       </Show>
     </article>

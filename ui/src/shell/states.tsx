@@ -1,5 +1,6 @@
 // What a page says when it has no figures: why, and what to do about it.
 import { For, createEffect, createSignal, Index, Show, type JSX } from "solid-js";
+import { Prose } from "../report/Prose";
 import { ServerError } from "../server/client";
 import type { Problem, Run } from "../server/types";
 import { addressWith } from "../state/route";
@@ -64,7 +65,13 @@ export function ErrorState(props: { error: unknown; retry?: () => void }): JSX.E
       <Show when={problem().location}>
         <p class="mono">{problem().location}</p>
       </Show>
-      <Show when={problem().hint}>{(hint) => <p>{capital(hint())}</p>}</Show>
+      <Show when={problem().hint}>
+        {(hint) => (
+          <p>
+            <Prose text={capital(hint())} />
+          </p>
+        )}
+      </Show>
       <div class="buttons">
         <Show when={props.retry}>
           <button class="btn" onClick={() => props.retry?.()}>
