@@ -14,6 +14,7 @@ mod distinct;
 mod expected;
 mod exports;
 mod fingerprint;
+mod gate;
 mod json_text;
 mod judge;
 mod memory;
@@ -67,6 +68,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Exports => exports::exports(plan, &scratch()?)?,
         Task::Browser => browser::browser(plan, &scratch()?)?,
         Task::Judge { first_seed, every } => judge::judge(plan, judge::Jobs { first_seed, every })?,
+        Task::Gate => gate::gate(plan)?,
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;

@@ -88,6 +88,8 @@ pub(crate) enum Task {
         #[arg(long, default_value_t = 1, value_name = "N")]
         every: usize,
     },
+    /// Verdicts of the gate on series with a known truth.
+    Gate,
     /// Make a trace and print where it is.
     Amplify {
         /// `control`, `xdit`, `distinct`, or the path of any Chrome trace.

@@ -1,6 +1,8 @@
-//! Figures that ingest adds up and queries work out alike, so that both mean the same.
+//! Figures that ingest adds up and queries work out alike, so that both mean the same; and what two series of them say.
 
+pub mod gate;
 pub mod op_flops;
 pub mod sketch;
+pub mod statistics;
 
 pub use sketch::Sketch;

@@ -109,7 +109,7 @@ impl Corpus {
     /// Values of answers of a kind, each with its traces, by the index of the answers.
     #[must_use]
     pub fn answers(&self, kind: &str) -> Vec<(PathBuf, Vec<PathBuf>)> {
-        let answers = self.root.join("oracles/answers");
+        let answers = self.answer("");
         let unpacked = self.unpack_dlrm(self.unpacked.path());
         let trace = |name: &str| match name.split_once("::") {
             None => self.trace(name),
@@ -121,6 +121,12 @@ impl Corpus {
         let index = fs::read_to_string(answers.join("INDEX.tsv")).expect("the answers have an index");
         let rows = index.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix('\t')?.split_once('\t'));
         rows.map(|(values, names)| (answers.join(values), names.split('\t').map(&trace).collect())).collect()
+    }
+
+    /// A file of the answers.
+    #[must_use]
+    pub fn answer(&self, rel_path: &str) -> PathBuf {
+        self.root.join("oracles/answers").join(rel_path)
     }
 
     fn rel_path(&self, path: &Path) -> String {

@@ -23,4 +23,11 @@ impl Random {
     pub fn below(&mut self, end: usize) -> usize {
         (self.next_u64() % end as u64) as usize
     }
+
+    /// A number of the normal distribution (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let mut unit = || (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let (radius, angle) = ((-2.0 * (1.0 - unit()).ln()).sqrt(), std::f64::consts::TAU * unit());
+        radius * angle.cos()
+    }
 }
