@@ -15,7 +15,7 @@ use crate::notes::Notes;
 use crate::path::{Paths, Piece, PieceOf};
 use crate::rank::{Rank, RankFacts};
 use crate::reason;
-use crate::recording::Recording;
+use crate::recording::{DeviceEvent, Recording};
 use crate::saving::{Baseline, Confidence, Saving, error_ratio, misfit};
 use crate::steps::{StepNodes, durations};
 use crate::window::Step;
@@ -102,6 +102,11 @@ impl StepModel {
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         self.rank.recording.window_steps()
+    }
+
+    /// Kernels, copies and fills of the window, in the order of the file.
+    pub fn events(&self) -> impl Iterator<Item = &DeviceEvent> {
+        self.rank.inside.iter().map(|&place| &self.rank.recording.events[place as usize])
     }
 
     /// Points in time, with those of work launched before the window.

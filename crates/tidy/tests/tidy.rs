@@ -41,7 +41,7 @@ const FENCES: [(&str, &[&str]); 12] = [
 ];
 
 /// Crates that only tests may use.
-const DEV_ONLY: [&str; 2] = ["testkit", "tidy"];
+const DEV_ONLY: [&str; 3] = ["bench", "testkit", "tidy"];
 
 /// Crates of ours that each crate may use, by the table in ARCHITECTURE.md.
 fn crate_table() -> BTreeMap<String, BTreeSet<String>> {

@@ -107,6 +107,11 @@ impl Workspace {
         stepscope_analyses::whatif(&self.run, changes, question)
     }
 
+    /// What differs between this run and a later one, as JSON; the reason if a run has no critical path.
+    pub fn diff_document(&self, later: &Self, question: &Question) -> Result<Result<Json, &'static str>, RunError> {
+        stepscope_analyses::diff_document(&self.run, &later.run, question)
+    }
+
     /// The longest piece of the critical path that is part of something; `None` if there is none.
     pub fn longest_piece(&self, of: &PathPart, question: &Question) -> Result<Option<WorstInstance>, RunError> {
         stepscope_analyses::longest_piece(&self.run, of, question)

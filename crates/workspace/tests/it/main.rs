@@ -6,7 +6,11 @@ mod breakdown;
 mod cache;
 mod collectives;
 mod communication;
+// How documents are compared, which the crate that walks paths does alike.
+#[path = "../../../replay/tests/it/compare.rs"]
+mod compare;
 mod corpus;
+mod diff;
 mod events;
 // How figures are written, without a crate that answers may not know.
 #[path = "../../../report/src/figure.rs"]
