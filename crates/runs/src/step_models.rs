@@ -74,9 +74,10 @@ fn build(taken: Result<read::Taken, ReadError>) -> Result<(Modeled, u64), RunErr
 }
 
 impl StepModels {
-    /// Keeps up to the memory that a query may take, but never more than the usual limit of a model.
-    pub(crate) fn new(memory_limit_bytes: u64) -> Self {
-        let memory_limit_bytes = memory_limit_bytes.min(Settings::default().memory_limit_bytes);
+    /// Keeps up to the memory that the user set; else what a query may take, but not above the usual limit of a model.
+    pub(crate) fn new(set_bytes: Option<u64>, query_bytes: u64) -> Self {
+        let usual_bytes = query_bytes.min(Settings::default().memory_limit_bytes);
+        let memory_limit_bytes = set_bytes.unwrap_or(usual_bytes);
         Self { memory_limit_bytes, kept: Mutex::default(), building: Mutex::default() }
     }
 
@@ -159,7 +160,7 @@ mod tests {
 
     /// Asks for models of 40 bytes by the letters of their ranks; the ones that had to be built.
     fn built(limit: u64, asked: &str) -> String {
-        let models = StepModels::new(limit);
+        let models = StepModels::new(Some(limit), 0);
         let mut built = String::new();
         for rank in asked.chars() {
             let key = (SourceId { rank: u32::from(rank), window: 0 }, WINDOW_STEPS, None);
@@ -170,6 +171,13 @@ mod tests {
             assert_eq!(modeled.unwrap().unwrap_err(), "no complete step");
         }
         built
+    }
+
+    #[test]
+    fn memory_that_is_set_is_the_limit() {
+        let limit = |set: Option<u64>, query: u64| StepModels::new(set, query).memory_limit_bytes;
+        assert_eq!((limit(Some(5 << 30), 7 << 30), limit(Some(10), 7 << 30)), (5 << 30, 10));
+        assert_eq!((limit(None, 7 << 30), limit(None, 10)), (1 << 30, 10));
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl OpenRun {
         let threads = settings.threads.unwrap_or(default.threads);
         let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
         let sources: Arc<[SourceRecord]> = sources.into();
-        let step_models = Arc::new(StepModels::new(settings.memory_limit_bytes()));
+        let step_models = Arc::new(StepModels::new(settings.memory_limit_bytes, settings.memory_limit_bytes()));
         let paths = CriticalPaths {
             store: store.clone(),
             run: run.clone(),
