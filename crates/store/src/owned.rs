@@ -64,6 +64,21 @@ impl OwnedFolder {
     }
 }
 
+impl Drop for OwnedFolder {
+    fn drop(&mut self) {
+        empty_up_to_lock(self.folder.path());
+    }
+}
+
+/// Removes everything but the lock file: whoever is killed while removing leaves a folder that is seen to be nobody's.
+fn empty_up_to_lock(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()).filter(|path| *path != lock_file(folder)) {
+        // What stays goes with the folder, or for the next sweep.
+        let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+    }
+}
+
 /// Removes the temporary folders in `parent` that begin with `prefix` and whose owner is gone. What cannot be removed
 /// stays for the next time: nobody is waiting for this.
 pub fn sweep(parent: &Path, prefix: &str) {
@@ -83,6 +98,7 @@ pub fn sweep(parent: &Path, prefix: &str) {
             Claim::NoLock => is_older(&path, LOCKLESS_AGE),
         };
         if is_left_behind {
+            empty_up_to_lock(&path);
             let _ = fs::remove_dir_all(&path);
         }
         drop(claim);
@@ -197,6 +213,21 @@ mod tests {
         let claim = try_claim(folder.path());
         assert!(matches!(claim, Claim::Free(_)));
         assert_eq!(hold(folder.path()).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn the_lock_goes_last() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = OwnedFolder::create(parent.path(), ".tmp-").unwrap();
+        fs::create_dir(folder.path().join("spans")).unwrap();
+        for name in ["spans/rows", "a", "z"] {
+            fs::write(folder.path().join(name), "rows").unwrap();
+        }
+        empty_up_to_lock(folder.path());
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, [LOCK_FILE]);
+        drop(folder);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]
