@@ -89,17 +89,12 @@ fn verdict(baseline: &[Vec<f64>], candidate: &[f64]) -> Result<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::rows;
-    use crate::rows::Bar;
 
     #[test]
     fn a_tenth_of_the_series_meets_every_bar() {
         for row in rows(100).unwrap() {
             let figure = row.figure.unwrap();
-            let is_met = match row.bar.unwrap() {
-                Bar::AtMost(most) => figure <= most,
-                Bar::AtLeast(least) => figure >= least,
-            };
-            assert!(is_met, "{}: {figure} ({})", row.what, row.note);
+            assert!(row.bar.unwrap().is_met(figure), "{}: {figure} ({})", row.what, row.note);
         }
     }
 }

@@ -206,10 +206,7 @@ fn rows(plan: &Plan, judged: &[Judged]) -> Vec<Row> {
     let in_range = estimates.iter().filter(|prediction| prediction.is_in_range()).count();
     let on_side = bounds.iter().filter(|prediction| prediction.is_on_its_side()).count();
     let row = |what: &str, of: usize, value: f64, unit: &'static str, bar: Bar| {
-        let is_met = match bar {
-            Bar::AtMost(most) => value <= most,
-            Bar::AtLeast(least) => value >= least,
-        };
+        let is_met = bar.is_met(value);
         let row = Row::figure(format!("findings: {what} ({of})"), value, unit).with_bar(plan.bar(bar));
         Row { status: if is_met { Status::Ok } else { Status::Failed }, ..row }
     };

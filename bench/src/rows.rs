@@ -34,6 +34,16 @@ pub(crate) enum Bar {
     AtLeast(f64),
 }
 
+impl Bar {
+    /// Whether a figure lies there.
+    pub(crate) fn is_met(self, figure: f64) -> bool {
+        match self {
+            Self::AtMost(most) => figure <= most,
+            Self::AtLeast(least) => figure >= least,
+        }
+    }
+}
+
 /// Whether a row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -123,11 +133,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
             Some(Bar::AtLeast(bar)) => format!("≥ {bar}"),
             None => "–".to_owned(),
         };
-        let meets = match (row.figure, row.bar) {
-            (Some(figure), Some(Bar::AtMost(bar))) => yes_or_no(figure <= bar),
-            (Some(figure), Some(Bar::AtLeast(bar))) => yes_or_no(figure >= bar),
-            _ => "–",
-        };
+        let meets = row.figure.zip(row.bar).map_or("–", |(figure, bar)| yes_or_no(bar.is_met(figure)));
         let _ = writeln!(text, "{:<width$}  {figure:>12}  {bar:>9}  {meets:<6}  {}", row.what, row.note);
     }
     text

@@ -1,7 +1,6 @@
-//! Real pairs of runs against values of an independent implementation, and the law that rows add up.
+//! Real pairs of runs against values of an independent implementation, whose classes add up to the difference.
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use stepscope_testkit::corpus;
@@ -22,14 +21,18 @@ fn every_difference_is_the_oracles() {
     assert_eq!(pairs.len(), 6);
     for (values, traces) in pairs {
         let expected: Value = serde_json::from_str(&fs::read_to_string(&values).unwrap()).unwrap();
-        let [a, b] = [0, 1].map(|place: usize| open(&[PathBuf::from(&traces[place])]).unwrap());
+        let [a, b] = [0, 1].map(|place: usize| open(&[traces[place].clone()]).unwrap());
+        let found = document(&a, &b);
         let mut differences = Vec::new();
-        compare("", &document(&a, &b), &expected, &mut differences);
+        compare("", &found, &expected, &mut differences);
         assert!(
             differences.is_empty(),
             "{}:\n{}",
             values.display(),
             differences[..differences.len().min(12)].join("\n")
         );
+        let classes = found["classes"].as_object().unwrap().values();
+        let sum: i64 = classes.map(|class| class["numerator"].as_i64().unwrap()).sum();
+        assert_eq!(Some(sum), found["difference_numerator"].as_i64(), "{}", values.display());
     }
 }
