@@ -15,11 +15,13 @@ const USED: [usize; 6] = [0, 1, 2, 5, 6, 7];
 pub(super) struct Cpu {
     stat: KernelFile,
     before: Option<Ticks>,
+    /// Shares of the last two readings between which a tick passed.
+    shares: Option<[f64; 2]>,
 }
 
 impl Cpu {
     pub(super) fn open(sources: &Sources) -> Self {
-        Self { stat: KernelFile::open(sources.proc.join("stat")), before: None }
+        Self { stat: KernelFile::open(sources.proc.join("stat")), before: None, shares: None }
     }
 
     fn measure(&mut self) -> Result<[f64; 2], NotMeasured> {
@@ -27,6 +29,11 @@ impl Cpu {
             return Err(self.stat.lacks("a first line with the time of all cores"));
         };
         let before = self.before.replace(now).ok_or_else(rates::second_reading_needed)?;
+        // Somebody asks between two ticks: what the last tick told is the newest there is.
+        if now == before {
+            return self.shares.ok_or_else(rates::too_close);
+        }
+        self.shares = None;
         // Idle and waiting time are known to go back a little (proc(5)); that is no time that passed.
         let passed: [f64; 8] = std::array::from_fn(|kind| now[kind].saturating_sub(before[kind]) as f64);
         let unused = passed[IDLE] + passed[IO_WAIT];
@@ -35,7 +42,9 @@ impl Cpu {
             return Err(rates::too_close());
         }
         let percent = |ticks: f64| 100.0 * ticks / (used + unused);
-        Ok([percent(used), percent(passed[IO_WAIT])])
+        let shares = [percent(used), percent(passed[IO_WAIT])];
+        self.shares = Some(shares);
+        Ok(shares)
     }
 }
 

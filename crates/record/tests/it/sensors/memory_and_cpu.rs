@@ -150,9 +150,11 @@ fn cpu_is_what_was_neither_idle_nor_waiting() {
     check("cpu  130 0 60 840 60 5 5 0 9 9\n", Ok((40.0, 20.0)));
     // Waiting goes back by 10, as it is known to: 10 user and 10 idle remain.
     check("cpu  140 0 60 850 50 5 5 0 9 9\n", Ok((50.0, 0.0)));
-    // No tick passed.
-    check("cpu  140 0 60 850 50 5 5 0 9 9\n", Err("the two readings are too close together for a rate"));
+    // No tick passed: the last one stands.
+    check("cpu  140 0 60 850 50 5 5 0 9 9\n", Ok((50.0, 0.0)));
+    check("cpu  140 0 60 850 50 5 5 0 9 9\n", Ok((50.0, 0.0)));
     // All counters started anew, and count from there.
+    check("cpu  0 0 0 0 0 0 0 0 0 0\n", Err("the two readings are too close together for a rate"));
     check("cpu  0 0 0 0 0 0 0 0 0 0\n", Err("the two readings are too close together for a rate"));
     check("cpu  0 0 0 4 0 0 0 0 0 0\n", Ok((0.0, 0.0)));
     // Numbers that no machine reaches; three fourths of them are time in use.
