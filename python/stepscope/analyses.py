@@ -49,7 +49,7 @@ class Analyses:
     def modules(self, **part: Unpack[Part]) -> Report:
         """List modules of the model: calls, time on the host and on devices, with backward.
 
-        Groups: `class`, `rank`, `window`, `step`.
+        Groups: `class`, `path`, `rank`, `window`, `step`.
         """
         return self._analyze("modules", part)
 

@@ -12,6 +12,7 @@ use stepscope_model::{Cell, EmptyPage, Missing, Page, Part, Report, Role, RowCou
 use stepscope_replay::{PathClass, StepPath, document};
 use stepscope_runs::RunError;
 
+pub(crate) use self::classes::{in_words as class_in_words, meaning as class_meaning};
 pub use self::longest::{PathPart, longest_piece};
 use super::step_model::{Modeled, ModeledSteps};
 use super::whatif::{self, AskedChange, ChangeSaving, is_whole_trace, mean_step_ns};

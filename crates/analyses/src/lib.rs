@@ -45,7 +45,7 @@ use stepscope_runs::RunError;
 pub use self::analyze::analyze;
 pub use self::asking::Asking;
 pub use self::critical::{PathPart, longest_piece};
-pub use self::diff::diff_document;
+pub use self::diff::{Choice, DiffSide, choices, diff, shorten as shorten_diff};
 pub use self::metrics::measure;
 pub use self::question::Question;
 pub use self::rules_file::{RulesFileError, read_thresholds};

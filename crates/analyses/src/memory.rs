@@ -47,13 +47,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 };
 
 /// The memory of one device in one recording.
-struct Device {
+pub(super) struct Device {
     rank: i64,
     window: i64,
-    name: String,
+    pub name: String,
     /// Peak of what is in use, else of how much it grew.
-    peak_bytes: i64,
-    is_absolute: bool,
+    pub peak_bytes: i64,
+    pub is_absolute: bool,
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
@@ -77,6 +77,11 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let mut report = Report::new("memory", parts);
     report.missing = missing;
     Ok(report)
+}
+
+/// The peaks of devices.
+pub(super) fn peaks(asking: &Asking<'_>) -> Result<Vec<Device>, RunError> {
+    Ok(devices(asking, &asking.moments("ts_ns")?)?.1)
 }
 
 /// Peaks do not add up, so every recording has rows of its own.

@@ -20,9 +20,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     examples: &[
         ("stepscope modules trace.json.gz", "most device time first"),
         ("stepscope modules trace.json.gz --group-by class", "all Linear together, all LayerNorm, …"),
+        ("stepscope modules trace.json.gz --group-by path", "each module with the modules around it"),
         ("stepscope modules trace.json.gz --sort -host_self", "most host time first"),
     ],
-    groupings: &["class", "rank", "window", "step"],
+    groupings: &["class", "path", "rank", "window", "step"],
     usual_rows: Some(20),
     has_rows: true,
     reads: &[Content::Events],
@@ -48,11 +49,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 
 /// What rows are grouped by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Group {
-    name: String,
+pub(super) struct Group {
+    pub name: String,
     rank: Option<i64>,
     window: Option<i64>,
-    step: Option<i64>,
+    pub step: Option<i64>,
 }
 
 impl Group {
@@ -78,21 +79,29 @@ fn class_of(name: &str) -> &str {
 
 /// Sums of a group.
 #[derive(Clone, Debug, Default)]
-struct Sums {
+pub(super) struct Sums {
     /// Unknown when only operators say which module they are in.
     occurrences: Option<i64>,
     operators: i64,
-    host_total_ns: i64,
+    pub host_total_ns: i64,
     host_self_ns: i64,
     device_events: i64,
-    device_total_ns: i64,
+    pub device_total_ns: i64,
     device_self_ns: i64,
     backward_device_ns: i64,
 }
 
-type Modules = HashMap<Group, Sums>;
+pub(super) type Modules = HashMap<Group, Sums>;
 
-fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
+/// The modules of a question, and what was recorded about them.
+pub(super) struct Recorded {
+    pub modules: Modules,
+    has_any: bool,
+    has_device: bool,
+    has_backward: bool,
+}
+
+pub(super) fn read(asking: &Asking<'_>) -> Result<Recorded, RunError> {
     let recorded = asking.query(
         "SELECT count(python_module_id) AS frames, count(nullif(module_hierarchy, '')) AS hierarchies,
            count(forward_id) AS backward
@@ -100,16 +109,21 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     )?;
     let has = |name: &str| recorded.required_i64(name).map(|counts| counts.first().is_some_and(|count| *count > 0));
     let (has_frames, has_hierarchies, has_backward) = (has("frames")?, has("hierarchies")?, has("backward")?);
-    let is_recorded = has_frames || has_hierarchies;
+    let has_any = has_frames || has_hierarchies;
     let has_device = asking.has_device_events()?;
-    let backward = if is_recorded && has_backward && has_device { backward::times(asking)? } else { HashMap::new() };
+    let backward = if has_any && has_backward && has_device { backward::times(asking)? } else { HashMap::new() };
     let modules = match (has_frames, has_hierarchies) {
         (true, _) => frames::read(asking, &backward)?,
         (false, true) => hierarchy::read(asking, &backward)?,
         (false, false) => HashMap::new(),
     };
+    Ok(Recorded { modules, has_any, has_device, has_backward })
+}
+
+fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
+    let Recorded { modules, has_any, has_device, has_backward } = read(asking)?;
     let table = table(asking, modules, has_device, has_backward && has_device);
-    if !is_recorded {
+    if !has_any {
         let text = Text::from("No modules. Record them with with_stack=True or with_modules=True.");
         let mut report = Report::new("modules", vec![Part::Text(text), Part::Table(table)]);
         let (path, label, reason) =

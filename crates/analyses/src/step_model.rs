@@ -59,6 +59,11 @@ impl ModeledSteps {
         &self.window.model
     }
 
+    /// The place of the first of them among all steps of the recording.
+    pub(crate) fn first(&self) -> usize {
+        self.model().recording().window.steps.start + self.asked.start
+    }
+
     /// The steps that are asked about.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.model().steps()[self.asked.clone()]

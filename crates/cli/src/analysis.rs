@@ -182,7 +182,7 @@ fn refuse_picking(analysis: &Analysis, output: &OutputOptions) -> Result<(), Fai
     )))
 }
 
-fn parse_samples(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_samples(text: &str) -> Result<f64, String> {
     let samples: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
     if samples.is_finite() && samples > 0.0 { Ok(samples) } else { Err("must be greater than 0".to_owned()) }
 }

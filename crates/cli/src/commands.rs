@@ -3,6 +3,7 @@
 mod cache;
 mod completions;
 mod demo;
+mod diff;
 mod doctor;
 mod health;
 mod ingest;
@@ -38,8 +39,9 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 16] = [
+static COMMANDS: [&Command; 17] = [
     &whatif::COMMAND,
+    &diff::COMMAND,
     &open::COMMAND,
     &report::COMMAND,
     &ingest::COMMAND,

@@ -46,7 +46,8 @@ fn ratio(value: f64) -> String {
     } else if value.abs() < 0.0005 {
         "< 0.1 %".to_owned()
     } else {
-        format!("{:.1} %", value * 100.0)
+        let sign = if value < 0.0 { "−" } else { "" };
+        format!("{sign}{:.1} %", value.abs() * 100.0)
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod analyses;
 mod changes;
+mod diff;
 mod findings;
 mod longest_piece;
 mod metrics;
@@ -35,12 +36,13 @@ pub(crate) struct Route {
 }
 
 /// Every endpoint.
-static ROUTES: [&Route; 17] = [
+static ROUTES: [&Route; 18] = [
     &session::ROUTE,
     &analyses::ROUTE,
     &findings::ROUTE,
     &changes::ROUTE,
     &whatif::ROUTE,
+    &diff::ROUTE,
     &longest_piece::ROUTE,
     &metrics::ROUTE,
     &sql::ROUTE,

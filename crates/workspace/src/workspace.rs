@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use stepscope_analyses::{Analysis, AskedChange, Asking, PathPart, Question, listings};
+use stepscope_analyses::{Analysis, AskedChange, Asking, DiffSide, PathPart, Question, listings};
 use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
@@ -107,9 +107,9 @@ impl Workspace {
         stepscope_analyses::whatif(&self.run, changes, question)
     }
 
-    /// What differs between this run and a later one, as JSON; the reason if a run has no critical path.
-    pub fn diff_document(&self, later: &Self, question: &Question) -> Result<Result<Json, &'static str>, RunError> {
-        stepscope_analyses::diff_document(&self.run, &later.run, question)
+    /// What a comparison needs of this run.
+    pub fn diff_side(&self, question: &Question) -> Result<DiffSide, RunError> {
+        DiffSide::of(&self.run, question)
     }
 
     /// The longest piece of the critical path that is part of something; `None` if there is none.

@@ -40,7 +40,7 @@ function duration(ns: number): string {
 /** A share: one decimal, but never a nought for what is not nothing. */
 function ratio(value: number): string {
   if (value === 0) return "0 %";
-  return Math.abs(value) < 0.0005 ? "< 0.1 %" : `${fixed(value * 100, 1)} %`;
+  return Math.abs(value) < 0.0005 ? "< 0.1 %" : `${value < 0 ? "−" : ""}${fixed(Math.abs(value) * 100, 1)} %`;
 }
 
 /** A share that is a lower bound: never rounded up. */

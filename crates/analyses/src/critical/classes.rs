@@ -55,7 +55,7 @@ pub(super) fn table_of(paths: &[&Classes], total: i64) -> ReportTable {
 }
 
 /// What people call a class.
-pub(super) fn in_words(class: PathClass) -> &'static str {
+pub(crate) fn in_words(class: PathClass) -> &'static str {
     match class {
         PathClass::Kernel => "kernels",
         PathClass::Memcpy => "copies",
@@ -75,7 +75,7 @@ pub(super) fn in_words(class: PathClass) -> &'static str {
     }
 }
 
-fn meaning(class: PathClass) -> &'static str {
+pub(crate) fn meaning(class: PathClass) -> &'static str {
     match class {
         PathClass::Kernel => "kernels that compute",
         PathClass::Memcpy => "copies",

@@ -5,12 +5,33 @@ use stepscope_figures::statistics::Comparison;
 use stepscope_replay::PathClass;
 
 use super::kernels::renamed;
-use super::rows::{OperatorRow, Steps, Sums, both, operator_rows};
+use super::rows::{self, OperatorRow, Steps, Sums, both, operator_rows};
 use super::side::Side;
 use crate::asking::NO_OPERATOR;
 
 /// Rows of a document at most.
 const TOP: usize = 40;
+
+/// The members, in order.
+pub(super) const MEMBERS: [&str; 17] = [
+    "steps_a",
+    "steps_b",
+    "step_source_a",
+    "step_source_b",
+    "step_sum_a_ns",
+    "step_sum_b_ns",
+    "denominator",
+    "difference_numerator",
+    "step_test",
+    "classes",
+    "path_rows",
+    "path_top",
+    "operators",
+    "operator_top",
+    "shapes",
+    "kernels",
+    "renamed",
+];
 
 /// Both sides, how their steps differ, and what adds up to the difference.
 pub(super) fn document(a: &Side, b: &Side) -> Json {
@@ -47,8 +68,7 @@ pub(super) fn document(a: &Side, b: &Side) -> Json {
 
 /// The steps of b against those of a.
 fn step_test(a: &Side, b: &Side) -> Json {
-    let values = |side: &Side| side.steps_ns.iter().map(|step_ns| *step_ns as f64).collect::<Vec<f64>>();
-    let Some(found) = Comparison::new(&values(a), &values(b)) else { return Json::Null };
+    let Some(found) = Comparison::new(&a.step_values(), &b.step_values()) else { return Json::Null };
     let bound = |bound: Option<f64>| bound.and_then(|bound| found.ratio(bound));
     json!({
         "steps_a": found.count_a,
@@ -69,15 +89,11 @@ fn step_test(a: &Side, b: &Side) -> Json {
 
 fn classes(a: &Side, b: &Side) -> Json {
     let steps = Steps::of(a, b);
-    let of_class = |side: &Side, class: PathClass| {
-        side.path.iter().filter(|((of_row, _), _)| *of_row == class).map(|(_, row)| row.total).sum::<i64>()
-    };
-    let member = |class: PathClass| {
-        let sums = Sums { a: of_class(a, class), b: of_class(b, class) };
+    let member = |(class, sums): (PathClass, Sums)| {
         let value = json!({ "a_ns": sums.a, "b_ns": sums.b, "numerator": steps.numerator(sums) });
         (class.as_text().to_owned(), value)
     };
-    Json::Object(PathClass::ALL.into_iter().map(member).collect::<Map<String, Json>>())
+    Json::Object(rows::classes(a, b).into_iter().map(member).collect::<Map<String, Json>>())
 }
 
 /// The rows of the path that differ most.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stepscope_replay::PathClass;
+
 use super::side::{Operator, PerStep, Side};
 
 /// Sums over the window of each side.
@@ -28,6 +30,11 @@ impl Steps {
         sums.b * self.a - sums.a * self.b
     }
 
+    /// The difference per step.
+    pub(super) fn difference(self, sums: Sums) -> f64 {
+        self.numerator(sums) as f64 / self.denominator() as f64
+    }
+
     pub(super) fn denominator(self) -> i64 {
         self.a * self.b
     }
@@ -42,6 +49,14 @@ pub(super) fn both<'a, Key: Ord, Value>(
     let keys: BTreeSet<&Key> = a.keys().chain(b.keys()).collect();
     let of = |side: &BTreeMap<Key, Value>, key: &Key| side.get(key).map_or(0, &sum);
     keys.into_iter().map(|key| (key, Sums { a: of(a, key), b: of(b, key) })).collect()
+}
+
+/// Time on the critical path of every class.
+pub(super) fn classes(a: &Side, b: &Side) -> Vec<(PathClass, Sums)> {
+    let of_class = |side: &Side, class: PathClass| {
+        side.path.iter().filter(|((of_row, _), _)| *of_row == class).map(|(_, row)| row.total).sum()
+    };
+    PathClass::ALL.map(|class| (class, Sums { a: of_class(a, class), b: of_class(b, class) })).to_vec()
 }
 
 /// An operator of either side.

@@ -100,6 +100,9 @@ impl Calls {
             let outer = callers[row].and_then(|caller| self.by_span.get(&key(caller)).copied());
             let name = name.unwrap_or_default();
             let name = name.strip_prefix("nn.Module: ").unwrap_or(&name);
+            let around = outer.filter(|_| asking.groups_by("path")).map(|outer| &self.list[outer].group.name);
+            let path = around.map(|around| format!("{around}/{name}"));
+            let name = path.as_deref().unwrap_or(name);
             let group = Group::new(asking, name, (ranks[row], windows[row]), steps[row]);
             let (start_ns, end_ns) = (starts[row], starts[row] + lengths[row]);
             if let Some(outer) = outer {

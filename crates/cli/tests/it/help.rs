@@ -27,6 +27,7 @@ fn the_first_screen() {
       regions      List regions marked with record_function: time on the host, and the work they launch
       functions    List functions of a cProfile profile: calls, own and cumulative time, callers
       whatif       Predict what changes would save: replay the steps with them
+      diff         Compare two runs: what got faster or slower, and by how much
       open         Open traces in the web UI: pages, tables and a timeline
       report       Write one HTML file to share: overview, findings, timeline, tables
       ingest       Convert traces to a Parquet store

@@ -9,6 +9,7 @@ mod command;
 mod compare;
 mod contract;
 mod critical;
+mod diff;
 mod help;
 mod open;
 mod outputs;

@@ -27,6 +27,7 @@ fn call(command: &str) -> Vec<&str> {
         "sql" => vec!["sql", "trace.json", "SELECT * FROM spans"],
         "schema" | "rules" | "doctor" | "cache" | "demo" => vec![command],
         "whatif" => vec!["whatif", "trace.json", "--no-sync"],
+        "diff" => vec!["diff", "trace.json", "trace.json"],
         "completions" => vec!["completions", "bash"],
         analysis => vec![analysis, "trace.json"],
     }
