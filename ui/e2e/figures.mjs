@@ -22,11 +22,11 @@ const CLASSES = ["kernel", "memcpy", "memset", "communication", "runtime", "data
 /** A command that answers in JSON; each question is asked once. */
 export function createCommand(stepscope) {
   const known = new Map();
-  const command = (path, analysis, options = {}) => {
+  const command = (path, analysis, options = {}, ...others) => {
     const given = Object.entries(options).filter(([, value]) => value !== undefined);
     // A negative time would be taken for an option.
     const word = ([name, value]) => (value === true ? `--${name}` : `--${name}=${value}`);
-    const words = [analysis, path, "-q", "-f", "json", ...given.map(word)];
+    const words = [analysis, path, ...others, "-q", "-f", "json", ...given.map(word)];
     if (options.statement !== undefined) words.splice(2, words.length, options.statement, "-q", "-f", "json");
     const key = words.join("\n");
     if (!known.has(key)) known.set(key, ask(words));
@@ -247,8 +247,21 @@ export async function compareWhatif(page, ask, changes, found) {
   });
 }
 
-/** Compare: figures of both sides. */
-export async function compareSides(page, a, b, found) {
+/** Compare: figures of both sides, and what the command says about their difference. */
+export async function compareSides(page, a, b, difference, found) {
+  const [verdict] = difference.verdict;
+  const badge = await page.locator(".sides .badge").innerText();
+  found.equal(badge.split(", p")[0], verdict.verdict, "the verdict");
+  const rows = await page.locator(".changes.wide").first().locator("tbody tr").evaluateAll((all) =>
+    all.map((row) => [...row.cells].slice(-4).map((cell) => cell.childNodes[0]?.textContent ?? "")),
+  );
+  const unit = /(\S+) per step/.exec(await page.locator(".changes.wide .what").first().innerText())[1];
+  difference.rows.slice(0, ROWS).forEach((exact, place) => {
+    const [ofA, ofB, , change] = rows[place];
+    found.same(ofA, exact.a_per_step_ns, `row ${place}, A`, unit);
+    found.same(ofB, exact.b_per_step_ns, `row ${place}, B`, unit);
+    if (!change.startsWith("<")) found.same(change.replace("+", ""), exact.difference_per_step_ns, `row ${place}, change`, unit);
+  });
   const shown = await stats(page);
   for (const [label, name] of [["Step, mean", "mean_ns"], ["Step, p50", "p50_ns"], ["Step, p90", "p90_ns"]]) {
     const [, ofA, ofB, unit] = /^(\S+) → ([\d,.–]+)\s*(\S+)$/.exec(shown.get(label)?.replaceAll(/\s+/g, " ") ?? "") ?? [];

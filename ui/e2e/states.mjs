@@ -268,7 +268,8 @@ const STATES = {
     hash: "#/compare?a=steps-96&b=resnet",
     check: async (page, found) => {
       const [a, b] = await Promise.all(["steps-96", "resnet"].map((run) => command(pathOf(run), "summary")));
-      await compare.compareSides(page, a, b, found);
+      const difference = await command(pathOf("steps-96"), "diff", {}, pathOf("resnet"));
+      await compare.compareSides(page, a, b, difference, found);
     },
   },
   "a statement": {

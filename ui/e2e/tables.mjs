@@ -175,11 +175,15 @@ export const tableJourneys = {
     assert.ok((await page.locator(".schema-column").count()) > 5);
   },
 
-  "compare names no winner within noise, and leads to both runs": async (page, show, chosen) => {
+  "compare adds up to the difference, and leads to both runs": async (page, show, chosen) => {
     await show(`#/compare${chosen}`);
-    if ((await page.locator(".lede h1").count()) === 0) return;
-    const [words, verdict] = [await page.locator(".lede h1").innerText(), await page.locator(".sides .badge").innerText()];
-    if (!verdict.startsWith("beyond")) assert.doesNotMatch(words, /faster|slower/);
+    if ((await page.locator(".sides .badge").count()) === 0) return;
+    assert.match(await page.locator(".sides .badge").innerText(), /^(faster|slower|no change|inconclusive|not tested)/);
+    const changes = await texts(page.locator(".changes.wide").first().locator("td.change"));
+    const numbers = changes.map((text) => Number(/[\d,.]+/.exec(text)[0].replaceAll(",", "")) * (text.startsWith("−") ? -1 : 1));
+    const [sum, step] = [numbers.slice(0, -1).reduce((total, number) => total + number, 0), numbers.at(-1)];
+    // Each row is rounded to two decimals.
+    assert.ok(Math.abs(sum - step) <= 0.01 * numbers.length, `the rows add up to ${sum}, the step has ${step}`);
     const links = page.locator(".scrolled td a");
     const target = await links.first().getAttribute("title");
     await links.first().click();

@@ -1,18 +1,17 @@
-// From A to B by class: two columns, and between them one bar a class. The bars add up.
-import { createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
-import { classLabel, CLASSES } from "../format/names";
+// From A to B by class: two columns, and between them one bar per class. The bars add up.
+import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js";
+import { classLabel, tintedClass } from "../format/names";
 import { formatOfHeader, show } from "../format/number";
+import { bridge, SEVERAL, type ClassChange, type Column } from "./bridge_columns";
 import { ticks, tickText } from "./scale";
 
 const TOP = 24;
 const BOTTOM = 26;
 const LEFT = 36;
-const SHORT: Record<string, string> = { cpu_exec: "CPU exec.", communication: "Comm." };
+/** What a column with its label needs. */
+const SLOT_PX = 66;
 
-type Piece = { name: string; from: number; to: number };
-type Column = { label: string; isWhole: boolean; pieces: Piece[]; value: string; above: number; link: number };
-
-export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX.Element {
+export function Bridge(props: { classes: ClassChange[]; height: number }): JSX.Element {
   let frame!: HTMLDivElement;
   const [width, setWidth] = createSignal(600);
   onMount(() => {
@@ -20,13 +19,14 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
     observer.observe(frame);
     onCleanup(() => observer.disconnect());
   });
-  const columns = () => bridge(props.a, props.b);
+  const columns = createMemo(() => bridge(props.classes, Math.max(1, Math.floor((width() - LEFT) / SLOT_PX) - 2)));
   const most = () =>
     Math.max(1, ...columns().flatMap((column) => column.pieces.map((piece) => Math.max(piece.from, piece.to))));
   const y = (ns: number) => TOP + (props.height - TOP - BOTTOM) * (1 - ns / most());
   const slot = () => (width() - LEFT) / columns().length;
   const bar = () => Math.min(52, slot() * 0.66);
   const x = (place: number) => LEFT + slot() * place + (slot() - bar()) / 2;
+  const above = (column: Column) => Math.max(...column.pieces.flatMap((piece) => [piece.from, piece.to]), 0);
   return (
     <div class="step-chart" ref={frame}>
       <svg width={width()} height={props.height} role="img" aria-label="Time per step from A to B by class">
@@ -50,12 +50,15 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
                     width={bar()}
                     y={y(Math.max(piece.from, piece.to))}
                     height={Math.max(1.5, Math.abs(y(piece.from) - y(piece.to)) - (column.isWhole ? 1 : 0))}
-                    fill={piece.name === "other" ? "url(#bridge-hatch)" : `var(--${piece.name})`}
-                  />
+                    fill={fillOf(piece.name)}
+                    stroke={tintedClass(piece.name) && `var(--${tintedClass(piece.name)})`}
+                  >
+                    <title>{`${column.isWhole ? classLabel(piece.name) : column.title}: ${written(column, piece.to - piece.from)} ms`}</title>
+                  </rect>
                 )}
               </For>
-              <text class="total" x={x(place()) + bar() / 2} y={y(column.above) - 7} text-anchor="middle">
-                {column.value}
+              <text class="total" x={x(place()) + bar() / 2} y={y(above(column)) - 7} text-anchor="middle">
+                {written(column, column.value)}
               </text>
               <text
                 class="step"
@@ -71,8 +74,8 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
                   class="link"
                   x1={x(place()) + bar()}
                   x2={x(place() + 1)}
-                  y1={y(column.link)}
-                  y2={y(column.link)}
+                  y1={y(column.level)}
+                  y2={y(column.level)}
                 />
               </Show>
             </g>
@@ -88,38 +91,14 @@ export function Bridge(props: { a: number[]; b: number[]; height: number }): JSX
   );
 }
 
-/** A, then classes by how much they change, then B. */
-export function bridge(a: number[], b: number[]): Column[] {
-  const format = { ...formatOfHeader("ns", "ms")!, isFigure: true };
-  const signed = (by: number) => `${by < 0 ? "−" : "+"}${show(format, Math.round(Math.abs(by)))}`;
-  let level = sum(a);
-  const changes = CLASSES.map((name, place) => ({ name, by: b[place]! - a[place]! }))
-    .filter((each) => each.by !== 0)
-    .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
-    .map(({ name, by }): Column => {
-      const from = level;
-      level += by;
-      return {
-        label: SHORT[name] ?? classLabel(name),
-        isWhole: false,
-        pieces: [{ name, from, to: level }],
-        value: signed(by),
-        above: Math.max(from, level),
-        link: level,
-      };
-    });
-  return [whole("A", a), ...changes, whole("B", b)];
+function fillOf(name: string): string {
+  if (name === SEVERAL) return "var(--ink-3)";
+  return name === "other" ? "url(#bridge-hatch)" : `var(--${name})`;
 }
 
-function whole(label: string, times: number[]): Column {
+/** A whole as it is, a change with its sign. */
+function written(column: Column, ns: number): string {
   const format = { ...formatOfHeader("ns", "ms")!, isFigure: true };
-  let level = 0;
-  const pieces = times
-    .map((ns, place): Piece => ({ name: CLASSES[place]!, from: level, to: (level += ns) }))
-    .filter((piece) => piece.to > piece.from);
-  return { label, isWhole: true, pieces, value: show(format, Math.round(level)), above: level, link: level };
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+  const size = show(format, Math.round(Math.abs(ns)));
+  return column.isWhole ? size : `${ns < 0 ? "−" : "+"}${size}`;
 }

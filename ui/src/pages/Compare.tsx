@@ -1,43 +1,51 @@
-// Two runs side by side: how much differs, what makes the difference, and whether it is more than noise.
+// Two runs side by side: how much differs, what makes the difference, and whether it is more than noise. The server
+// compares; the page shows.
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { asFigure, count, figureText, formatOf, formatOfHeader, numberOf, show, symbolOf } from "../format/number";
-import { kernelLabels } from "../format/kernel_labels";
+import { asFigure, count, figureText, formatOf, numberOf, show, symbolOf } from "../format/number";
+import { signed } from "../format/signed";
 import { Bridge } from "../charts/Bridge";
 import { StepDots } from "../charts/StepDots";
-import { analysis } from "../server/questions";
-import type { Cell, Run, Unit } from "../server/types";
+import { analysis, difference } from "../server/questions";
+import type { Cell, Report, Run, Unit } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
-import { Icon } from "../shell/icons";
+import { Icon, type IconName } from "../shell/icons";
 import { EmptyState } from "../shell/states";
-import { pageAddress } from "../state/route";
+import { choice } from "../state/route";
 import { comparedRuns } from "../state/session";
-import { Ends } from "../report/cells";
 import { Lede } from "../report/parts";
-import { cellNamed, tableNamed } from "../report/table";
+import { Said } from "../report/Said";
+import { cellNamed, headline, tableNamed } from "../report/table";
+import { ChangeTable } from "./ChangeTable";
 import {
-  changes,
-  classMeans,
-  differenceInWords,
-  stepTimes,
-  verdictOf,
-  type Changed,
-  type Side,
+  changeTables,
+  classesOf,
+  comparedPart,
+  recordingOf,
+  remarks,
+  stepMeans,
+  stepsOf,
+  verdictIn,
   type Verdict,
 } from "./comparison";
 
-const SHOWN = 40;
+type Side = { run: Run; rank: number | undefined; window: number | undefined; summary: Report };
+type Answered = { report: Report; a: Side; b: Side };
 
 export function Compare(): JSX.Element {
   const question = createMemo(() => {
     const [a, b] = comparedRuns();
-    return a && b ? { a, b } : undefined;
+    return a && b ? { a, b, part: comparedPart(a, b, { rank: choice("rank"), window: choice("window") }) } : undefined;
   });
-  const [sides, retry] = createAnswer(question, async ({ a, b }) => ({
-    a: await askSide(a),
-    b: await askSide(b),
-    names: [a.run, b.run],
-  }));
+  const [answered, retry] = createAnswer(question, async ({ a, b, part }): Promise<Answered> => {
+    const side = async (run: Run): Promise<Side> => {
+      const taken = recordingOf(run, part);
+      const parameters = { rank: taken?.rank, window: taken?.window };
+      return { run, ...parameters, summary: await analysis(run.run, "summary", parameters) };
+    };
+    const [report, sideA, sideB] = await Promise.all([difference(a.run, b.run, part), side(a), side(b)]);
+    return { report, a: sideA, b: sideB };
+  });
   return (
     <Show
       when={question()}
@@ -50,7 +58,7 @@ export function Compare(): JSX.Element {
       }
     >
       <Answer
-        of={sides}
+        of={answered}
         retry={retry}
         waiting={
           <div class="page">
@@ -58,164 +66,139 @@ export function Compare(): JSX.Element {
           </div>
         }
       >
-        {(sides) => <Compared a={sides().a} b={sides().b} names={sides().names} />}
+        {(answered) => <Compared report={answered().report} a={answered().a} b={answered().b} />}
       </Answer>
     </Show>
   );
 }
 
-/** What is compared: the first recording of each run. */
-async function askSide(run: Run): Promise<Side> {
-  const parameters = { rank: run.sources[0]?.rank, window: run.sources[0]?.window };
-  const [summary, steps, operators, kernels] = await Promise.all([
-    analysis(run.run, "summary", parameters),
-    analysis(run.run, "steps", parameters),
-    analysis(run.run, "ops", { ...parameters, limit: 5000 }),
-    analysis(run.run, "kernels", { ...parameters, limit: 5000 }),
-  ]);
-  return { summary, steps, operators, kernels };
-}
-
-function Compared(props: { a: Side; b: Side; names: string[] }): JSX.Element {
-  const times = (side: Side) => stepTimes(side.steps);
-  const verdict = () =>
-    verdictOf(
-      times(props.a).map((step) => step.dur),
-      times(props.b).map((step) => step.dur),
-    );
-  const time = (side: Side, name: string) => cellNamed(tableNamed(side.summary, "step_time"), 0, name);
-  const device = (side: Side, name: string) => cellNamed(tableNamed(side.summary, "devices"), 0, name);
-  const operators = createMemo(() =>
-    changes(
-      tableNamed(props.a.operators, "rows"),
-      tableNamed(props.b.operators, "rows"),
-      "host_self_ns",
-      "calls",
-      times(props.a).length,
-      times(props.b).length,
-    ),
-  );
-  const kernels = createMemo(() =>
-    changes(
-      tableNamed(props.a.kernels, "rows"),
-      tableNamed(props.b.kernels, "rows"),
-      "total_ns",
-      "count",
-      times(props.a).length,
-      times(props.b).length,
-    ),
-  );
+function Compared(props: Answered): JSX.Element {
+  const steps = createMemo(() => ({ a: stepsOf(props.report, "A"), b: stepsOf(props.report, "B") }));
+  const classes = createMemo(() => classesOf(props.report));
+  const meanings = () => new Map(classes().map((each) => [each.name, each.meaning]));
+  const tables = createMemo(() => changeTables(props.report));
+  const sides = () => ({ a: { ...props.a, run: props.a.run.run }, b: { ...props.b, run: props.b.run.run } });
   return (
     <div class="page">
       <div class="lede">
-        <h1>{differenceInWords(classMeans(props.a.summary), classMeans(props.b.summary), verdict().word)}</h1>
+        <h1>
+          <Said sentence={headline(props.report) ?? []} />
+        </h1>
         <p class="sides">
-          <kbd>A</kbd> {props.names[0]} <i>·</i> <kbd class="b">B</kbd> {props.names[1]} <i>·</i>{" "}
-          {count(times(props.a).length)} and {count(times(props.b).length)} complete steps <i>·</i>{" "}
-          <VerdictBadge verdict={verdict()} />
+          <kbd>A</kbd> {sideInWords(props.a)} <i>·</i> <kbd class="b">B</kbd> {sideInWords(props.b)}
+          <Show when={verdictIn(props.report)}>
+            {(verdict) => (
+              <>
+                {" "}
+                <i>·</i> {count(steps().a.length)} and {count(steps().b.length)} steps <i>·</i>{" "}
+                <VerdictBadge verdict={verdict()} />
+                <Show when={shiftInWords(verdict())}>{(words) => <span class="shift">{words()}</span>}</Show>
+              </>
+            )}
+          </Show>
         </p>
+        <For each={remarks(props.report)}>
+          {(remark) => (
+            <p>
+              <Said sentence={remark} />
+            </p>
+          )}
+        </For>
       </div>
-      <div class="strip">
-        <Pair label="Step, mean" unit="ns" a={time(props.a, "mean_ns")} b={time(props.b, "mean_ns")} />
-        <Pair label="Step, p50" unit="ns" a={time(props.a, "p50_ns")} b={time(props.b, "p50_ns")} />
-        <Pair label="Step, p90" unit="ns" a={time(props.a, "p90_ns")} b={time(props.b, "p90_ns")} />
-        <Pair
-          label="GPU utilization"
-          unit="ratio"
-          a={device(props.a, "gpu_utilization_ratio")}
-          b={device(props.b, "gpu_utilization_ratio")}
-        />
-        <Pair
-          label="Est. SM efficiency"
-          unit="ratio"
-          a={device(props.a, "est_sm_efficiency_ratio")}
-          b={device(props.b, "est_sm_efficiency_ratio")}
-        />
-        <Pair
-          label="Memory growth"
-          unit="bytes"
-          a={device(props.a, "memory_growth_bytes")}
-          b={device(props.b, "memory_growth_bytes")}
-        />
-      </div>
-      <div class="cols compare-grid">
-        <section class="panel">
-          <header>
-            <h2>Change from A to B by class</h2>
-            <span class="what">mean ms per step; the bars add up to the change</span>
-          </header>
-          <div class="chart">
-            <Bridge a={classMeans(props.a.summary)} b={classMeans(props.b.summary)} height={236} />
-          </div>
-        </section>
-        <section class="panel">
-          <header>
-            <h2>Every step</h2>
-            <span class="what">ms, line at p50</span>
-          </header>
-          <div class="chart">
-            <Show
-              when={times(props.a).length > 0 && times(props.b).length > 0}
-              fallback={
+      <Figures report={props.report} a={props.a.summary} b={props.b.summary} />
+      <Show
+        when={classes().length > 0}
+        fallback={
+          <section class="panel">
+            <header>
+              <h2>Why there is no comparison</h2>
+            </header>
+            <For each={props.report.missing}>
+              {(missing) => (
                 <p class="nothing">
-                  One run has no complete step. Call <code>prof.step()</code> after each iteration.
+                  {missing.label}: <Said sentence={missing.reason} />
                 </p>
-              }
-            >
-              <StepDots a={times(props.a)} b={times(props.b)} height={236} />
-            </Show>
-          </div>
-        </section>
-      </div>
+              )}
+            </For>
+          </section>
+        }
+      >
+        <div class="cols compare-grid">
+          <section class="panel">
+            <header>
+              <h2>Change from A to B by class</h2>
+              <span class="what">critical path, mean ms per step; the bars add up to the change</span>
+            </header>
+            <div class="chart">
+              <Bridge classes={classes()} height={236} />
+            </div>
+          </section>
+          <section class="panel">
+            <header>
+              <h2>Every step</h2>
+              <span class="what">ms, line at p50</span>
+            </header>
+            <div class="chart">
+              <StepDots a={steps().a} b={steps().b} height={236} />
+            </div>
+          </section>
+        </div>
+      </Show>
       <div class="cols halves">
-        <ChangeTable
-          title="Operators"
-          what="host self, ms per step, largest change first"
-          rows={operators()}
-          names={props.names}
-          isKernel={false}
-        />
-        <ChangeTable title="Kernels" what="total, ms per step" rows={kernels()} names={props.names} isKernel />
+        <For each={tables()}>{(table) => <ChangeTable table={table} sides={sides()} meanings={meanings()} />}</For>
       </div>
     </div>
   );
 }
 
-/** A time that leads to the operator or kernel in its run. */
-function InRun(props: {
-  run: string | undefined;
-  row: Changed;
-  count: number;
-  isKernel: boolean;
-  children: JSX.Element;
-}): JSX.Element {
-  const address = () =>
-    pageAddress(props.isKernel ? "kernels" : "operators", {
-      run: props.run,
-      rank: undefined,
-      window: undefined,
-      steps: undefined,
-      from: undefined,
-      to: undefined,
-      sel: props.row.name,
-    });
+/** The run, with what is compared of it if it has more. */
+function sideInWords({ run, rank, window }: Side): string {
+  const isSeveral = (of: (source: Run["sources"][number]) => number) => new Set(run.sources.map(of)).size > 1;
+  const rankInWords = isSeveral((source) => source.rank) ? `, rank ${rank}` : "";
+  return `${run.run}${rankInWords}${isSeveral((source) => source.window) ? `, window ${window}` : ""}`;
+}
+
+const TONES: Record<string, { tone: string; icon: IconName }> = {
+  faster: { tone: "good", icon: "check" },
+  slower: { tone: "bad", icon: "octagon" },
+  "no change": { tone: "plain", icon: "check" },
+};
+
+function VerdictBadge(props: { verdict: Verdict }): JSX.Element {
+  const look = () => TONES[props.verdict.word] ?? { tone: "warn", icon: "triangle" as const };
+  const p = () => (props.verdict.p === null ? "" : props.verdict.p < 0.001 ? ", p < 0.001" : `, p = ${props.verdict.p.toFixed(3)}`);
   return (
-    <Show when={props.count > 0} fallback={props.children}>
-      <a class="plain-link" href={address()} title={`Show in ${props.run}`}>
-        {props.children}
-      </a>
-    </Show>
+    <span class={`badge ${look().tone}`} title={props.verdict.reason}>
+      <Icon name={look().icon} size={14} />
+      {props.verdict.word}
+      {p()}
+    </span>
   );
 }
 
-function VerdictBadge(props: { verdict: Verdict }): JSX.Element {
-  const tone = () => (props.verdict.word === "beyond noise" ? "good" : "warn");
+/** How far the steps are apart, and the range that holds the true shift. */
+function shiftInWords({ shift, range, reason }: Verdict): string | undefined {
+  const percent = (ratio: number) => signed(ratio, (size) => figureText("ratio", size));
+  if (shift === null) return reason;
+  const within = range ? `, 98 % range ${percent(range[0])} to ${percent(range[1])}` : "";
+  return `median shift ${percent(shift)}${within}`;
+}
+
+/** Figures of both runs; the mean is that of the comparison, so that the page agrees with its sentence. */
+function Figures(props: { report: Report; a: Report; b: Report }): JSX.Element {
+  const time = (side: Report, name: string) => cellNamed(tableNamed(side, "step_time"), 0, name);
+  const device = (side: Report, name: string) => cellNamed(tableNamed(side, "devices"), 0, name);
+  const means = () => stepMeans(props.report) ?? { a: time(props.a, "mean_ns"), b: time(props.b, "mean_ns") };
+  const pair = (of: typeof time, name: string) => ({ a: of(props.a, name), b: of(props.b, name) });
   return (
-    <span class={`badge ${tone()}`}>
-      <Icon name={props.verdict.word === "beyond noise" ? "check" : "triangle"} size={14} />
-      {props.verdict.word}
-      {props.verdict.p === null ? "" : props.verdict.p < 0.001 ? ", p < 0.001" : `, p = ${props.verdict.p.toFixed(3)}`}
-    </span>
+    <div class="strip">
+      <Pair label="Step, mean" unit="ns" {...means()} />
+      <Pair label="Step, p50" unit="ns" {...pair(time, "p50_ns")} />
+      <Pair label="Step, p90" unit="ns" {...pair(time, "p90_ns")} />
+      <Pair label="GPU utilization" unit="ratio" {...pair(device, "gpu_utilization_ratio")} />
+      <Pair label="Est. SM efficiency" unit="ratio" {...pair(device, "est_sm_efficiency_ratio")} />
+      <Pair label="Memory growth" unit="bytes" {...pair(device, "memory_growth_bytes")} />
+    </div>
   );
 }
 
@@ -241,88 +224,5 @@ function Pair(props: { label: string; unit: Unit; a: Cell; b: Cell }): JSX.Eleme
       </div>
       <div class="s">{change()}</div>
     </div>
-  );
-}
-
-function signed(by: number, write: (size: number) => string): string {
-  const size = write(Math.abs(by));
-  return by === 0 ? "no change" : size.startsWith("<") ? size : `${by < 0 ? "−" : "+"}${size}`;
-}
-
-function ChangeTable(props: {
-  title: string;
-  what: string;
-  rows: Changed[];
-  /** The two runs. */
-  names: string[];
-  isKernel: boolean;
-}): JSX.Element {
-  const ms = { ...formatOfHeader("ns", "ms")!, isFigure: false } as const;
-  const largest = () => Math.max(1, ...props.rows.map((row) => Math.abs(row.b - row.a)));
-  const names = createMemo(() => (props.isKernel ? kernelLabels(props.rows.map((row) => row.name)) : new Map()));
-  return (
-    <section class="panel">
-      <header>
-        <h2>{props.title}</h2>
-        <span class="what">{props.what}</span>
-        <span class="more">
-          {props.rows.filter((row) => row.countA > 0).length} in A, {props.rows.filter((row) => row.countB > 0).length}{" "}
-          in B
-        </span>
-      </header>
-      <div class="scrolled" role="region" tabindex="0" aria-label={props.title}>
-        <table>
-          <thead>
-            <tr>
-              <th>{props.isKernel ? "Kernel" : "Operator"}</th>
-              <th class="num">{props.isKernel ? "count" : "calls"}, A → B</th>
-              <th class="num">A</th>
-              <th class="num">B</th>
-              <th>
-                <span class="hidden-text">bar</span>
-              </th>
-              <th class="num">change ↓</th>
-            </tr>
-          </thead>
-          <tbody>
-            <For each={props.rows.slice(0, SHOWN)}>
-              {(row) => (
-                <tr>
-                  <td class="grid-cell wide">
-                    <Ends text={names().get(row.name) ?? row.name} whole={row.name} />
-                  </td>
-                  <td class="num" classList={{ zero: row.countA === row.countB }}>
-                    {row.countA === row.countB
-                      ? figureText("plain", row.countA)
-                      : `${figureText("plain", row.countA)} → ${figureText("plain", row.countB)}`}
-                  </td>
-                  <td class="num">
-                    <InRun run={props.names[0]} row={row} count={row.countA} isKernel={props.isKernel}>
-                      {show(ms, Math.round(row.a))}
-                    </InRun>
-                  </td>
-                  <td class="num">
-                    <InRun run={props.names[1]} row={row} count={row.countB} isKernel={props.isKernel}>
-                      {show(ms, Math.round(row.b))}
-                    </InRun>
-                  </td>
-                  <td>
-                    <span class="both-ways">
-                      <i
-                        class={row.b < row.a ? "less" : "more"}
-                        style={{ width: `${(50 * Math.abs(row.b - row.a)) / largest()}%` }}
-                      />
-                    </span>
-                  </td>
-                  <td class="num">
-                    {signed(Math.round(row.b - row.a), (by) => show(ms, by)).replace("no change", "0")}
-                  </td>
-                </tr>
-              )}
-            </For>
-          </tbody>
-        </table>
-      </div>
-    </section>
   );
 }

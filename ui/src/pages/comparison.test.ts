@@ -1,54 +1,152 @@
 import { expect, test } from "vitest";
-import { differenceInWords, mannWhitney, verdictOf } from "./comparison";
+import type { Cell, Column, Part, Report, Run, Unit } from "../server/types";
+import {
+  changeTables,
+  classesOf,
+  comparedPart,
+  recordingOf,
+  remarks,
+  stepMeans,
+  stepsOf,
+  verdictIn,
+  withRest,
+  type ChangeRow,
+} from "./comparison";
 
-test("small samples are counted exactly", () => {
-  // Complete separation of 3 and 3: 2 of 20 orders.
-  expect(mannWhitney([1, 2, 3], [4, 5, 6])).toBeCloseTo(2 / 20, 12);
-  // 5 and 5 apart: 2 of 252.
-  expect(mannWhitney([1, 2, 3, 4, 5], [6, 7, 8, 9, 10])).toBeCloseTo(2 / 252, 12);
-  // U = 5 of 6 and 6, from published tables.
-  expect(
-    mannWhitney([175.2, 179.7, 174.6, 182.2, 166.0, 187.9], [126.2, 123.1, 127.2, 124.3, 163.5, 182.3]),
-  ).toBeCloseTo(0.041, 3);
-});
+function column(name: string, look: Column["look"] = "value"): Column {
+  const unit: Unit = name.endsWith("_ns") ? "ns" : name.endsWith("_ratio") ? "ratio" : "plain";
+  return { name, label: null, unit, look, class: null, from_width: 0 };
+}
 
-test("many and equal samples are approximated", () => {
-  expect(mannWhitney([1, 1, 1], [1, 1, 1])).toBe(1);
-  const many = Array.from({ length: 60 }, (_, i) => i);
-  expect(
-    mannWhitney(
-      many,
-      many.map((value) => value + 0.5),
+function table(name: string, title: string | null, columns: string[], rows: Cell[][], total: Cell[] | null = null): Part {
+  return {
+    kind: "table",
+    name,
+    title,
+    columns: columns.map((each) => column(each)),
+    rows,
+    total,
+    sorted_by: null,
+    left_out: 0,
+    notes: [],
+    is_beside: false,
+  };
+}
+
+function text(role: "headline" | "plain", ...lines: string[]): Part {
+  const sentences = lines.map((words) => [{ words }]);
+  return { kind: "text", role, lines: sentences, explains: null, right: null, tone: "plain", is_code: false };
+}
+
+const SIDES = ["a_per_step_ns", "b_per_step_ns", "difference_per_step_ns", "noise"];
+const REPORT: Report = {
+  name: "diff",
+  parts: [
+    text("headline", "B is 4 ms slower per step."),
+    text("plain", "slower"),
+    text("plain", "1 operator only in B: aten::set_.", "2 operators only in A: aten::cat, aten::narrow."),
+    table(
+      "class_rows",
+      "CLASS",
+      ["class", ...SIDES, "meaning"],
+      [
+        ["kernel", 6, 9, 3, "changed", "kernels that compute"],
+        ["other", 1, 2, 1, "within noise", "host time outside operators"],
+      ],
+      ["step", 7, 11, 4, "", ""],
     ),
-  ).toBeGreaterThan(0.8);
-  expect(
-    mannWhitney(
-      many,
-      many.map((value) => value + 30.5),
+    table(
+      "rows",
+      "ON THE CRITICAL PATH",
+      ["class", "name", ...SIDES],
+      [
+        ["kernel", "gemm_128", 6, 9, 3, "changed"],
+        ["other", null, 1, 2, 1, "within noise"],
+      ],
+      ["step", "", 7, 11, 4, ""],
     ),
-  ).toBeLessThan(1e-6);
+    table("operator_rows", "OPERATOR, ON DEVICES", ["name", ...SIDES, "spans_a_per_step", "spans_b_per_step"], [
+      ["aten::mm", 6, 9, 3, "changed", 2, 3],
+    ]),
+    table("kernel_rows", "KERNEL", ["name", "name_in_b", "operator", ...SIDES], [
+      ["gemm_64", "gemm_128", "aten::mm", 6, 9, 3, "changed"],
+      ["Memcpy HtoD (Pageable -> Device)", null, "aten::copy_", 1, 1, 0, "within noise"],
+    ]),
+    table("moved", "MOVED, EQUALLY LONG", ["name", "stream_a", "stream_b", "on_path_a_per_step_ns", "on_path_b_per_step_ns"], [
+      ["aten::item", 20, 14, 8, 0],
+    ]),
+    table("module_rows", "MODULE, ON DEVICES", ["path", ...SIDES], []),
+    table("memory_rows", "PEAK MEMORY", ["device", "peak_a_bytes", "peak_b_bytes", "difference_bytes"], [
+      ["gpu0", null, 344, null],
+    ]),
+    table("verdict", null, ["verdict", "p", "shift_ratio", "low_ratio", "high_ratio"], [["slower", 0.002, 0.5, 0.4, 0.6]]),
+    table("step_rows", null, ["run", "name", "start_ns", "dur_ns"], [
+      ["A", "ProfilerStep#2", 1767225601000000000n, 7],
+      ["B", "ProfilerStep#2", 1767225701000000000n, 11],
+    ]),
+  ],
+  missing: [],
+};
+
+const shown = (id: string) => changeTables(REPORT).find((table) => table.id === id)!;
+
+test("verdict, steps and classes are those of the server", () => {
+  expect(verdictIn(REPORT)).toMatchObject({ word: "slower", p: 0.002, shift: 0.5, range: [0.4, 0.6] });
+  expect(stepsOf(REPORT, "B")).toEqual([{ name: "ProfilerStep#2", start: 1767225701000000000n, dur: 11 }]);
+  expect(stepMeans(REPORT)).toEqual({ a: 7, b: 11 });
+  expect(classesOf(REPORT)[1]).toEqual({ name: "other", a: 1, b: 2, meaning: "host time outside operators" });
+  expect(remarks(REPORT)).toHaveLength(2);
 });
 
-test("few steps never say more than inconclusive", () => {
-  expect(verdictOf([1, 2, 3], [4, 5, 6]).word).toBe("inconclusive");
-  expect(verdictOf([], [1]).word).toBe("inconclusive");
-  expect(verdictOf([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]).word).toBe("beyond noise");
-  expect(verdictOf([1, 3, 5, 7, 9], [2, 4, 6, 8, 10]).word).toBe("within noise");
+test("runs that cannot be compared have no verdict", () => {
+  const report: Report = { name: "diff", parts: [text("headline", "No comparison: step sources differ.")], missing: [] };
+  expect(verdictIn(report)).toBeUndefined();
+  expect(stepMeans(report)).toBeUndefined();
+  expect([...changeTables(report), ...classesOf(report), ...stepsOf(report, "A"), ...remarks(report)]).toEqual([]);
 });
 
-test("a difference is a sentence", () => {
-  const a = [98.6e6, 1.9e6, 0, 0, 2.9e6, 59.3e6, 13.7e6, 1.2e6];
-  const b = [99.2e6, 3.1e6, 0, 0, 10.6e6, 1.2e6, 22.7e6, 4.3e6];
-  expect(differenceInWords(a, b, "beyond noise")).toBe(
-    "B is 36.50 ms per step faster (−20.6 %): DataLoader falls by 58.10 ms, CPU execution grows by 9.00 ms.",
-  );
-  expect(differenceInWords(a, a, "within noise")).toBe("A and B take the same time per step.");
+test("tables without rows are not shown", () => {
+  expect(changeTables(REPORT).map((table) => table.id)).toEqual(["rows", "operator_rows", "kernel_rows", "memory_rows", "moved"]);
 });
 
-test("what may be noise is neither faster nor slower", () => {
-  const [a, b] = [[100e6], [110e6]];
-  expect(differenceInWords(a, b, "within noise")).toBe("A and B differ by 10.00 ms per step (+10.0 %), within noise.");
-  expect(differenceInWords(a, b, "inconclusive")).toBe(
-    "A and B differ by 10.00 ms per step (+10.0 %). Too few steps to separate this from noise.",
-  );
+test("rows have what the page needs of their table", () => {
+  expect(shown("rows")).toMatchObject({ total: { a: 7, b: 11, change: 4 }, what: "rows add up to the difference" });
+  expect(shown("rows").rows.map((row) => row.page)).toEqual(["kernels", undefined]);
+  expect(shown("operator_rows")).toMatchObject({ what: "on devices", pairs: [["calls", "plain"]] });
+  expect(shown("operator_rows").rows[0]).toMatchObject({ name: "aten::mm", pairs: [[2, 3]], noise: "changed" });
+  expect(shown("kernel_rows").rows.map((row) => [row.nameInB, row.page])).toEqual([["gemm_128", "kernels"], [null, "transfers"]]);
+  // The difference of moved work is made here, and what is not known stays so.
+  expect(shown("moved").rows[0]).toMatchObject({ a: 8, b: 0, change: -8, pairs: [[20, 14]], noise: undefined });
+  expect(shown("memory_rows").rows[0]).toMatchObject({ a: null, b: 344, change: null });
+});
+
+test("rows that are not shown are one sum", () => {
+  const row = (a: number, b: number | null): ChangeRow => ({
+    name: "x",
+    nameInB: null,
+    of: null,
+    class: null,
+    pairs: [],
+    noise: undefined,
+    page: undefined,
+    a,
+    b,
+    change: b === null ? null : b - a,
+  });
+  const rows = [row(1, 9), row(2, 4), row(3, 4), row(5, null)];
+  expect(withRest(rows, 2)).toEqual({ first: rows.slice(0, 2), rest: { count: 2, a: 8, b: 4, change: 1 } });
+  expect(withRest(rows, 4).rest).toBeUndefined();
+});
+
+test("a rank is compared if both runs have it", () => {
+  const run = (...sources: [number, number][]) =>
+    ({ sources: sources.map(([rank, window]) => ({ rank, window })) }) as unknown as Run;
+  const [two, windows, other] = [run([0, 0], [1, 0]), run([0, 0], [0, 1], [1, 0]), run([3, 0])];
+  expect(comparedPart(two, windows, {})).toEqual({});
+  expect(comparedPart(two, windows, { rank: "1" })).toEqual({ rank: 1 });
+  expect(comparedPart(windows, windows, { window: "1" })).toEqual({ window: 1 });
+  // Without the window in both runs, the rank still counts.
+  expect(comparedPart(two, windows, { rank: "0", window: "1" })).toEqual({ rank: 0 });
+  expect(comparedPart(two, other, { rank: "1" })).toEqual({});
+  expect(recordingOf(other, {})).toEqual({ rank: 3, window: 0 });
 });

@@ -1,150 +1,294 @@
-// What differs between two recordings, and whether the difference is more than noise.
-import { CLASSES, classLabel } from "../format/names";
-import { figureText, numberOf } from "../format/number";
-import type { Report, TablePart } from "../server/types";
-import { cellNamed, tableNamed } from "../report/table";
+// What the server says about two runs, as the page shows it: the verdict, the steps, and tables of changes.
+import { cellNamed, reasonOf, tableNamed } from "../report/table";
+import { numberOf } from "../format/number";
+import type { Cell, Report, Run, Sentence, Source, TablePart, Unit } from "../server/types";
 
-export type Side = { summary: Report; steps: Report; operators: Report; kernels: Report };
-
-export type Verdict = { word: "beyond noise" | "within noise" | "inconclusive"; p: number | null };
-
-/** Up to here the distribution of U is counted, above it is approximated. */
-const EXACT_PAIRS = 400;
-const SIGNIFICANT = 0.05;
-
-/** Mann–Whitney on step times: is one of them usually longer? Too few steps can never say so. */
-export function verdictOf(a: number[], b: number[]): Verdict {
-  if (a.length === 0 || b.length === 0) return { word: "inconclusive", p: null };
-  const p = mannWhitney(a, b);
-  const smallest = 2 / choose(a.length + b.length, Math.min(a.length, b.length));
-  if (smallest > SIGNIFICANT) return { word: "inconclusive", p };
-  return { word: p < SIGNIFICANT ? "beyond noise" : "within noise", p };
+/** The rank and window to compare: those of the address if both runs have them, else the first of each. */
+export function comparedPart(a: Run, b: Run, asked: { rank?: string; window?: string }): { rank?: number; window?: number } {
+  const has = (run: Run, part: Partial<Source>) => recordingOf(run, part) !== undefined;
+  const named = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  const both = { rank: named(asked.rank), window: named(asked.window) };
+  if (has(a, both) && has(b, both)) return both;
+  const rank = { rank: both.rank };
+  return has(a, rank) && has(b, rank) ? rank : {};
 }
 
-/** The two-sided probability that samples of one kind differ at least as much. */
-export function mannWhitney(a: number[], b: number[]): number {
-  const [n, m] = [a.length, b.length];
-  const ranked = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))].sort(
-    (x, y) => x.value - y.value,
-  );
-  let [rankSum, ties] = [0, 0];
-  for (let from = 0; from < ranked.length;) {
-    let to = from;
-    while (to < ranked.length && ranked[to]!.value === ranked[from]!.value) to++;
-    const size = to - from;
-    ties += size ** 3 - size;
-    rankSum += ranked.slice(from, to).filter((each) => each.isA).length * ((from + 1 + to) / 2);
-    from = to;
-  }
-  const u = rankSum - (n * (n + 1)) / 2;
-  const smaller = Math.min(u, n * m - u);
-  if (ties === 0 && n * m <= EXACT_PAIRS) return Math.min(1, 2 * shareUpTo(smaller, n, m));
-  const total = n + m;
-  const deviation = Math.sqrt(((n * m) / 12) * (total + 1 - ties / (total * (total - 1))));
-  if (deviation === 0) return 1;
-  return Math.min(1, 2 * normalTail((Math.abs(smaller - (n * m) / 2) - 0.5) / deviation));
+/** The recording of a run that the server takes. */
+export function recordingOf(run: Run, part: { rank?: number; window?: number }): Source | undefined {
+  const isAsked = (of: number, asked: number | undefined) => asked === undefined || of === asked;
+  return run.sources.find((source) => isAsked(source.rank, part.rank) && isAsked(source.window, part.window));
 }
 
-/** The share of all orders of n and m samples whose U is at most this. */
-function shareUpTo(u: number, n: number, m: number): number {
-  // ways[i][j] counts orders with U = j among i samples of A and all of B seen so far.
-  let ways = Array.from({ length: n + 1 }, (_, i) => (i === 0 ? [1] : []));
-  for (let i = 1; i <= n; i++) ways[i] = [1];
-  for (let k = 1; k <= m; k++) {
-    const next: number[][] = [[1]];
-    for (let i = 1; i <= n; i++) {
-      const row: number[] = [];
-      ways[i]!.forEach((count, at) => (row[at + i] = (row[at + i] ?? 0) + count));
-      next[i - 1]!.forEach((count, at) => (row[at] = (row[at] ?? 0) + count));
-      next[i] = Array.from(row, (count) => count ?? 0);
-    }
-    ways = next;
-  }
-  const all = choose(n + m, n);
-  return ways[n]!.slice(0, Math.floor(u) + 1).reduce((sum, count) => sum + (count ?? 0), 0) / all;
+export type Verdict = {
+  word: string;
+  p: number | null;
+  shift: number | null;
+  /** Holds the true shift in 98 of 100 cases. */
+  range: [number, number] | null;
+  /** Why there is no p or no range. */
+  reason: string | undefined;
+};
+
+/** Undefined if the runs cannot be compared. */
+export function verdictIn(report: Report): Verdict | undefined {
+  const table = tableNamed(report, "verdict");
+  if (!table) return undefined;
+  const number = (name: string) => numberOf(cellNamed(table, 0, name));
+  const [low, high] = [number("low_ratio"), number("high_ratio")];
+  return {
+    word: String(cellNamed(table, 0, "verdict")),
+    p: number("p"),
+    shift: number("shift_ratio"),
+    range: low === null || high === null ? null : [low, high],
+    reason: reasonOf(report, (path) => path.startsWith("verdict")),
+  };
 }
 
-function choose(n: number, k: number): number {
-  let product = 1;
-  for (let i = 1; i <= k; i++) product = (product * (n - k + i)) / i;
-  return Math.round(product);
+/** What the texts above the tables say besides the headline and the verdict. */
+export function remarks(report: Report): Sentence[] {
+  const texts = report.parts.slice(0, report.parts.findIndex((part) => part.kind === "table"));
+  return texts
+    .filter((part) => part.kind === "text")
+    .slice(2)
+    .flatMap((text) => text.lines);
 }
 
-function normalTail(z: number): number {
-  // Abramowitz and Stegun 26.2.17.
-  const t = 1 / (1 + 0.2316419 * Math.abs(z));
-  const poly = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-  const tail = poly * Math.exp((-z * z) / 2) * 0.3989422804014327;
-  return z >= 0 ? tail : 1 - tail;
-}
+export type ComparedStep = { name: string; start: bigint; dur: number };
 
-export function stepTimes(steps: Report): { name: string; dur: number }[] {
-  const table = tableNamed(steps, "rows");
-  return (table?.rows ?? [])
-    .map((_, row) => ({
-      name: String(cellNamed(table, row, "name") ?? row),
-      dur: numberOf(cellNamed(table, row, "dur_ns")) ?? 0,
-      isComplete: cellNamed(table, row, "is_complete") !== false,
-    }))
-    .filter((step) => step.isComplete);
-}
-
-/** Mean time of each class in a step, in stacking order. */
-export function classMeans(summary: Report): number[] {
-  const table = tableNamed(summary, "breakdown");
-  return CLASSES.map((name) => {
-    const row = table?.rows.findIndex((_, at) => cellNamed(table, at, "class") === name) ?? -1;
-    return row < 0 ? 0 : (numberOf(cellNamed(table, row, "mean_ns")) ?? 0);
+export function stepsOf(report: Report, side: "A" | "B"): ComparedStep[] {
+  const table = tableNamed(report, "step_rows");
+  return (table?.rows ?? []).flatMap((_, row) => {
+    const start = cellNamed(table, row, "start_ns");
+    if (cellNamed(table, row, "run") !== side || (typeof start !== "bigint" && typeof start !== "number")) return [];
+    const name = String(cellNamed(table, row, "name"));
+    return [{ name, start: BigInt(start), dur: numberOf(cellNamed(table, row, "dur_ns")) ?? 0 }];
   });
 }
 
-/**
- * The difference in one sentence: how much, and the two classes that change most. Only a difference beyond noise makes
- * one of them faster.
- */
-export function differenceInWords(a: number[], b: number[], verdict: Verdict["word"]): string {
-  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
-  const [before, after] = [sum(a), sum(b)];
-  if (before === 0 || after === 0) return "One run has no complete step. Call prof.step() after each iteration.";
-  const change = after - before;
-  const size = (by: number) => figureText("ns", Math.round(Math.abs(by)));
-  const percent = figureText("ratio", Math.abs(change) / before);
-  const largest = CLASSES.map((name, place) => ({ name, by: b[place]! - a[place]! }))
-    .filter((each) => Math.abs(each.by) > before * 0.005)
-    .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
-    .slice(0, 2)
-    .map((each) => `${classLabel(each.name)} ${each.by < 0 ? "falls" : "grows"} by ${size(each.by)}`);
-  if (Math.abs(change) < before * 0.001) return "A and B take the same time per step.";
-  const [word, sign] = change < 0 ? ["faster", "−"] : ["slower", "+"];
-  const by = `${size(change)} per step (${sign}${percent})`;
-  if (verdict === "within noise") return `A and B differ by ${by}, within noise.`;
-  if (verdict === "inconclusive") return `A and B differ by ${by}. Too few steps to separate this from noise.`;
-  const head = `B is ${size(change)} per step ${word} (${sign}${percent})`;
-  return largest.length === 0 ? `${head}.` : `${head}: ${largest.join(", ")}.`;
+/** The mean step of both sides; the classes of the critical path add up to it. */
+export function stepMeans(report: Report): { a: Cell; b: Cell } | undefined {
+  const table = tableNamed(report, "class_rows");
+  const total = table?.total;
+  if (!total) return undefined;
+  const of = (name: string) => total[table.columns.findIndex((column) => column.name === name)] ?? null;
+  return { a: of("a_per_step_ns"), b: of("b_per_step_ns") };
 }
 
-export type Changed = { name: string; countA: number; countB: number; a: number; b: number };
+/** Time on the critical path by class. */
+export function classesOf(report: Report): { name: string; a: number; b: number; meaning: string }[] {
+  const table = tableNamed(report, "class_rows");
+  return (table?.rows ?? []).map((_, row) => ({
+    name: String(cellNamed(table, row, "class")),
+    a: numberOf(cellNamed(table, row, "a_per_step_ns")) ?? 0,
+    b: numberOf(cellNamed(table, row, "b_per_step_ns")) ?? 0,
+    meaning: String(cellNamed(table, row, "meaning") ?? ""),
+  }));
+}
 
-/** Rows of both tables by name, a step, the largest change first. */
-export function changes(
-  a: TablePart | undefined,
-  b: TablePart | undefined,
-  value: string,
-  counted: string,
-  stepsA: number,
-  stepsB: number,
-): Changed[] {
-  const found = new Map<string, Changed>();
-  const add = (table: TablePart | undefined, isA: boolean) => {
-    for (let row = 0; row < (table?.rows.length ?? 0); row++) {
-      const name = String(cellNamed(table, row, "name"));
-      const entry = found.get(name) ?? { name, countA: 0, countB: 0, a: 0, b: 0 };
-      entry[isA ? "a" : "b"] += (numberOf(cellNamed(table, row, value)) ?? 0) / Math.max(1, isA ? stepsA : stepsB);
-      entry[isA ? "countA" : "countB"] += numberOf(cellNamed(table, row, counted)) ?? 0;
-      found.set(name, entry);
-    }
+export type Noise = "changed" | "within noise" | "not tested";
+export type Sums = { a: Cell; b: Cell; change: Cell };
+
+export type ChangeRow = Sums & {
+  /** Null where time belongs to nothing that has a name. */
+  name: string | null;
+  /** What B calls it, if that differs. */
+  nameInB: string | null;
+  /** What tells it apart from rows of the same name: the operator that launches a kernel. */
+  of: string | null;
+  /** The class of a piece of the critical path. */
+  class: string | null;
+  /** Further values of A and B, as many as the table has labels for. */
+  pairs: [Cell, Cell][];
+  noise: Noise | undefined;
+  /** The page that has this row in each run. */
+  page: string | undefined;
+};
+
+export type ChangeTable = {
+  id: string;
+  title: string;
+  /** What the times are, besides the unit. */
+  what: string;
+  noun: string;
+  unit: Unit;
+  isKernel: boolean;
+  /** Headers of further columns, and the unit of each. */
+  pairs: [string, Unit][];
+  rows: ChangeRow[];
+  /** What all rows add up to, if they do. */
+  total: Sums | undefined;
+  /** Whether it has more columns than half a page has room for. */
+  isWide: boolean;
+};
+
+/** A cell of a row by the name of its column. */
+type CellOf = (name: string) => Cell;
+/** What the pages of both runs know. */
+type Names = { operators: Set<Cell>; kernels: Set<Cell> };
+
+type Shape = {
+  id: string;
+  title: string;
+  noun: string;
+  unit?: Unit;
+  isKernel?: boolean;
+  isWide?: boolean;
+  name: (cell: CellOf) => Cell;
+  /** The page that has the row in its run. */
+  page?: (cell: CellOf, names: Names) => string | undefined;
+  /** Columns of A, B and their difference; the difference of moved work is not a column. */
+  sides?: [string, string, string | undefined];
+  pairs?: [string, Unit, string, string][];
+};
+
+const PER_STEP: [string, string, string] = ["a_per_step_ns", "b_per_step_ns", "difference_per_step_ns"];
+
+/** The page of device work: copies are not kernels. */
+const devicePage = (name: Cell) => (/^Mem(cpy|set)\b/.test(String(name)) ? "transfers" : "kernels");
+
+/** The page of a piece of the critical path; annotations, calls and gaps have none. */
+function pathPage(cell: CellOf, { operators, kernels }: Names): string | undefined {
+  const name = cell("name");
+  if (kernels.has(name)) return devicePage(name);
+  return operators.has(name) ? "operators" : undefined;
+}
+
+const SHAPES: Shape[] = [
+  {
+    id: "rows",
+    title: "On the critical path",
+    noun: "Work",
+    isWide: true,
+    name: (cell) => cell("name"),
+    page: pathPage,
+  },
+  {
+    id: "operator_rows",
+    title: "Operators",
+    noun: "Operator",
+    isWide: true,
+    name: (cell) => cell("name"),
+    page: () => "operators",
+    pairs: [
+      ["calls", "plain", "spans_a_per_step", "spans_b_per_step"],
+      ["host", "ns", "host_a_per_step_ns", "host_b_per_step_ns"],
+    ],
+  },
+  {
+    id: "kernel_rows",
+    title: "Kernels",
+    noun: "Kernel",
+    isKernel: true,
+    name: (cell) => cell("name"),
+    page: (cell) => devicePage(cell("name")),
+  },
+  {
+    id: "module_rows",
+    title: "Modules",
+    noun: "Module",
+    name: (cell) => cell("path"),
+    pairs: [["host", "ns", "host_a_per_step_ns", "host_b_per_step_ns"]],
+  },
+  {
+    id: "communication_rows",
+    title: "Communication",
+    noun: "Collective",
+    name: (cell) => [cell("collective"), cell("process_group")].filter((part) => part !== null).join(", group "),
+    pairs: [
+      ["size", "moved_bytes", "message_bytes", "message_bytes"],
+      ["count", "plain", "count_a_per_step", "count_b_per_step"],
+    ],
+  },
+  {
+    id: "memory_rows",
+    title: "Memory",
+    noun: "Device",
+    unit: "bytes",
+    name: (cell) => cell("device"),
+    sides: ["peak_a_bytes", "peak_b_bytes", "difference_bytes"],
+  },
+  {
+    id: "moved",
+    title: "Moved",
+    noun: "Operator",
+    name: (cell) => cell("name"),
+    page: () => "operators",
+    sides: ["on_path_a_per_step_ns", "on_path_b_per_step_ns", undefined],
+    pairs: [["stream", "id", "stream_a", "stream_b"]],
+  },
+];
+
+/** The tables that have rows, in the order of the page. */
+export function changeTables(report: Report): ChangeTable[] {
+  const namesIn = (id: string) => {
+    const table = tableNamed(report, id);
+    return new Set(["name", "name_in_b"].flatMap((name) => (table?.rows ?? []).map((_, row) => cellNamed(table, row, name))));
   };
-  add(a, true);
-  add(b, false);
-  return [...found.values()].sort((x, y) => Math.abs(y.b - y.a) - Math.abs(x.b - x.a));
+  const names = { operators: namesIn("operator_rows"), kernels: namesIn("kernel_rows") };
+  for (const each of Object.values(names)) each.delete(null);
+  return SHAPES.flatMap((shape) => {
+    const table = tableNamed(report, shape.id);
+    return table && table.rows.length > 0 ? [changeTable(shape, table, names)] : [];
+  });
+}
+
+function changeTable(shape: Shape, table: TablePart, names: Names): ChangeTable {
+  const places = new Map(table.columns.map((column, place) => [column.name, place]));
+  const isShown = (name: string) => places.has(name) && table.columns[places.get(name)!]?.look !== "hidden";
+  const pairs = (shape.pairs ?? []).filter(([, , a]) => isShown(a));
+  const cellsOf = (row: Cell[]) => (name: string) => row[places.get(name) ?? -1] ?? null;
+  const sumsOf = (cell: CellOf): Sums => {
+    const [a, b, change] = shape.sides ?? PER_STEP;
+    return { a: cell(a), b: cell(b), change: change === undefined ? minus(cell(b), cell(a)) : cell(change) };
+  };
+  const text = (cell: Cell) => (cell === null ? null : String(cell));
+  return {
+    id: shape.id,
+    title: shape.title,
+    what: whatOf(shape, table),
+    noun: shape.noun,
+    unit: shape.unit ?? "ns",
+    isKernel: shape.isKernel ?? false,
+    isWide: shape.isWide ?? false,
+    pairs: pairs.map(([label, unit]) => [label, unit]),
+    rows: table.rows.map((row) => {
+      const cell = cellsOf(row);
+      return {
+        ...sumsOf(cell),
+        name: text(shape.name(cell)),
+        nameInB: text(cell("name_in_b")),
+        of: text(cell("operator")),
+        class: text(cell("class")),
+        pairs: pairs.map(([, , a, b]) => [cell(a), cell(b)]),
+        noise: (text(cell("noise")) as Noise | null) ?? undefined,
+        page: shape.page?.(cell, names),
+      };
+    }),
+    total: table.total === null ? undefined : sumsOf(cellsOf(table.total)),
+  };
+}
+
+/** `OPERATOR, ON DEVICES` → `on devices`. */
+function whatOf(shape: Shape, table: TablePart): string {
+  const title = (table.title ?? "").toLowerCase();
+  if (shape.id === "memory_rows") return title;
+  if (shape.id === "moved") return "device work of equal length, on another stream or another part of the critical path";
+  if (shape.id === "rows") return "rows add up to the difference";
+  return title.split(", ")[1] ?? "";
+}
+
+export type Rest = Sums & { count: number };
+
+/** The first rows, and what all others add up to, so that nothing is left out of a sum. */
+export function withRest(rows: ChangeRow[], most: number): { first: ChangeRow[]; rest: Rest | undefined } {
+  if (rows.length <= most) return { first: rows, rest: undefined };
+  const left = rows.slice(most);
+  const sum = (of: (row: ChangeRow) => Cell) => left.reduce((total, row) => total + (numberOf(of(row)) ?? 0), 0);
+  const sums = { a: sum((row) => row.a), b: sum((row) => row.b), change: sum((row) => row.change) };
+  return { first: rows.slice(0, most), rest: { count: left.length, ...sums } };
+}
+
+function minus(b: Cell, a: Cell): Cell {
+  const [from, to] = [numberOf(a), numberOf(b)];
+  return from === null || to === null ? null : to - from;
 }

@@ -26,6 +26,12 @@ export function analysis(run: string, name: string, parameters: Parameters): Pro
   return remember(run, `/analyses/${name}${query(parameters)}`, withExactCells);
 }
 
+/** What differs between two runs, and what noise says about it. */
+export function difference(a: string, b: string, parameters: Parameters): Promise<Report> {
+  // An answer about two runs holds as long as both are what they were.
+  return remember(a, `/diff/${encodeURIComponent(b)}${query(parameters)}`, withExactCells, revisionOf(b));
+}
+
 export function outline(source: SourceKey): Promise<TimelineOutline> {
   return remember(source.run, `/timeline${query({ rank: source.rank, window: source.window })}`);
 }
@@ -180,9 +186,14 @@ function withWrittenCells(report: Report): Report {
 }
 
 /** Each state of a run has answers of its own; those of states that are gone are the oldest, and forgotten first. */
-function remember<T>(run: string, path: string, refine: (answer: T) => T = (answer) => answer): Promise<T> {
+function remember<T>(
+  run: string,
+  path: string,
+  refine: (answer: T) => T = (answer) => answer,
+  otherRevision?: number,
+): Promise<T> {
   const revision = revisionOf(run);
-  const key = JSON.stringify([run, revision, path]);
+  const key = JSON.stringify([run, revision, path, otherRevision]);
   const known = remembered.get(key);
   if (known) return known as Promise<T>;
   const answer = askJson<T>(runAddress(run) + path, undefined, revision).then(refine);
