@@ -9,7 +9,18 @@ const ROW_PX = 19;
 const LABEL_FROM_PX = 44;
 const SMALLEST_PX = 1;
 
-export function FlameGraph(props: { tree: FlameNode; color: "kernel" | "cpu_exec"; rootLabel: string }): JSX.Element {
+/** What a box is filled with: a color of the page, and how much of it. */
+export type Fill = { token: string; strength: number };
+
+export function FlameGraph(props: {
+  tree: FlameNode;
+  rootLabel: string;
+  /** What the picture is, and where the same is written. */
+  label: string;
+  fill: (node: FlameNode, depth: number) => Fill;
+  /** What is known about a node, besides its name. */
+  facts: (node: FlameNode) => string;
+}): JSX.Element {
   let canvas!: HTMLCanvasElement;
   const [width, setWidth] = createSignal(0);
   const [zoomed, setZoomed] = createSignal<FlameNode[]>([]);
@@ -50,14 +61,15 @@ export function FlameGraph(props: { tree: FlameNode; color: "kernel" | "cpu_exec
     const token = (name: string) => style.getPropertyValue(name).trim();
     context.font = `11px ${token("--sans")}`;
     context.textBaseline = "middle";
-    const [own, surface, ink] = [token(`--${props.color}`), token("--surface"), token("--ink")];
+    const [surface, ink] = [token("--surface"), token("--ink")];
     for (const box of boxes()) {
       const [left, right] = [(box.from / total()) * width(), (box.to / total()) * width()];
       const wide = Math.max(1, right - left - 1);
       context.fillStyle = surface;
       context.fillRect(left, box.depth * ROW_PX, wide, ROW_PX - 1);
-      context.globalAlpha = box.depth === 0 ? 0.1 : 0.28 + 0.18 * ((box.depth * 7) % 5) * 0.25;
-      context.fillStyle = box.depth === 0 ? ink : own;
+      const fill = box.depth === 0 ? { token: "ink", strength: 0.1 } : props.fill(box.node, box.depth);
+      context.globalAlpha = fill.strength;
+      context.fillStyle = token(`--${fill.token}`);
       context.fillRect(left, box.depth * ROW_PX, wide, ROW_PX - 1);
       context.globalAlpha = 1;
       if (wide < LABEL_FROM_PX) continue;
@@ -91,7 +103,7 @@ export function FlameGraph(props: { tree: FlameNode; color: "kernel" | "cpu_exec
         class="flame"
         style={{ height: `${height()}px` }}
         role="img"
-        aria-label="Call stacks by time; the table above groups the same time by stack"
+        aria-label={props.label}
         onClick={zoom}
         onPointerMove={(event) => {
           const box = boxAt(event);
@@ -106,11 +118,7 @@ export function FlameGraph(props: { tree: FlameNode; color: "kernel" | "cpu_exec
             style={{ left: `${Math.min(tip().x + 12, window.innerWidth - 440)}px`, top: `${tip().y - 64}px` }}
           >
             <b>{tip().box.node.name}</b>
-            <div class="muted">
-              {figureText("ns", Math.round(tip().box.node.total))} ·{" "}
-              {figureText("ratio", tip().box.node.total / Math.max(1, props.tree.total))} · self{" "}
-              {figureText("ns", Math.round(tip().box.node.self))}
-            </div>
+            <div class="muted">{props.facts(tip().box.node)}</div>
           </div>
         )}
       </Show>

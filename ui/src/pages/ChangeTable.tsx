@@ -166,7 +166,7 @@ function Name(props: {
     <Show when={props.row.name} fallback={<span class="faint">{props.meaning ?? "without a name"}</span>}>
       {(name) => (
         <span class="named">
-          <Ends text={props.label(name())} whole={name()} />
+          <Ends text={props.label(name())} whole={name()} tail={lastPartLength(name())} />
           <Show when={props.row.nameInB}>
             {(after) => (
               <>
@@ -180,6 +180,12 @@ function Name(props: {
       )}
     </Show>
   );
+}
+
+/** The length of the module that a path ends in, which stays in sight. */
+function lastPartLength(name: string): number | undefined {
+  const place = /^\w+(\/\w+)+$/.test(name) ? name.lastIndexOf("/") : -1;
+  return place < 0 ? undefined : name.length - place;
 }
 
 /** A value that leads to the operator or kernel in its run, if it is there. */

@@ -17,6 +17,7 @@ import { Lede } from "../report/parts";
 import { Said } from "../report/Said";
 import { cellNamed, headline, tableNamed } from "../report/table";
 import { ChangeTable } from "./ChangeTable";
+import { ModuleChanges } from "./ModuleChanges";
 import {
   changeTables,
   classesOf,
@@ -110,16 +111,10 @@ function Compared(props: Answered): JSX.Element {
         when={classes().length > 0}
         fallback={
           <section class="panel">
-            <header>
-              <h2>Why there is no comparison</h2>
-            </header>
-            <For each={props.report.missing}>
-              {(missing) => (
-                <p class="nothing">
-                  {missing.label}: <Said sentence={missing.reason} />
-                </p>
-              )}
-            </For>
+            <p class="nothing">
+              Both runs need complete steps that were marked in the same way. Call <code>prof.step()</code> after each
+              iteration.
+            </p>
           </section>
         }
       >
@@ -147,6 +142,7 @@ function Compared(props: Answered): JSX.Element {
       <div class="cols halves">
         <For each={tables()}>{(table) => <ChangeTable table={table} sides={sides()} meanings={meanings()} />}</For>
       </div>
+      <Show when={tables().find((table) => table.id === "module_rows")}>{(table) => <ModuleChanges table={table()} />}</Show>
     </div>
   );
 }

@@ -1,8 +1,8 @@
 // Where the time of operators comes from in the code: call stacks, or the modules of the model.
 import { createMemo, Show, type JSX } from "solid-js";
 import { FlameGraph } from "../charts/FlameGraph";
-import { branching, flameTree, type Weighed } from "../charts/flame";
-import { numberOf } from "../format/number";
+import { branching, flameTree, type FlameNode, type Weighed } from "../charts/flame";
+import { figureText, numberOf } from "../format/number";
 import { analysis } from "../server/questions";
 import type { Report } from "../server/types";
 import { Answer } from "../shell/Answer";
@@ -63,7 +63,12 @@ export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
                 <Show when={tree().total > 0} fallback={<p class="nothing">No operator has time of this kind.</p>}>
                   <FlameGraph
                     tree={begin().from}
-                    color={weight() === "device_self_ns" ? "kernel" : "cpu_exec"}
+                    label="Call stacks by time; the table above groups the same time by stack"
+                    fill={(_, depth) => ({
+                      token: weight() === "device_self_ns" ? "kernel" : "cpu_exec",
+                      strength: 0.28 + 0.18 * ((depth * 7) % 5) * 0.25,
+                    })}
+                    facts={(node) => timesOf(node, begin().from.total)}
                     rootLabel={`all ${weight() === "device_self_ns" ? "device" : "host"} time${begin().folded > 0 ? `, below ${begin().folded} shared frames` : ""}`}
                   />
                 </Show>
@@ -74,6 +79,11 @@ export function Stacks(props: { frames: "calls" | "modules" }): JSX.Element {
       </div>
     </section>
   );
+}
+
+function timesOf(node: FlameNode, all: number): string {
+  const [total, self] = [node.total, node.self].map((ns) => figureText("ns", Math.round(ns)));
+  return `${total} · ${figureText("ratio", node.total / Math.max(1, all))} · self ${self}`;
 }
 
 function weighed(report: Report, weight: Weight): Weighed[] {

@@ -105,6 +105,18 @@ test("runs that cannot be compared have no verdict", () => {
   expect([...changeTables(report), ...classesOf(report), ...stepsOf(report, "A"), ...remarks(report)]).toEqual([]);
 });
 
+test("steps that are too few to be tested say so", () => {
+  const verdict = table("verdict", null, ["verdict", "p", "shift_ratio", "low_ratio", "high_ratio"], [["not tested", null, null, null, null]]);
+  const parts = [text("headline", "B is faster."), text("plain", "not tested: 5 independent steps on each side are needed"), verdict];
+  expect(verdictIn({ name: "diff", parts, missing: [] })).toEqual({
+    word: "not tested",
+    p: null,
+    shift: null,
+    range: null,
+    reason: "5 independent steps on each side are needed",
+  });
+});
+
 test("tables without rows are not shown", () => {
   expect(changeTables(REPORT).map((table) => table.id)).toEqual(["rows", "operator_rows", "kernel_rows", "memory_rows", "moved"]);
 });

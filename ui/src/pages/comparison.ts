@@ -1,7 +1,7 @@
 // What the server says about two runs, as the page shows it: the verdict, the steps, and tables of changes.
 import { cellNamed, reasonOf, tableNamed } from "../report/table";
 import { numberOf } from "../format/number";
-import type { Cell, Report, Run, Sentence, Source, TablePart, Unit } from "../server/types";
+import type { Cell, Report, Run, Sentence, Source, TablePart, TextPart, Unit } from "../server/types";
 
 /** The rank and window to compare: those of the address if both runs have them, else the first of each. */
 export function comparedPart(a: Run, b: Run, asked: { rank?: string; window?: string }): { rank?: number; window?: number } {
@@ -40,17 +40,26 @@ export function verdictIn(report: Report): Verdict | undefined {
     p: number("p"),
     shift: number("shift_ratio"),
     range: low === null || high === null ? null : [low, high],
-    reason: reasonOf(report, (path) => path.startsWith("verdict")),
+    reason: reasonOf(report, (path) => path.startsWith("verdict")) ?? untestedBecause(report),
   };
+}
+
+/** What the text about the verdict ends with: `not tested: 5 independent steps on each side are needed`. */
+function untestedBecause(report: Report): string | undefined {
+  const last = textsAbove(report)[1]?.lines[0]?.at(-1);
+  return last && "words" in last ? /^not tested: (.*)$/.exec(last.words)?.[1] : undefined;
 }
 
 /** What the texts above the tables say besides the headline and the verdict. */
 export function remarks(report: Report): Sentence[] {
-  const texts = report.parts.slice(0, report.parts.findIndex((part) => part.kind === "table"));
-  return texts
-    .filter((part) => part.kind === "text")
+  return textsAbove(report)
     .slice(2)
     .flatMap((text) => text.lines);
+}
+
+function textsAbove(report: Report): TextPart[] {
+  const first = report.parts.findIndex((part) => part.kind === "table");
+  return report.parts.slice(0, Math.max(0, first)).filter((part) => part.kind === "text");
 }
 
 export type ComparedStep = { name: string; start: bigint; dur: number };
@@ -117,7 +126,7 @@ export type ChangeTable = {
   rows: ChangeRow[];
   /** What all rows add up to, if they do. */
   total: Sums | undefined;
-  /** Whether it has more columns than half a page has room for. */
+  /** Whether it is as wide as the page. */
   isWide: boolean;
 };
 
@@ -179,6 +188,7 @@ const SHAPES: Shape[] = [
     title: "Kernels",
     noun: "Kernel",
     isKernel: true,
+    isWide: true,
     name: (cell) => cell("name"),
     page: (cell) => devicePage(cell("name")),
   },
@@ -226,10 +236,14 @@ export function changeTables(report: Report): ChangeTable[] {
   };
   const names = { operators: namesIn("operator_rows"), kernels: namesIn("kernel_rows") };
   for (const each of Object.values(names)) each.delete(null);
-  return SHAPES.flatMap((shape) => {
+  const tables = SHAPES.flatMap((shape) => {
     const table = tableNamed(report, shape.id);
     return table && table.rows.length > 0 ? [changeTable(shape, table, names)] : [];
   });
+  const narrow = tables.filter((table) => !table.isWide);
+  // The last one has no neighbor.
+  if (narrow.length % 2 === 1) narrow.at(-1)!.isWide = true;
+  return tables;
 }
 
 function changeTable(shape: Shape, table: TablePart, names: Names): ChangeTable {
