@@ -192,6 +192,43 @@ export const tableJourneys = {
     assert.ok((await hash(page)).includes(`run=${target.replace("Show in ", "")}`));
     assert.equal(await page.locator(".grid .row.chosen").count(), 1);
   },
+
+  "compare aligns both timelines at a step, and zooms them together": async (page, show, chosen) => {
+    await show(`#/compare${chosen}`);
+    if ((await page.locator(".sides .badge").count()) === 0) return;
+    const board = page.locator(".two-boards .board");
+    await board.scrollIntoViewIfNeeded();
+    await page.waitForSelector(".two-boards .board[data-drawn]");
+    const length = async () => {
+      const [from, to] = (await board.getAttribute("data-view")).split(",").map(Number);
+      return to - from;
+    };
+    const before = await length();
+    await board.focus();
+    await page.keyboard.press("w");
+    assert.ok(Math.abs((await length()) / before - 1 / 1.5) < 0.01, "w zooms by half");
+    assert.equal((await texts(page.locator(".two-boards .track-head.group b"))).join(), "A,B");
+    const next = page.locator("[aria-label='Next step']");
+    if (await next.isEnabled()) {
+      await next.click();
+      await settled(page);
+      assert.match(await hash(page), /align=2/);
+      assert.doesNotMatch(await hash(page), /view=/);
+    }
+    // A piece of the critical path leads to its span in its run.
+    await page.waitForSelector(".two-boards .board[data-drawn]");
+    const [box, path] = await Promise.all([
+      page.locator(".two-boards .board-canvas").boundingBox(),
+      page.locator(".two-boards .track-head.track").first().boundingBox(),
+    ]);
+    await board.focus();
+    for (let times = 0; times < 30 && !(await hash(page)).startsWith("#/timeline"); times++) {
+      await page.mouse.click(box.x + box.width / 2, path.y + path.height / 2);
+      await settled(page);
+    }
+    assert.match(await hash(page), /^#\/timeline.*sel=\d/);
+    assert.equal(await page.locator(".pane").count(), 1);
+  },
 };
 
 function repeated(texts) {

@@ -16,6 +16,7 @@ import { comparedRuns } from "../state/session";
 import { Lede } from "../report/parts";
 import { Said } from "../report/Said";
 import { cellNamed, headline, tableNamed } from "../report/table";
+import { BothTimelines } from "./BothTimelines";
 import { ChangeTable } from "./ChangeTable";
 import { ModuleChanges } from "./ModuleChanges";
 import {
@@ -143,6 +144,7 @@ function Compared(props: Answered): JSX.Element {
         <For each={tables()}>{(table) => <ChangeTable table={table} sides={sides()} meanings={meanings()} />}</For>
       </div>
       <Show when={tables().find((table) => table.id === "module_rows")}>{(table) => <ModuleChanges table={table()} />}</Show>
+      <BothTimelines a={{ ...props.a, steps: steps().a }} b={{ ...props.b, steps: steps().b }} />
     </div>
   );
 }

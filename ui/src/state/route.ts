@@ -32,6 +32,7 @@ export const KEYS = [
   "whatif",
   "a",
   "b",
+  "align",
 ] as const;
 export type Key = (typeof KEYS)[number];
 export type Choices = Partial<Record<Key, string>>;
@@ -48,6 +49,9 @@ const LEFT_WITH: Partial<Record<Key, Key[]>> = {
   // Steps and times from the first of them are the same in all ranks of a job.
   rank: ["window", "sel", "marks", "pin", "fold"],
   window: ["steps", "from", "to", ...OF_RECORDING],
+  // The step that two runs are aligned by, and what is seen of it.
+  a: ["align", "view"],
+  b: ["align", "view"],
 };
 
 /** Choices after a change; what does not follow to another run, rank or window is dropped. */

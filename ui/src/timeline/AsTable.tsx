@@ -7,19 +7,19 @@ import type { LaneStore } from "./lane_store";
 import { classAt, nameAt } from "./lanes";
 import { nameOnSpan } from "./overlay";
 import type { Row } from "./rows";
-import type { TimelineState } from "./state";
+import type { Range } from "./view";
 
 const MOST = 300;
 
 export function AsTable(props: {
-  state: TimelineState;
+  view: Range;
   rows: Row[];
   store: LaneStore;
   select: (spanId: number, track: number) => void;
 }): JSX.Element {
   const [isOpen, setIsOpen] = createSignal(false);
   const spans = () => {
-    const view = props.state.view();
+    const { view } = props;
     let rank = "";
     const found = props.rows.flatMap((row) => {
       if (row.kind === "group") rank = row.key.startsWith("r:") ? `${row.title}, ` : "";

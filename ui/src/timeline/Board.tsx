@@ -353,7 +353,7 @@ export function Board(props: {
         </div>
       </div>
       <AsTable
-        state={state}
+        view={state.view()}
         rows={layout().rows}
         store={store}
         select={(id, track) => selectOn(track, id)}

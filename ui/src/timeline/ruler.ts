@@ -38,17 +38,19 @@ export function drawRuler(
   context.fillStyle = palette.line;
   context.fillRect(0, RULER_PX - 1, width, 1);
   context.fillRect(0, RULER_PX + STEPS_PX - 1, width, 1);
-  drawSteps(context, width, steps, palette, x);
+  drawSteps(context, width, steps, palette, x, RULER_PX);
   for (const mark of marks) drawLength(context, width, mark, palette, x, false);
   if (range) drawLength(context, width, range, palette, x, true);
 }
 
-function drawSteps(
+/** A row of steps, from a height on. */
+export function drawSteps(
   context: CanvasRenderingContext2D,
   width: number,
   steps: RulerStep[],
   palette: Palette,
   x: (time: number) => number,
+  top: number,
 ): void {
   let drawnTo = -Infinity;
   context.lineWidth = 1;
@@ -60,17 +62,17 @@ function drawSteps(
     drawnTo = right;
     const [from, to] = [Math.max(-2, Math.round(left)), Math.min(width + 2, Math.round(right))];
     context.fillStyle = palette.surface;
-    context.fillRect(from, RULER_PX + 4, to - from - 1, STEPS_PX - 9);
+    context.fillRect(from, top + 4, to - from - 1, STEPS_PX - 9);
     context.strokeStyle = palette.lineStrong;
     if (!step.isComplete) context.setLineDash([3, 3]);
-    context.strokeRect(from + 0.5, RULER_PX + 4.5, to - from - 1, STEPS_PX - 10);
+    context.strokeRect(from + 0.5, top + 4.5, to - from - 1, STEPS_PX - 10);
     if (!step.isComplete) context.setLineDash([]);
     const room = Math.min(width, right) - Math.max(0, left) - 12;
     if (room < LEAST_LABEL_PX) continue;
     const label = `${step.name} · ${figureText("ns", Math.round(lengthOf(step)))}`;
     const shown = [label, step.name].find((text) => textWidth(context, text) <= room);
     context.fillStyle = palette.ink;
-    if (shown) context.fillText(shown, Math.max(0, left) + 7, RULER_PX + STEPS_PX / 2);
+    if (shown) context.fillText(shown, Math.max(0, left) + 7, top + STEPS_PX / 2);
   }
 }
 
