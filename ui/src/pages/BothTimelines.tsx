@@ -6,8 +6,9 @@ import type { Run } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { Icon } from "../shell/icons";
 import { createAnswer } from "../state/answer";
+import { recordingOf } from "../state/compared";
 import { choice, choose } from "../state/route";
-import { recordingOf, type ComparedStep } from "./comparison";
+import type { ComparedStep } from "./comparison";
 
 const TwoBoards = lazy(() => import("../timeline/TwoBoards"));
 

@@ -28,7 +28,11 @@ export function ChangeTable(props: {
   const pairFormats = createMemo(() =>
     props.table.pairs.map(([, unit], place) => formatOf(unit, rows().flatMap((row) => (row.pairs[place] ?? []).map(rounded)))),
   );
-  const largest = createMemo(() => rows().reduce((most, row) => Math.max(most, Math.abs(numberOf(row.change) ?? 0)), 1));
+  /** What fills a bar; a change of less than a hundredth of the largest value never does. */
+  const largest = createMemo(() => {
+    const most = (of: (row: ChangeRow) => Cell) => rows().reduce((most, row) => Math.max(most, Math.abs(numberOf(of(row)) ?? 0)), 1);
+    return Math.max(most((row) => row.change), most((row) => row.a) / 100, most((row) => row.b) / 100);
+  });
   const labels = createMemo(() => {
     const kernels = rows().filter((row) => props.table.isKernel || row.page === "kernels");
     return kernelLabels(kernels.flatMap((row) => [row.name, row.nameInB]).filter((name) => name !== null));

@@ -11,6 +11,7 @@ import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { Icon, type IconName } from "../shell/icons";
 import { EmptyState } from "../shell/states";
+import { comparedPart, recordingOf } from "../state/compared";
 import { choice } from "../state/route";
 import { comparedRuns } from "../state/session";
 import { Lede } from "../report/parts";
@@ -22,8 +23,6 @@ import { ModuleChanges } from "./ModuleChanges";
 import {
   changeTables,
   classesOf,
-  comparedPart,
-  recordingOf,
   remarks,
   stepMeans,
   stepsOf,
@@ -149,11 +148,14 @@ function Compared(props: Answered): JSX.Element {
   );
 }
 
-/** The run, with what is compared of it if it has more. */
+/** The run, with what is compared of it if it has more. Windows are counted as the top bar does. */
 function sideInWords({ run, rank, window }: Side): string {
-  const isSeveral = (of: (source: Run["sources"][number]) => number) => new Set(run.sources.map(of)).size > 1;
-  const rankInWords = isSeveral((source) => source.rank) ? `, rank ${rank}` : "";
-  return `${run.run}${rankInWords}${isSeveral((source) => source.window) ? `, window ${window}` : ""}`;
+  const ranks = new Set(run.sources.map((source) => source.rank));
+  const windows = run.sources.filter((source) => source.rank === rank).map((source) => source.window);
+  const words = [run.run];
+  if (ranks.size > 1) words.push(`rank ${rank}`);
+  if (windows.length > 1) words.push(`window ${windows.indexOf(window ?? 0) + 1} of ${windows.length}`);
+  return words.join(", ");
 }
 
 const TONES: Record<string, { tone: string; icon: IconName }> = {

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
-import type { Cell, Column, Part, Report, Run, Unit } from "../server/types";
+import type { Cell, Column, Part, Report, Unit } from "../server/types";
 import {
   changeTables,
   classesOf,
-  comparedPart,
-  recordingOf,
   remarks,
   stepMeans,
   stepsOf,
@@ -148,17 +146,4 @@ test("rows that are not shown are one sum", () => {
   const rows = [row(1, 9), row(2, 4), row(3, 4), row(5, null)];
   expect(withRest(rows, 2)).toEqual({ first: rows.slice(0, 2), rest: { count: 2, a: 8, b: 4, change: 1 } });
   expect(withRest(rows, 4).rest).toBeUndefined();
-});
-
-test("a rank is compared if both runs have it", () => {
-  const run = (...sources: [number, number][]) =>
-    ({ sources: sources.map(([rank, window]) => ({ rank, window })) }) as unknown as Run;
-  const [two, windows, other] = [run([0, 0], [1, 0]), run([0, 0], [0, 1], [1, 0]), run([3, 0])];
-  expect(comparedPart(two, windows, {})).toEqual({});
-  expect(comparedPart(two, windows, { rank: "1" })).toEqual({ rank: 1 });
-  expect(comparedPart(windows, windows, { window: "1" })).toEqual({ window: 1 });
-  // Without the window in both runs, the rank still counts.
-  expect(comparedPart(two, windows, { rank: "0", window: "1" })).toEqual({ rank: 0 });
-  expect(comparedPart(two, other, { rank: "1" })).toEqual({});
-  expect(recordingOf(other, {})).toEqual({ rank: 3, window: 0 });
 });

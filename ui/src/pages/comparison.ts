@@ -1,23 +1,7 @@
 // What the server says about two runs, as the page shows it: the verdict, the steps, and tables of changes.
 import { cellNamed, reasonOf, tableNamed } from "../report/table";
 import { numberOf } from "../format/number";
-import type { Cell, Report, Run, Sentence, Source, TablePart, TextPart, Unit } from "../server/types";
-
-/** The rank and window to compare: those of the address if both runs have them, else the first of each. */
-export function comparedPart(a: Run, b: Run, asked: { rank?: string; window?: string }): { rank?: number; window?: number } {
-  const has = (run: Run, part: Partial<Source>) => recordingOf(run, part) !== undefined;
-  const named = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-  const both = { rank: named(asked.rank), window: named(asked.window) };
-  if (has(a, both) && has(b, both)) return both;
-  const rank = { rank: both.rank };
-  return has(a, rank) && has(b, rank) ? rank : {};
-}
-
-/** The recording of a run that the server takes. */
-export function recordingOf(run: Run, part: { rank?: number; window?: number }): Source | undefined {
-  const isAsked = (of: number, asked: number | undefined) => asked === undefined || of === asked;
-  return run.sources.find((source) => isAsked(source.rank, part.rank) && isAsked(source.window, part.window));
-}
+import type { Cell, Report, Sentence, TablePart, TextPart, Unit } from "../server/types";
 
 export type Verdict = {
   word: string;

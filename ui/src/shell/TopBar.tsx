@@ -3,6 +3,7 @@ import { createEffect, createMemo, createSignal, For, Match, onCleanup, Show, Sw
 import { stepNumber } from "../format/names";
 import { count, figureText } from "../format/number";
 import { openQuestions } from "../server/client";
+import { commonParts, comparedPart, recordingOf } from "../state/compared";
 import { choice, choose, currentPage, pageAddress } from "../state/route";
 import {
   chosenRange,
@@ -150,6 +151,13 @@ function Selectors(): JSX.Element {
 function ComparedSelectors(): JSX.Element {
   const options = () =>
     (session()?.runs ?? []).filter((run) => run.state === "ready").map((run): [string, string] => [run.run, run.run]);
+  /** What is compared of both, and what else they have in common. */
+  const part = createMemo(() => {
+    const [a, b] = comparedRuns();
+    if (!a || !b) return undefined;
+    const taken = recordingOf(a, comparedPart(a, b, { rank: choice("rank"), window: choice("window") }));
+    return { rank: taken?.rank, window: taken?.window, ...commonParts(a, b, taken?.rank) };
+  });
   return (
     <div class="selectors">
       <Selector
@@ -164,6 +172,31 @@ function ComparedSelectors(): JSX.Element {
         options={options()}
         choose={(value) => choose({ b: value })}
       />
+      <Show when={part()}>
+        {(part) => (
+          <>
+            <Show when={part().ranks.length > 1}>
+              <Selector
+                label="Rank"
+                value={String(part().rank)}
+                options={part().ranks.map((rank): [string, string] => [String(rank), String(rank)])}
+                choose={(value) => choose({ rank: value, view: undefined })}
+              />
+            </Show>
+            <Show when={part().windows.length > 1}>
+              <Selector
+                label="Window"
+                value={String(part().window)}
+                options={part().windows.map((window, place): [string, string] => [
+                  String(window),
+                  `${place + 1} of ${part().windows.length}`,
+                ])}
+                choose={(value) => choose({ window: value })}
+              />
+            </Show>
+          </>
+        )}
+      </Show>
     </div>
   );
 }
