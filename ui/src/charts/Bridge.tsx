@@ -3,7 +3,7 @@ import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } fro
 import { classLabel, tintedClass } from "../format/names";
 import { formatOfHeader, show } from "../format/number";
 import { bridge, SEVERAL, type ClassChange, type Column } from "./bridge_columns";
-import { ticks, tickText } from "./scale";
+import { ticks, tickText, type TimeUnit } from "./scale";
 
 const TOP = 24;
 const BOTTOM = 26;
@@ -11,7 +11,7 @@ const LEFT = 36;
 /** What a column with its label needs. */
 const SLOT_PX = 66;
 
-export function Bridge(props: { classes: ClassChange[]; height: number }): JSX.Element {
+export function Bridge(props: { classes: ClassChange[]; unit: TimeUnit; height: number }): JSX.Element {
   let frame!: HTMLDivElement;
   const [width, setWidth] = createSignal(600);
   onMount(() => {
@@ -30,11 +30,11 @@ export function Bridge(props: { classes: ClassChange[]; height: number }): JSX.E
   return (
     <div class="step-chart" ref={frame}>
       <svg width={width()} height={props.height} role="img" aria-label="Time per step from A to B by class">
-        <For each={ticks(0, most() / 1e6, 4)}>
+        <For each={ticks(0, most() / props.unit.ns, 4)}>
           {(tick) => (
             <g class="axis">
-              <line x1={LEFT} x2={width()} y1={Math.round(y(tick * 1e6)) + 0.5} y2={Math.round(y(tick * 1e6)) + 0.5} />
-              <text x={LEFT - 10} y={y(tick * 1e6) + 4} text-anchor="end">
+              <line x1={LEFT} x2={width()} y1={Math.round(y(tick * props.unit.ns)) + 0.5} y2={Math.round(y(tick * props.unit.ns)) + 0.5} />
+              <text x={LEFT - 10} y={y(tick * props.unit.ns) + 4} text-anchor="end">
                 {tickText(tick)}
               </text>
             </g>
@@ -53,12 +53,12 @@ export function Bridge(props: { classes: ClassChange[]; height: number }): JSX.E
                     fill={fillOf(piece.name)}
                     stroke={tintedClass(piece.name) && `var(--${tintedClass(piece.name)})`}
                   >
-                    <title>{`${column.isWhole ? classLabel(piece.name) : column.title}: ${written(column, piece.to - piece.from)} ms`}</title>
+                    <title>{`${column.isWhole ? classLabel(piece.name) : column.title}: ${written(column, piece.to - piece.from, props.unit)} ${props.unit.symbol}`}</title>
                   </rect>
                 )}
               </For>
               <text class="total" x={x(place()) + bar() / 2} y={y(above(column)) - 7} text-anchor="middle">
-                {written(column, column.value)}
+                {written(column, column.value, props.unit)}
               </text>
               <text
                 class="step"
@@ -97,8 +97,8 @@ function fillOf(name: string): string {
 }
 
 /** A whole as it is, a change with its sign. */
-function written(column: Column, ns: number): string {
-  const format = { ...formatOfHeader("ns", "ms")!, isFigure: true };
+function written(column: Column, ns: number, unit: TimeUnit): string {
+  const format = { ...formatOfHeader("ns", unit.symbol)!, isFigure: true };
   const size = show(format, Math.round(Math.abs(ns)));
   return column.isWhole ? size : `${ns < 0 ? "−" : "+"}${size}`;
 }

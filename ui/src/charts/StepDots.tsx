@@ -3,7 +3,7 @@ import { createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } fro
 import { stepMark } from "../format/names";
 import { count, figureText } from "../format/number";
 import { densityColumns, MOST_DOTS } from "./density";
-import { ticks, tickText } from "./scale";
+import { ticks, tickText, type TimeUnit } from "./scale";
 import { textWidth } from "./step_bars";
 
 export type Dot = { name: string; dur: number };
@@ -14,7 +14,7 @@ const RIGHT = 20;
 const COLUMN_PX = 3;
 const COLUMN_TALL_PX = 56;
 
-export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Element {
+export function StepDots(props: { a: Dot[]; b: Dot[]; unit: TimeUnit; height: number }): JSX.Element {
   let frame!: HTMLDivElement;
   const [width, setWidth] = createSignal(380);
   onMount(() => {
@@ -33,7 +33,7 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
   const middle = (place: number) => (props.height - BOTTOM) * (place === 0 ? 0.3 : 0.75);
   /** Dots of one row are spread a little, always in the same way, so that they do not hide each other. */
   const spread = (place: number) => ((place * 7) % 5) * 8 - 16;
-  const axis = createMemo(() => ticks(bounds().least / 1e6, bounds().most / 1e6, Math.min(5, inner() / 60)));
+  const axis = createMemo(() => ticks(bounds().least / props.unit.ns, bounds().most / props.unit.ns, Math.min(5, inner() / 60)));
   /** A label in the middle of its place, but never over an edge. */
   const within = (center: number, text: string) => {
     const half = textWidth(text) / 2;
@@ -45,8 +45,8 @@ export function StepDots(props: { a: Dot[]; b: Dot[]; height: number }): JSX.Ele
         <For each={axis()}>
           {(tick) => (
             <g class="axis">
-              <line x1={x(tick * 1e6)} x2={x(tick * 1e6)} y1={0} y2={props.height - BOTTOM} />
-              <text x={x(tick * 1e6)} y={props.height - 8} text-anchor="middle">
+              <line x1={x(tick * props.unit.ns)} x2={x(tick * props.unit.ns)} y1={0} y2={props.height - BOTTOM} />
+              <text x={x(tick * props.unit.ns)} y={props.height - 8} text-anchor="middle">
                 {tickText(tick)}
               </text>
             </g>

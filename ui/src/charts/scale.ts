@@ -30,3 +30,12 @@ export function apart<M extends { left: number }>(marks: M[], least: number, rig
       kept.push(mark);
   return kept;
 }
+
+/** What an axis of times counts in. */
+export type TimeUnit = { ns: number; symbol: "µs" | "ms" | "s" };
+
+/** The unit for times up to this. */
+export function timeUnit(largestNs: number): TimeUnit {
+  if (largestNs < 1e6) return { ns: 1e3, symbol: "µs" };
+  return largestNs < 10e9 ? { ns: 1e6, symbol: "ms" } : { ns: 1e9, symbol: "s" };
+}

@@ -1,33 +1,29 @@
 // The same step of both runs on the timeline, aligned at its start.
 import { createMemo, lazy, Show, Suspense, type JSX } from "solid-js";
 import { stepMark } from "../format/names";
-import { outline, type SourceKey } from "../server/questions";
-import type { Run } from "../server/types";
+import { outline } from "../server/questions";
 import { Answer } from "../shell/Answer";
 import { Icon } from "../shell/icons";
 import { createAnswer } from "../state/answer";
-import { recordingOf } from "../state/compared";
 import { choice, choose } from "../state/route";
-import type { ComparedStep } from "./comparison";
+import type { Side } from "./ask_comparison";
 
 const TwoBoards = lazy(() => import("../timeline/TwoBoards"));
 
-export type TimelineSide = { run: Run; rank: number | undefined; window: number | undefined; steps: ComparedStep[] };
-
-export function BothTimelines(props: { a: TimelineSide; b: TimelineSide }): JSX.Element {
+export function BothTimelines(props: { a: Side; b: Side }): JSX.Element {
   const steps = () => Math.min(props.a.steps.length, props.b.steps.length);
   /** The place of the step, from 0; the address counts from 1. */
   const place = () => Math.min(steps() - 1, Math.max(0, (Number(choice("align")) || 1) - 1));
   const align = (to: number) => choose({ align: to === 0 ? undefined : String(to + 1), view: undefined });
   const sides = createMemo(() => {
-    const found = [props.a, props.b].map((side) => placed(side));
-    return found.every((side) => side !== undefined) ? found : undefined;
+    const found = [props.a, props.b].flatMap(({ source, first }) => (source && first !== undefined ? [{ source, first }] : []));
+    return found.length === 2 ? found : undefined;
   });
   const [outlines, retry] = createAnswer(sides, async (sides) => ({
     sides,
     outlines: await Promise.all(sides.map((side) => outline(side.source))),
   }));
-  const stepOf = (side: TimelineSide) => side.steps[place()]!;
+  const stepOf = (side: Side) => side.steps[place()]!;
   const names = () => [...new Set([props.a, props.b].map((side) => stepMark(stepOf(side).name)))].join(" and ");
   return (
     <Show when={steps() > 0 && sides()}>
@@ -86,12 +82,4 @@ export function BothTimelines(props: { a: TimelineSide; b: TimelineSide }): JSX.
       </section>
     </Show>
   );
-}
-
-/** The recording of a side, and the time on its clock that is 0 on the server. */
-function placed({ run, rank, window }: TimelineSide): { source: SourceKey; first: bigint } | undefined {
-  const taken = recordingOf(run, { rank, window });
-  if (!taken || taken.first_ns === null) return undefined;
-  const source = { run: run.run, rank: taken.rank, window: taken.window, revision: run.revision };
-  return { source, first: BigInt(taken.first_ns) };
 }

@@ -7,18 +7,17 @@ import { signed } from "../format/signed";
 import { ClassName, Ends, Null } from "../report/cells";
 import type { Cell } from "../server/types";
 import { pageAddress } from "../state/route";
+import type { Side } from "./ask_comparison";
 import { withRest, type ChangeRow, type ChangeTable as Table, type Sums } from "./comparison";
 
 const SHOWN = 40;
 
 type Write = (value: number) => string;
 
-/** A run, and the rank and window of it that are compared. */
-export type ComparedSide = { run: string; rank: number | undefined; window: number | undefined };
-
 export function ChangeTable(props: {
   table: Table;
-  sides: { a: ComparedSide; b: ComparedSide };
+  a: Side;
+  b: Side;
   /** What stands in place of a missing name, by class. */
   meanings: Map<string, string>;
 }): JSX.Element {
@@ -30,7 +29,8 @@ export function ChangeTable(props: {
   );
   /** What fills a bar; a change of less than a hundredth of the largest value never does. */
   const largest = createMemo(() => {
-    const most = (of: (row: ChangeRow) => Cell) => rows().reduce((most, row) => Math.max(most, Math.abs(numberOf(of(row)) ?? 0)), 1);
+    const most = (of: (row: ChangeRow) => Cell) =>
+      rows().reduce((most, row) => Math.max(most, Math.abs(numberOf(of(row)) ?? 0)), 1);
     return Math.max(most((row) => row.change), most((row) => row.a) / 100, most((row) => row.b) / 100);
   });
   const labels = createMemo(() => {
@@ -101,12 +101,12 @@ export function ChangeTable(props: {
                     )}
                   </For>
                   <td class="num">
-                    <InRun side={props.sides.a} row={row} name={row.name} value={row.a}>
+                    <InRun side={props.a} row={row} name={row.name} value={row.a}>
                       <Value cell={row.a} write={write} />
                     </InRun>
                   </td>
                   <td class="num">
-                    <InRun side={props.sides.b} row={row} name={row.nameInB ?? row.name} value={row.b}>
+                    <InRun side={props.b} row={row} name={row.nameInB ?? row.name} value={row.b}>
                       <Value cell={row.b} write={write} />
                     </InRun>
                   </td>
@@ -186,15 +186,18 @@ function Name(props: {
   );
 }
 
+/** What a path loses at least before its end does. */
+const PATH_START = 15;
+
 /** The length of the module that a path ends in, which stays in sight. */
 function lastPartLength(name: string): number | undefined {
   const place = /^\w+(\/\w+)+$/.test(name) ? name.lastIndexOf("/") : -1;
-  return place < 0 ? undefined : name.length - place;
+  return place < 0 ? undefined : Math.min(name.length - place, Math.max(1, name.length - PATH_START));
 }
 
 /** A value that leads to the operator or kernel in its run, if it is there. */
 function InRun(props: {
-  side: ComparedSide;
+  side: Side;
   row: ChangeRow;
   name: string | null;
   value: Cell;
@@ -202,9 +205,9 @@ function InRun(props: {
 }): JSX.Element {
   const address = (page: string) =>
     pageAddress(page, {
-      run: props.side.run,
-      rank: asText(props.side.rank),
-      window: asText(props.side.window),
+      run: props.side.run.run,
+      rank: asText(props.side.source?.rank),
+      window: asText(props.side.source?.window),
       steps: undefined,
       from: undefined,
       to: undefined,
@@ -213,7 +216,7 @@ function InRun(props: {
   return (
     <Show when={numberOf(props.value) ? props.row.page : undefined} fallback={props.children}>
       {(page) => (
-        <a class="plain-link" href={address(page())} title={`Show in ${props.side.run}`}>
+        <a class="plain-link" href={address(page())} title={`Show in ${props.side.run.run}`}>
           {props.children}
         </a>
       )}

@@ -5,13 +5,13 @@ import { asFigure, count, figureText, formatOf, numberOf, show, symbolOf } from 
 import { signed } from "../format/signed";
 import { Bridge } from "../charts/Bridge";
 import { StepDots } from "../charts/StepDots";
-import { analysis, difference } from "../server/questions";
-import type { Cell, Report, Run, Unit } from "../server/types";
+import { timeUnit } from "../charts/scale";
+import type { Cell, Unit } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { createAnswer } from "../state/answer";
 import { Icon, type IconName } from "../shell/icons";
 import { EmptyState } from "../shell/states";
-import { comparedPart, recordingOf } from "../state/compared";
+import { comparedPart } from "../state/compared";
 import { choice } from "../state/route";
 import { comparedRuns } from "../state/session";
 import { Lede } from "../report/parts";
@@ -20,33 +20,15 @@ import { cellNamed, headline, tableNamed } from "../report/table";
 import { BothTimelines } from "./BothTimelines";
 import { ChangeTable } from "./ChangeTable";
 import { ModuleChanges } from "./ModuleChanges";
-import {
-  changeTables,
-  classesOf,
-  remarks,
-  stepMeans,
-  stepsOf,
-  verdictIn,
-  type Verdict,
-} from "./comparison";
-
-type Side = { run: Run; rank: number | undefined; window: number | undefined; summary: Report };
-type Answered = { report: Report; a: Side; b: Side };
+import { askComparison, type Comparison, type Side } from "./ask_comparison";
+import { changeTables, classesOf, remarks, verdictIn, type Verdict } from "./comparison";
 
 export function Compare(): JSX.Element {
   const question = createMemo(() => {
     const [a, b] = comparedRuns();
     return a && b ? { a, b, part: comparedPart(a, b, { rank: choice("rank"), window: choice("window") }) } : undefined;
   });
-  const [answered, retry] = createAnswer(question, async ({ a, b, part }): Promise<Answered> => {
-    const side = async (run: Run): Promise<Side> => {
-      const taken = recordingOf(run, part);
-      const parameters = { rank: taken?.rank, window: taken?.window };
-      return { run, ...parameters, summary: await analysis(run.run, "summary", parameters) };
-    };
-    const [report, sideA, sideB] = await Promise.all([difference(a.run, b.run, part), side(a), side(b)]);
-    return { report, a: sideA, b: sideB };
-  });
+  const [answered, retry] = createAnswer(question, ({ a, b, part }) => askComparison(a, b, part));
   return (
     <Show
       when={question()}
@@ -73,12 +55,11 @@ export function Compare(): JSX.Element {
   );
 }
 
-function Compared(props: Answered): JSX.Element {
-  const steps = createMemo(() => ({ a: stepsOf(props.report, "A"), b: stepsOf(props.report, "B") }));
+function Compared(props: Comparison): JSX.Element {
   const classes = createMemo(() => classesOf(props.report));
   const meanings = () => new Map(classes().map((each) => [each.name, each.meaning]));
   const tables = createMemo(() => changeTables(props.report));
-  const sides = () => ({ a: { ...props.a, run: props.a.run.run }, b: { ...props.b, run: props.b.run.run } });
+  const unit = createMemo(() => timeUnit(Math.max(...[...props.a.steps, ...props.b.steps].map((step) => step.dur), 1)));
   return (
     <div class="page">
       <div class="lede">
@@ -91,7 +72,7 @@ function Compared(props: Answered): JSX.Element {
             {(verdict) => (
               <>
                 {" "}
-                <i>·</i> {count(steps().a.length)} and {count(steps().b.length)} steps <i>·</i>{" "}
+                <i>·</i> {stepsInWords(props.a)} and {stepsInWords(props.b)} steps <i>·</i>{" "}
                 <VerdictBadge verdict={verdict()} />
                 <Show when={shiftInWords(verdict())}>{(words) => <span class="shift">{words()}</span>}</Show>
               </>
@@ -106,7 +87,7 @@ function Compared(props: Answered): JSX.Element {
           )}
         </For>
       </div>
-      <Figures report={props.report} a={props.a.summary} b={props.b.summary} />
+      <Figures a={props.a} b={props.b} />
       <Show
         when={classes().length > 0}
         fallback={
@@ -122,40 +103,45 @@ function Compared(props: Answered): JSX.Element {
           <section class="panel">
             <header>
               <h2>Change from A to B by class</h2>
-              <span class="what">critical path, mean ms per step; the bars add up to the change</span>
+              <span class="what">critical path, mean {unit().symbol} per step; the bars add up to the change</span>
             </header>
             <div class="chart">
-              <Bridge classes={classes()} height={236} />
+              <Bridge classes={classes()} unit={unit()} height={236} />
             </div>
           </section>
           <section class="panel">
             <header>
               <h2>Every step</h2>
-              <span class="what">ms, line at p50</span>
+              <span class="what">{unit().symbol}, line at p50</span>
             </header>
             <div class="chart">
-              <StepDots a={steps().a} b={steps().b} height={236} />
+              <StepDots a={props.a.steps} b={props.b.steps} unit={unit()} height={236} />
             </div>
           </section>
         </div>
       </Show>
       <div class="cols halves">
-        <For each={tables()}>{(table) => <ChangeTable table={table} sides={sides()} meanings={meanings()} />}</For>
+        <For each={tables()}>{(table) => <ChangeTable table={table} a={props.a} b={props.b} meanings={meanings()} />}</For>
       </div>
       <Show when={tables().find((table) => table.id === "module_rows")}>{(table) => <ModuleChanges table={table()} />}</Show>
-      <BothTimelines a={{ ...props.a, steps: steps().a }} b={{ ...props.b, steps: steps().b }} />
+      <BothTimelines a={props.a} b={props.b} />
     </div>
   );
 }
 
 /** The run, with what is compared of it if it has more. Windows are counted as the top bar does. */
-function sideInWords({ run, rank, window }: Side): string {
-  const ranks = new Set(run.sources.map((source) => source.rank));
-  const windows = run.sources.filter((source) => source.rank === rank).map((source) => source.window);
+function sideInWords({ run, source }: Side): string {
+  const ranks = new Set(run.sources.map(({ rank }) => rank));
+  const windows = run.sources.filter(({ rank }) => rank === source?.rank).map(({ window }) => window);
   const words = [run.run];
-  if (ranks.size > 1) words.push(`rank ${rank}`);
-  if (windows.length > 1) words.push(`window ${windows.indexOf(window ?? 0) + 1} of ${windows.length}`);
+  if (ranks.size > 1) words.push(`rank ${source?.rank}`);
+  if (windows.length > 1) words.push(`window ${windows.indexOf(source?.window ?? 0) + 1} of ${windows.length}`);
   return words.join(", ");
+}
+
+/** How many steps are compared, and of how many if not of all. */
+function stepsInWords({ steps, complete }: Side): string {
+  return steps.length < complete ? `${count(steps.length)} of ${count(complete)}` : count(steps.length);
 }
 
 const TONES: Record<string, { tone: string; icon: IconName }> = {
@@ -184,20 +170,22 @@ function shiftInWords({ shift, range, reason }: Verdict): string | undefined {
   return `median shift ${percent(shift)}${within}`;
 }
 
-/** Figures of both runs; the mean is that of the comparison, so that the page agrees with its sentence. */
-function Figures(props: { report: Report; a: Report; b: Report }): JSX.Element {
-  const time = (side: Report, name: string) => cellNamed(tableNamed(side, "step_time"), 0, name);
-  const device = (side: Report, name: string) => cellNamed(tableNamed(side, "devices"), 0, name);
-  const means = () => stepMeans(props.report) ?? { a: time(props.a, "mean_ns"), b: time(props.b, "mean_ns") };
-  const pair = (of: typeof time, name: string) => ({ a: of(props.a, name), b: of(props.b, name) });
+/** Figures of both runs: times of the steps that are compared, and devices over the whole recording. */
+function Figures(props: { a: Side; b: Side }): JSX.Element {
+  const time = (name: string) => ({
+    a: cellNamed(props.a.stepTime, 0, name),
+    b: cellNamed(props.b.stepTime, 0, name),
+  });
+  const ofDevice = (side: Side, name: string) => cellNamed(tableNamed(side.summary, "devices"), 0, name);
+  const device = (name: string) => ({ a: ofDevice(props.a, name), b: ofDevice(props.b, name) });
   return (
     <div class="strip">
-      <Pair label="Step, mean" unit="ns" {...means()} />
-      <Pair label="Step, p50" unit="ns" {...pair(time, "p50_ns")} />
-      <Pair label="Step, p90" unit="ns" {...pair(time, "p90_ns")} />
-      <Pair label="GPU utilization" unit="ratio" {...pair(device, "gpu_utilization_ratio")} />
-      <Pair label="Est. SM efficiency" unit="ratio" {...pair(device, "est_sm_efficiency_ratio")} />
-      <Pair label="Memory growth" unit="bytes" {...pair(device, "memory_growth_bytes")} />
+      <Pair label="Step, mean" unit="ns" {...time("mean_ns")} />
+      <Pair label="Step, p50" unit="ns" {...time("p50_ns")} />
+      <Pair label="Step, p90" unit="ns" {...time("p90_ns")} />
+      <Pair label="GPU utilization" unit="ratio" {...device("gpu_utilization_ratio")} />
+      <Pair label="Est. SM efficiency" unit="ratio" {...device("est_sm_efficiency_ratio")} />
+      <Pair label="Memory growth" unit="bytes" {...device("memory_growth_bytes")} />
     </div>
   );
 }

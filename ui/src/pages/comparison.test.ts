@@ -4,7 +4,6 @@ import {
   changeTables,
   classesOf,
   remarks,
-  stepMeans,
   stepsOf,
   verdictIn,
   withRest,
@@ -91,7 +90,6 @@ const shown = (id: string) => changeTables(REPORT).find((table) => table.id === 
 test("verdict, steps and classes are those of the server", () => {
   expect(verdictIn(REPORT)).toMatchObject({ word: "slower", p: 0.002, shift: 0.5, range: [0.4, 0.6] });
   expect(stepsOf(REPORT, "B")).toEqual([{ name: "ProfilerStep#2", start: 1767225701000000000n, dur: 11 }]);
-  expect(stepMeans(REPORT)).toEqual({ a: 7, b: 11 });
   expect(classesOf(REPORT)[1]).toEqual({ name: "other", a: 1, b: 2, meaning: "host time outside operators" });
   expect(remarks(REPORT)).toHaveLength(2);
 });
@@ -99,7 +97,6 @@ test("verdict, steps and classes are those of the server", () => {
 test("runs that cannot be compared have no verdict", () => {
   const report: Report = { name: "diff", parts: [text("headline", "No comparison: step sources differ.")], missing: [] };
   expect(verdictIn(report)).toBeUndefined();
-  expect(stepMeans(report)).toBeUndefined();
   expect([...changeTables(report), ...classesOf(report), ...stepsOf(report, "A"), ...remarks(report)]).toEqual([]);
 });
 

@@ -58,15 +58,6 @@ export function stepsOf(report: Report, side: "A" | "B"): ComparedStep[] {
   });
 }
 
-/** The mean step of both sides; the classes of the critical path add up to it. */
-export function stepMeans(report: Report): { a: Cell; b: Cell } | undefined {
-  const table = tableNamed(report, "class_rows");
-  const total = table?.total;
-  if (!total) return undefined;
-  const of = (name: string) => total[table.columns.findIndex((column) => column.name === name)] ?? null;
-  return { a: of("a_per_step_ns"), b: of("b_per_step_ns") };
-}
-
 /** Time on the critical path by class. */
 export function classesOf(report: Report): { name: string; a: number; b: number; meaning: string }[] {
   const table = tableNamed(report, "class_rows");
