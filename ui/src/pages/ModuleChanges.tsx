@@ -33,7 +33,8 @@ export function ModuleChanges(props: { table: ChangeTable }): JSX.Element {
   const fill = (node: FlameNode): Fill => {
     const by = changeOf(node);
     if (by === 0 || flame().sides.get(node)?.isNoise) return UNCHANGED;
-    const strength = FAINTEST + (STRONGEST - FAINTEST) * (Math.abs(by) / largest());
+    // Small modules change by little; a square root keeps them in sight.
+    const strength = FAINTEST + (STRONGEST - FAINTEST) * Math.sqrt(Math.abs(by) / largest());
     return { token: by < 0 ? "less" : "more", strength };
   };
   const facts = (node: FlameNode) => {

@@ -127,6 +127,9 @@ type Shape = {
 
 const PER_STEP: [string, string, string] = ["a_per_step_ns", "b_per_step_ns", "difference_per_step_ns"];
 
+/** Device work that no operator launched. */
+const NO_OPERATOR = "(no operator)";
+
 /** The page of device work: copies are not kernels. */
 const devicePage = (name: Cell) => (/^Mem(cpy|set)\b/.test(String(name)) ? "transfers" : "kernels");
 
@@ -152,7 +155,7 @@ const SHAPES: Shape[] = [
     noun: "Operator",
     isWide: true,
     name: (cell) => cell("name"),
-    page: () => "operators",
+    page: (cell) => (cell("name") === NO_OPERATOR ? undefined : "operators"),
     pairs: [
       ["calls", "plain", "spans_a_per_step", "spans_b_per_step"],
       ["host", "ns", "host_a_per_step_ns", "host_b_per_step_ns"],
