@@ -251,6 +251,7 @@ impl ReadTrace {
             base_time_ns: header.base_time_ns,
             header_rank: header.rank.clone(),
             header_world_size: header.world_size.clone(),
+            header: header.circumstances.clone(),
             devices: header.devices.clone(),
             clock_resolution_ns: if derivation.has_nanoseconds { 1 } else { 1000 },
             first_event_ns: time_range.map(|(first, _)| first),

@@ -107,6 +107,9 @@ pub struct SourceRecord {
     pub header_rank: serde_json::Value,
     /// World size in the header, as recorded.
     pub header_world_size: serde_json::Value,
+    /// What else the header says about how it was recorded: flags of the profiler, versions, the host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub header: BTreeMap<String, serde_json::Value>,
     /// Devices in the header; null when it has no list of them.
     pub devices: Option<Vec<Device>>,
     /// 1,000 when every time is a whole microsecond, else 1.

@@ -191,6 +191,7 @@ fn record() -> SourceRecord {
         base_time_ns: 0,
         header_rank: serde_json::Value::Null,
         header_world_size: serde_json::Value::Null,
+        header: std::collections::BTreeMap::new(),
         devices: None,
         clock_resolution_ns: 1,
         first_event_ns: None,

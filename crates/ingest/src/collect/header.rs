@@ -22,7 +22,22 @@ pub(crate) struct Header {
     pub incomplete_step: Option<u64>,
     /// What tells this run from others of the same script.
     pub run_id: Option<String>,
+    /// How it was recorded, by key.
+    pub circumstances: BTreeMap<String, Json>,
 }
+
+/// Keys that say how a trace was recorded: two runs that differ in a flag are not comparable.
+const CIRCUMSTANCES: [&str; 9] = [
+    "record_shapes",
+    "with_stack",
+    "with_flops",
+    "with_modules",
+    "profile_memory",
+    "cuda_runtime_version",
+    "cuda_driver_version",
+    "cupti_version",
+    "host_name",
+];
 
 /// A process group of the rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +85,9 @@ impl Header {
             "stepscope_run" => {
                 self.run_id = json(value).as_str().map(str::to_owned);
                 return self.run_id.is_some();
+            }
+            _ if CIRCUMSTANCES.contains(&key) => {
+                self.circumstances.insert(key.to_owned(), json(value));
             }
             _ => {}
         }

@@ -45,6 +45,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         base_time_ns: BASE_TIME_NS,
         header_rank: json!(rank),
         header_world_size: json!(job.ranks),
+        header: std::collections::BTreeMap::new(),
         devices: Some((0..device::count(job)).map(device).collect()),
         clock_resolution_ns: 1,
         first_event_ns: ends.map(|(first_ns, _)| BASE_TIME_NS + first_ns),

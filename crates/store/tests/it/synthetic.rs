@@ -66,6 +66,7 @@ pub(crate) fn record() -> SourceRecord {
         base_time_ns: i64::MAX,
         header_rank: serde_json::Value::Null,
         header_world_size: serde_json::json!("8"),
+        header: std::collections::BTreeMap::new(),
         devices: None,
         clock_resolution_ns: 1,
         first_event_ns: Some(i64::MIN),
