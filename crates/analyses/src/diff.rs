@@ -11,13 +11,14 @@ mod tables;
 use serde_json::Value as Json;
 use stepscope_figures::gate::{self, Better, Limits, VALUES_LEAST, Verdict};
 use stepscope_figures::statistics::Comparison;
-use stepscope_model::{Cell, Missing, Part, Report, Sentence, Text, say};
+use stepscope_model::{Cell, Missing, Part, Report, ReportTable, Sentence, Text, say};
 use stepscope_replay::PathClass;
 use stepscope_runs::{OpenRun, RunError};
 
 pub use self::choices::{Choice, choices};
 use self::rows::{Steps, Sums};
 use self::side::Side;
+pub(crate) use self::side::{PathOfSteps, PerStep};
 use crate::critical::class_in_words;
 use crate::{Asking, Question};
 
@@ -74,6 +75,33 @@ fn between(a: &Side, b: &Side) -> Report {
     }
     report.data.push(("headline", Cell::Sentence(headline)));
     report
+}
+
+/// What adds up to the difference between the steps of two sides, by class and by name.
+pub(crate) fn explanation(a: PathOfSteps, b: PathOfSteps) -> [ReportTable; 2] {
+    let (a, b) = (Side::from(a), Side::from(b));
+    let path = ReportTable { name: "path_rows".to_owned(), ..tables::path(&a, &b) };
+    [tables::classes(&a, &b), path].map(|mut table| {
+        let labels =
+            [("a_per_step_ns", "baseline"), ("b_per_step_ns", "now"), ("difference_per_step_ns", "change per step")];
+        for column in &mut table.columns {
+            if let Some((_, label)) = labels.iter().find(|(name, _)| *name == column.name) {
+                column.label = Some((*label).to_owned());
+            }
+        }
+        table
+    })
+}
+
+/// The largest rows of it, and the rest.
+pub(crate) fn shorten_explanation(table: &mut ReportTable, limit: usize) {
+    let step = table.total.as_ref().and_then(|total| {
+        let place = table.columns.iter().position(|column| column.name == "a_per_step_ns")?;
+        if let Cell::Float(step_ns) = total[place] { Some(step_ns) } else { None }
+    });
+    if !tables::shorten(table, limit, SHOWN_LEAST * step.unwrap_or(0.0)) {
+        table.rows.clear();
+    }
 }
 
 /// The smallest difference that people are shown as a row, as a share of the step.
@@ -140,12 +168,28 @@ fn headline(a: &Side, b: &Side) -> Sentence {
     const LEAST: f64 = 0.005;
     let steps = Steps::of(a, b);
     let sums = Sums { a: a.steps_ns.iter().sum(), b: b.steps_ns.iter().sum() };
+    if steps.numerator(sums) == 0 {
+        return say!("A and B take equally long: {} per step.", say::ns(a.mean_ns()));
+    }
     let (before_ns, change_ns) = (sums.a as f64 / steps.a as f64, steps.difference(sums));
     let word = if change_ns < 0.0 { "faster" } else { "slower" };
     let share = say::ratio(change_ns.abs() / before_ns.max(1.0));
+    let doubt = match in_words(compared(a, b).as_ref()) {
+        "no change" => ", within noise",
+        "inconclusive" => ", inconclusive",
+        "not tested" => ", not tested",
+        _ => "",
+    };
     let [before, after] = [(sums.a, steps.a), (sums.b, steps.b)].map(|(sum, steps)| say::ns(sum as f64 / steps as f64));
-    let first =
-        say!("B is {} {} per step ({}), {} instead of {}", say::ns(change_ns.abs()), word, share, after, before);
+    let first = say!(
+        "B is {} {} per step ({}{}), {} instead of {}",
+        say::ns(change_ns.abs()),
+        word,
+        share,
+        doubt,
+        after,
+        before
+    );
     let mut changes: Vec<(PathClass, f64)> = rows::classes(a, b)
         .into_iter()
         .map(|(class, sums)| (class, steps.difference(sums)))
@@ -184,11 +228,14 @@ fn compared(a: &Side, b: &Side) -> Option<Comparison> {
 /// What steps are against those of another run.
 fn in_words(comparison: Option<&Comparison>) -> &'static str {
     let Some(comparison) = comparison else { return "not tested" };
-    match gate::judge(comparison, comparison.p, Better::Lower, None, &Limits::default()) {
+    let limits = Limits::default();
+    // A pass excludes a slowdown alone.
+    let low = comparison.interval.and_then(|(low, _)| comparison.ratio(low));
+    match gate::judge(comparison, comparison.p, Better::Lower, None, &limits) {
         Verdict::Regression => "slower",
         Verdict::Improvement => "faster",
-        Verdict::Pass => "no change",
-        Verdict::Inconclusive(_) => "inconclusive",
+        Verdict::Pass if low.is_some_and(|low| low > -limits.exclude_ratio) => "no change",
+        Verdict::Pass | Verdict::Inconclusive(_) => "inconclusive",
     }
 }
 

@@ -15,6 +15,7 @@ mod diagnose;
 mod diff;
 mod flop_count;
 mod functions;
+mod gate;
 mod gather;
 mod kernels;
 pub mod launch_queue;
@@ -46,6 +47,10 @@ pub use self::analyze::analyze;
 pub use self::asking::Asking;
 pub use self::critical::{PathPart, longest_piece};
 pub use self::diff::{Choice, DiffSide, choices, diff, shorten as shorten_diff};
+pub use self::gate::{
+    Baseline, BaselineError, Checked, GateMetric, GateOptions, GateRun, JudgedMetric, MetricError, Outcome, check,
+    measure as measure_for_gate, read_metrics, shorten_check,
+};
 pub use self::metrics::measure;
 pub use self::question::Question;
 pub use self::rules_file::{RulesFileError, read_thresholds};

@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stepscope_model::{Sentence, SourceRecord, say};
+use stepscope_model::{Sentence, SourceRecord, StepRange, say};
 use stepscope_replay::{Step, StepModel};
 use stepscope_runs::{RunError, WindowModel};
 
-use super::Asking;
+use super::step_numbers::StepNumbers;
+use super::{Asking, Question};
 
 /// A recording with its model.
 pub(crate) struct Modeled<'a> {
@@ -62,6 +63,30 @@ impl ModeledSteps {
     /// The place of the first of them among all steps of the recording.
     pub(crate) fn first(&self) -> usize {
         self.model().recording().window.steps.start + self.asked.start
+    }
+
+    /// The question about just these steps of a recording, for other analyses; `None` if they have no numbers.
+    pub(crate) fn question(
+        &self,
+        asking: &Asking<'_>,
+        source: &SourceRecord,
+        group_by: &[&str],
+    ) -> Result<Option<Question>, RunError> {
+        let (rank, window) = (source.id.rank, source.id.window);
+        let numbers = StepNumbers::read(asking)?;
+        let number = |place: usize| {
+            let number = numbers.of(i64::from(rank), i64::from(window), place as i64);
+            number.and_then(|number| u32::try_from(number).ok())
+        };
+        let last = (self.first() + self.asked.len()).saturating_sub(1);
+        let range = number(self.first()).zip(number(last)).map(|(first, last)| StepRange { first, last });
+        Ok(range.map(|range| Question {
+            ranks: vec![rank],
+            window: Some(window),
+            steps: Some(range),
+            group_by: group_by.iter().map(|&grouping| grouping.to_owned()).collect(),
+            ..asking.question.clone()
+        }))
     }
 
     /// The steps that are asked about.

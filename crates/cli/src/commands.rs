@@ -1,6 +1,8 @@
 //! The commands: one file each, and the list of them.
 
+mod baseline;
 mod cache;
+mod check;
 mod completions;
 mod demo;
 mod diff;
@@ -39,9 +41,11 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 17] = [
+static COMMANDS: [&Command; 19] = [
     &whatif::COMMAND,
     &diff::COMMAND,
+    &check::COMMAND,
+    &baseline::COMMAND,
     &open::COMMAND,
     &report::COMMAND,
     &ingest::COMMAND,
@@ -71,8 +75,9 @@ Examples:
   stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
   stepscope demo && stepscope demo-run                 without a trace
 
-Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 5 unwritable output,
-6 memory limit too small, 70 a bug in Stepscope, 130 interrupted.";
+Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 unreadable input,
+4 a check is inconclusive, 5 unwritable output, 6 memory limit too small,
+70 a bug in Stepscope, 130 interrupted.";
 
 /// The whole command line.
 pub(crate) fn command_line() -> clap::Command {

@@ -12,8 +12,9 @@ mod workspace;
 pub use output::{Output, OutputFile, remove_unfinished};
 pub use rows::Rows;
 pub use stepscope_analyses::{
-    ANALYSES, Analysis, AskedChange, ChangeError, Choice, DiffSide, PathPart, Question, RulesFileError,
-    TRANSFORMATIONS, Transformation, choices, diff, pages, read_thresholds, shorten_diff,
+    ANALYSES, Analysis, AskedChange, Baseline, BaselineError, ChangeError, Checked, Choice, DiffSide, GateMetric,
+    GateOptions, GateRun, JudgedMetric, MetricError, Outcome, PathPart, Question, RulesFileError, TRANSFORMATIONS,
+    Transformation, check, choices, diff, pages, read_metrics, read_thresholds, shorten_check, shorten_diff,
 };
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};

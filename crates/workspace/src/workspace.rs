@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use stepscope_analyses::{Analysis, AskedChange, Asking, DiffSide, PathPart, Question, listings};
+use stepscope_analyses::{Analysis, AskedChange, Asking, DiffSide, GateMetric, GateRun, PathPart, Question, listings};
 use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
@@ -105,6 +105,11 @@ impl Workspace {
     /// What changes would save, each alone and all together.
     pub fn whatif(&self, changes: &[AskedChange], question: &Question) -> Result<Report, RunError> {
         stepscope_analyses::whatif(&self.run, changes, question)
+    }
+
+    /// What the gate needs of this run.
+    pub fn measure(&self, name: &str, metrics: &[GateMetric], question: &Question) -> Result<GateRun, RunError> {
+        stepscope_analyses::measure_for_gate(&self.run, name, metrics, question)
     }
 
     /// What a comparison needs of this run.

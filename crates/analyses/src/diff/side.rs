@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use stepscope_model::tables::MEMORY_EVENTS;
-use stepscope_model::{Sentence, SourceRecord, StepRange, StepSource, say};
+use stepscope_model::{Sentence, SourceRecord, StepSource, say};
 use stepscope_replay::recording::{DeviceEvent, Recording};
 use stepscope_replay::{PathClass, PieceSubject, Step};
 use stepscope_runs::RunError;
 
 use crate::asking::NO_OPERATOR;
 use crate::step_model::ModeledSteps;
-use crate::step_numbers::StepNumbers;
-use crate::{Asking, Question, memory, modules};
+use crate::{Asking, memory, modules};
 
 /// The steps of a window, and what they consist of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Side {
     pub step_source: StepSource,
     pub steps: Vec<Step>,
@@ -41,19 +40,35 @@ pub(super) struct Side {
 /// Collective, process group, bytes of a message.
 pub(super) type Collective = (String, Option<String>, Option<i64>);
 
+/// Steps, and what holds them up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathOfSteps {
+    /// Length of each step.
+    pub steps_ns: Vec<i64>,
+    /// Time on the critical path, by class and name.
+    pub rows: BTreeMap<(PathClass, String), PerStep>,
+}
+
+impl From<PathOfSteps> for Side {
+    /// A side of which only the path is known.
+    fn from(path: PathOfSteps) -> Self {
+        Self { steps_ns: path.steps_ns, path: path.rows, ..Self::default() }
+    }
+}
+
 /// A value of each step, and their sum with what lies between the marks of two steps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PerStep {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PerStep {
     pub values: Vec<i64>,
     pub total: i64,
 }
 
 impl PerStep {
-    pub(super) fn new(steps: usize) -> Self {
+    pub(crate) fn new(steps: usize) -> Self {
         Self { values: vec![0; steps], total: 0 }
     }
 
-    pub(super) fn add(&mut self, step: Option<usize>, value: i64) {
+    pub(crate) fn add(&mut self, step: Option<usize>, value: i64) {
         self.total += value;
         if let Some(sum) = step.and_then(|step| self.values.get_mut(step)) {
             *sum += value;
@@ -110,14 +125,8 @@ impl Side {
             step_source: source.step_source,
             steps: steps.steps().to_vec(),
             steps_ns: steps.steps().iter().map(|step| step.dur_ns).collect(),
-            path: BTreeMap::new(),
-            operators: BTreeMap::new(),
-            shapes: BTreeMap::new(),
-            kernels: BTreeMap::new(),
-            modules: BTreeMap::new(),
-            collectives: BTreeMap::new(),
-            memory: BTreeMap::new(),
             limits: steps.limits(),
+            ..Self::default()
         };
         if asking.sources.len() > 1 {
             let (rank, all) = (source.id.rank.to_string(), say::counted(asking.sources.len(), "trace"));
@@ -138,20 +147,7 @@ impl Side {
         steps: &ModeledSteps,
     ) -> Result<(), RunError> {
         let (first, count) = (steps.first(), self.steps_ns.len());
-        let (rank, window) = (source.id.rank, source.id.window);
-        let numbers = StepNumbers::read(asking)?;
-        let number = |place: usize| {
-            let number = numbers.of(i64::from(rank), i64::from(window), place as i64);
-            number.and_then(|number| u32::try_from(number).ok())
-        };
-        let (Some(from), Some(to)) = (number(first), number(first + count - 1)) else { return Ok(()) };
-        let question = Question {
-            ranks: vec![rank],
-            window: Some(window),
-            steps: Some(StepRange { first: from, last: to }),
-            group_by: vec!["path".to_owned(), "step".to_owned()],
-            ..asking.question.clone()
-        };
+        let Some(question) = steps.question(asking, source, &["path", "step"])? else { return Ok(()) };
         let asking = Asking::of(asking.open, &question)?;
         let place = |step: Option<i64>| step.map(|step| step as usize - first);
         for (group, sums) in modules::read(&asking)?.modules {

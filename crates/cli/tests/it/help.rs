@@ -28,6 +28,8 @@ fn the_first_screen() {
       functions    List functions of a cProfile profile: calls, own and cumulative time, callers
       whatif       Predict what changes would save: replay the steps with them
       diff         Compare two runs: what got faster or slower, and by how much
+      check        Check a run against a baseline: did a metric get worse, by more than noise?
+      baseline     Save runs as the baseline of a check
       open         Open traces in the web UI: pages, tables and a timeline
       report       Write one HTML file to share: overview, findings, timeline, tables
       ingest       Convert traces to a Parquet store
@@ -57,8 +59,9 @@ fn the_first_screen() {
       stepscope sql trace.json.gz 'SELECT count(*) FROM spans'
       stepscope demo && stepscope demo-run                 without a trace
 
-    Exit codes: 0 done, 2 wrong usage, 3 unreadable input, 5 unwritable output,
-    6 memory limit too small, 70 a bug in Stepscope, 130 interrupted.
+    Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 unreadable input,
+    4 a check is inconclusive, 5 unwritable output, 6 memory limit too small,
+    70 a bug in Stepscope, 130 interrupted.
     ");
 }
 

@@ -3,6 +3,7 @@
 
 mod answers;
 mod cache;
+mod check;
 mod command;
 // The same comparison as that of the model itself.
 #[path = "../../../replay/tests/it/compare.rs"]

@@ -28,6 +28,8 @@ fn call(command: &str) -> Vec<&str> {
         "schema" | "rules" | "doctor" | "cache" | "demo" => vec![command],
         "whatif" => vec!["whatif", "trace.json", "--no-sync"],
         "diff" => vec!["diff", "trace.json", "trace.json"],
+        "check" => vec!["check", "trace.json", "--against", "trace.json"],
+        "baseline" => vec!["baseline", "save", "trace.json"],
         "completions" => vec!["completions", "bash"],
         analysis => vec![analysis, "trace.json"],
     }
