@@ -5,6 +5,7 @@ mod annotations;
 mod arguments;
 mod batches;
 mod errors;
+mod gate;
 mod line_counts;
 mod lines;
 mod pages;
@@ -30,6 +31,8 @@ mod _native {
     use super::arguments::{limit_bytes, ranks, steps};
     #[pymodule_export]
     use super::batches::NativeBatches;
+    #[pymodule_export]
+    use super::gate::judge_series;
     #[pymodule_export]
     use super::lines::LineRecorder;
     #[pymodule_export]

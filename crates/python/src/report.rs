@@ -7,6 +7,7 @@ use stepscope_model::Report;
 use stepscope_report::html::notebook;
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::{ColorMode, Document, TextOptions, Ways, batch, json, text};
+use stepscope_workspace::shorten_diff;
 
 use crate::errors;
 use crate::table::NativeTable;
@@ -17,6 +18,9 @@ const WAYS: Ways = Ways {
     columns: "pick([…]) chooses, to_dict() has all",
     columns_beside: "to_dict() has all",
 };
+
+/// Rows of each table of a comparison that people see.
+const SHOWN_DIFFERENCES: usize = 12;
 
 /// An answer.
 #[pyclass(frozen)]
@@ -38,6 +42,9 @@ impl NativeReport {
         let mut report = self.report.clone();
         // A limit alone names no column, so it fits every table.
         let _ = shape::apply(&mut report, &Shape { limit: self.shown_rows, is_usual_limit: true, ..Shape::default() });
+        if report.name == "diff" {
+            shorten_diff(&mut report, SHOWN_DIFFERENCES, false);
+        }
         report
     }
 }
@@ -82,7 +89,8 @@ impl NativeReport {
         let before = if self.run.is_null() {
             Vec::new()
         } else {
-            vec![("run", self.run.clone()), ("health", self.health.clone())]
+            let run = if self.run.is_array() { "runs" } else { "run" };
+            vec![(run, self.run.clone()), ("health", self.health.clone())]
         };
         let version = env!("CARGO_PKG_VERSION");
         json::render(&Document { report: Some(&self.report), version, before, ..Document::default() })

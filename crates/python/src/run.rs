@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use serde_json::Value;
 use stepscope_cli::command;
 use stepscope_model::{Report, SourceId, StepRange};
 use stepscope_report::html::{notebook, timeline};
 use stepscope_workspace::{
     ANALYSES, AskedChange, CancelFlag, Pick, Progress, Question, Rows, RunChoice, RunError, Settings, Stretch,
-    Thresholds, Workspace,
+    Thresholds, Workspace, diff,
 };
 
 use crate::batches::NativeBatches;
@@ -135,6 +136,15 @@ impl NativeRun {
         }
         let question = part.question();
         self.report(py, &question.cancel, None, || self.workspace.whatif(&changes, &question))
+    }
+
+    /// Compares it with a later run.
+    fn diff(&self, py: Python<'_>, later: &Self, part: Part) -> PyResult<NativeReport> {
+        let question = part.question();
+        let answer = || Ok(diff(&self.workspace.diff_side(&question)?, &later.workspace.diff_side(&question)?));
+        let report = asked(py, &question.cancel, answer)?;
+        let of_both = |info: fn(&Workspace) -> Value| Value::Array(vec![info(&self.workspace), info(&later.workspace)]);
+        Ok(NativeReport::new(report, None, of_both(Workspace::run_info), of_both(Workspace::health_info)))
     }
 
     fn tracks(&self, py: Python<'_>) -> PyResult<NativeReport> {
