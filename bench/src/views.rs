@@ -18,13 +18,15 @@ use crate::scratch::{CONTROL, Scratch, warm};
 use crate::series::{Run, Series};
 
 /// Commands and the seconds that each may take on a recording of ten million events.
-const COMMANDS: [(&str, Option<f64>); 14] = [
+const COMMANDS: [(&str, Option<f64>); 15] = [
     ("summary", Some(2.5)),
     ("diagnose", Some(2.5)),
     ("critical", Some(2.0)),
     ("whatif --no-sync", Some(2.0)),
     // All steps as one window: what counts is the memory.
     ("critical --step 0-999999", None),
+    // The run beside itself.
+    ("diff STORE", Some(4.0)),
     ("steps", Some(1.0)),
     ("ops", Some(1.0)),
     ("kernels", Some(1.0)),
@@ -132,13 +134,14 @@ fn commands(
     plan: &Plan,
     program: &Path,
     store: &Path,
-    commands: &[(&str, Option<f64>)],
+    commands: &[(&'static str, Option<f64>)],
     what: &dyn Fn(&str) -> String,
 ) -> Result<(Vec<Row>, Vec<Series>)> {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for (command, most) in commands {
         let mut series = Series::new(&what(command));
-        let mut arguments: Vec<&OsStr> = command.split(' ').map(OsStr::new).collect();
+        let word = |word: &'static str| if word == "STORE" { store.as_os_str() } else { OsStr::new(word) };
+        let mut arguments: Vec<&OsStr> = command.split(' ').map(word).collect();
         arguments.insert(1, store.as_os_str());
         run(program, &arguments)?;
         for _ in 0..plan.repetitions.min(3) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args};
 use serde_json::json;
 use stepscope_model::{Exit, Part, Sentence, say};
-use stepscope_workspace::{Choice, DiffSide, Workspace, choices, diff, shorten_diff};
+use stepscope_workspace::{Choice, DiffSide, Question, Workspace, choices, diff, shorten_diff};
 
 use super::{Command, parsed};
 use crate::Context;
@@ -65,7 +65,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     };
     let runs = paths.iter().map(open).collect::<Result<Vec<Workspace>, _>>()?;
     let question = options.part.question();
-    let sides = runs.iter().map(|run| run.diff_side(&question)).collect::<Result<Vec<DiffSide>, _>>()?;
+    let sides = sides(&runs, &question)?;
     let mut report = match sides.as_slice() {
         [a, b] if options.samples.is_empty() => {
             let mut report = diff(a, b);
@@ -83,6 +83,21 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         vec![("runs", of_runs(|run| json!(run.run_info()))), ("health", of_runs(|run| json!(run.health_info())))];
     output::write(Answer { before, ..Answer::new(report) }, &target, &output, context)?;
     Ok(Exit::Done)
+}
+
+/// What the comparison needs of each run, of two runs side by side.
+fn sides(runs: &[Workspace], question: &Question) -> Result<Vec<DiffSide>, Failure> {
+    let mut sides = Vec::with_capacity(runs.len());
+    for pair in runs.chunks(2) {
+        let found = std::thread::scope(|scope| {
+            let threads: Vec<_> = pair.iter().map(|run| scope.spawn(|| run.diff_side(question))).collect();
+            threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        for side in found {
+            sides.push(side.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+    }
+    Ok(sides)
 }
 
 /// Which run is A, and which B.
