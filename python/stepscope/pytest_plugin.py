@@ -293,7 +293,8 @@ def _limits_of(item: pytest.Item) -> tuple[float | None, Path | None, str | None
         return None, None, None
     unknown = [*map(repr, marker.args), *sorted(set(marker.kwargs) - {"max_regression", "baseline"})]
     if unknown:
-        pytest.fail(f"marker stepscope: expected max_regression and baseline, found: {', '.join(unknown)}", pytrace=False)
+        found = ", ".join(unknown)
+        pytest.fail(f"marker stepscope: expected max_regression and baseline, found: {found}", pytrace=False)
     limit, baseline = marker.kwargs.get("max_regression"), marker.kwargs.get("baseline")
     is_share = isinstance(limit, (int, float)) and not isinstance(limit, bool) and 0 < limit < float("inf")
     if limit is not None and not is_share:

@@ -12,6 +12,8 @@ from .verdict import Verdict, milliseconds, percent
 __all__ = ["Measured", "markdown", "table"]
 
 _HEADINGS = ("test", "name", "rounds", "median ms", "saved ms", "change", "98 % range", "verdict")
+#: Columns of numbers, which are aligned to the right.
+_NUMBERS = range(2, 6)
 _UNKNOWN = "–"
 
 
@@ -53,20 +55,25 @@ class Measured:
 
 
 def table(measured: Sequence[Measured]) -> list[str]:
-    """Returns the lines of a table for terminals."""
+    """Returns the lines of a table for terminals. Reasons are left to warnings and failures."""
     rows = [_HEADINGS, *map(_cells, measured)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []
     for row in rows:
-        cells = [cell.rjust(width) if 2 <= at <= 5 else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths))]
+        sized = enumerate(zip(row, widths))
+        cells = [cell.rjust(width) if at in _NUMBERS else cell.ljust(width) for at, (cell, width) in sized]
         lines.append("  ".join(cells).rstrip())
     return lines
 
 
 def markdown(measured: Sequence[Measured], notes: Sequence[str]) -> str:
     """Returns a Markdown table with notes below it."""
-    rules = ["---", "---", *["---:"] * 4, "---", "---"]
-    rows = [_HEADINGS, rules, *([_escaped(cell) for cell in _cells(one)] for one in measured)]
+    rules = tuple("---:" if at in _NUMBERS else "---" for at in range(len(_HEADINGS)))
+    rows: list[tuple[str, ...]] = [_HEADINGS, rules]
+    for one in measured:
+        reason = one.verdict.reason if one.verdict is not None else None
+        *cells, word = map(_escaped, _cells(one))
+        rows.append((*cells, word if reason is None else f"{word}: {_escaped(reason)}"))
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, "", *(f"- {_escaped(note)}" for note in notes)]).rstrip() + "\n"
 
@@ -75,7 +82,7 @@ def _cells(one: Measured) -> tuple[str, ...]:
     verdict = one.verdict
     saved = shift = between = word = _UNKNOWN
     if verdict is not None:
-        word = verdict.word if verdict.reason is None else f"{verdict.word}: {verdict.reason}"
+        word = verdict.word
         if verdict.baseline_median_s is not None:
             saved = milliseconds(verdict.baseline_median_s)
         if verdict.shift is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-__all__ = ["IMPROVEMENT", "INCONCLUSIVE", "PASS", "REGRESSION", "Verdict", "judge"]
+__all__ = ["IMPROVEMENT", "INCONCLUSIVE", "PASS", "REGRESSION", "Verdict", "judge", "milliseconds", "percent"]
 
 REGRESSION = "regression"
 IMPROVEMENT = "improvement"
@@ -54,7 +54,8 @@ class Verdict:
         lines = []
         if self.median_s is not None and self.baseline_median_s is not None:
             runs = f"{self.baseline_runs} saved run{'' if self.baseline_runs == 1 else 's'}"
-            lines.append(f"{milliseconds(self.median_s)} ms per round, {milliseconds(self.baseline_median_s)} ms in {runs}")
+            now, before = milliseconds(self.median_s), milliseconds(self.baseline_median_s)
+            lines.append(f"{now} ms per round, {before} ms in {runs}")
         if self.shift is not None:
             figures = [f"change {percent(self.shift)}"]
             if self.low is not None and self.high is not None:
@@ -79,7 +80,6 @@ def judge(
     from stepscope import _native
 
     report_ratio = REPORT_RATIO if max_regression is None else max_regression
-    exclude_ratio = max(EXCLUDE_RATIO, report_ratio)
     found: dict[str, Any] = json.loads(
         _native.judge_series(
             name,
@@ -88,7 +88,7 @@ def judge(
             is_higher_better=False,
             alpha=ALPHA,
             report_ratio=report_ratio,
-            exclude_ratio=exclude_ratio,
+            exclude_ratio=max(EXCLUDE_RATIO, report_ratio),
             single_run=False,
         )
     )
@@ -96,10 +96,6 @@ def judge(
     runs = len(baseline)
     if runs < LEAST_RUNS:
         word, reason = INCONCLUSIVE, f"{_COUNTS[runs]} saved, expected three or more"
-    elif word == INCONCLUSIVE and reason is None:
-        reason = f"a slowdown of {exclude_ratio:.0%} is neither shown nor excluded"
-        if found["values_needed"] is not None:
-            reason += f"; measure about {found['values_needed']:,} rounds"
     return Verdict(
         word=word,
         reason=None if word != INCONCLUSIVE else reason,
@@ -117,7 +113,7 @@ def judge(
 def milliseconds(value_s: float) -> str:
     """Writes a time in milliseconds, with four digits or more."""
     value_ms = 1000 * value_s
-    return f"{value_ms:,.4g}" if abs(value_ms) < 1000 else f"{value_ms:,.0f}"
+    return f"{value_ms:#.4g}" if abs(value_ms) < 1000 else f"{value_ms:,.0f}"
 
 
 def percent(ratio: float) -> str:
