@@ -144,6 +144,9 @@ class _Session:
             pytest.skip(f"stepscope: times are measured only by a worker that is alone on its cores: {reason}")
         found = Stepscope(clock, self.is_tracing)
         item.stash[_FIXTURE] = found
+        # A test that is run again begins with nothing.
+        item.stash[_MEASURED] = {}
+        item.stash[_IS_INCONCLUSIVE] = False
         return found
 
     def baseline(self, path: Path) -> Baseline:
@@ -168,8 +171,7 @@ class _Session:
             item.user_properties.extend(one.properties())
         report = yield
         for one in measured:
-            is_inconclusive = item.stash.get(_IS_INCONCLUSIVE, False)
-            one.is_kept = report.passed or (report.failed and is_inconclusive)
+            one.is_kept = report.passed or (report.failed and item.stash[_IS_INCONCLUSIVE])
             if report.failed and self.is_tracing:
                 one.trace = self._write_trace(item, one)
                 report.sections.append((f"stepscope trace of {one.name}", one.trace))
@@ -213,7 +215,7 @@ class _Session:
         fixture = item.stash.get(_FIXTURE, None)
         if fixture is None:
             return []
-        known = item.stash.setdefault(_MEASURED, {})
+        known = item.stash[_MEASURED]
         path = _limits_of(item)[1] or self.path
         for name, measurement in fixture._measurements.items():
             if name not in known and measurement.values_s:

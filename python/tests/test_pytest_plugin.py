@@ -253,6 +253,31 @@ def test_a_wrong_file_ends_the_session_before_tests(saved: Path) -> None:
     assert said.code == 4 and "the saved runs cannot be read" in said.text and "Traceback" not in said.text, said.text
 
 
+def test_a_test_that_is_run_again_is_measured_again(saved: Path) -> None:
+    again = """
+import os
+
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    os.environ["SLOWER"] = "1.3"
+    runtestprotocol(item, nextitem=None, log=True)
+    os.environ["SLOWER"] = "1"
+    runtestprotocol(item, nextitem=nextitem, log=True)
+    return True
+"""
+    (saved / "again.py").write_text(again)
+    said = session(saved, COMPARE, "-p", "again")
+    assert "1 failed, 1 passed" in said.text and re.search(r" pass$", said.text, re.MULTILINE), said.text
+
+
+def test_outputs_that_cannot_be_written_are_reported(saved: Path) -> None:
+    said = session(saved, "--stepscope-md", "test_it.py/session.md")
+    assert said.code == 4 and "1 passed" in said.text and "error: the table cannot be written" in said.text, said.text
+    said = session(saved, SAVE, "--stepscope-baseline", "test_it.py/pytest.json")
+    assert said.code == 4 and "INTERNALERROR" not in said.text and "Traceback" not in said.text, said.text
+
+
 def test_nothing_native_is_imported_without_the_fixture(tmp_path: Path) -> None:
     test = """
 import sys
