@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from statistics import median
 
 from stepscope.testing.measurement import Measurement
 from stepscope.testing.verdict import judge, percent
@@ -30,6 +31,7 @@ MOST_FALSE_ALARMS = 0.02
 LEAST_FOUND = 0.95
 
 REAL_SESSIONS = 30
+WORK = 20_000
 
 
 class SimulatedClock:
@@ -97,34 +99,39 @@ def said(is_met: bool) -> str:
     return "yes" if is_met else "NO"
 
 
-def measure_here(limit: float | None) -> int:
-    """A real function on this machine. No bar: the noise of a machine is what it is."""
+def measure_here(seed: int, limit: float | None) -> int:
+    """A real function on this machine. No bar: what else the machine does is not known.
 
-    def work(size: int) -> Callable[[], object]:
-        return lambda: sum(at * at for at in range(size))
+    Saved runs one after the other know the noise of that moment only, so the same sessions are judged twice.
+    """
+    sizes = {"equal code": WORK, f"{share(SLOWER - 1)} more work": round(WORK * SLOWER)}
 
     def one(size: int) -> list[float]:
-        return measured(time.perf_counter, work(size))
+        return measured(time.perf_counter, lambda: sum(at * at for at in range(size)))
 
-    size = 20_000
-    saved = [one(size) for _ in range(SAVED_RUNS)]
-    for label, this in (("equal code", size), (f"{share(SLOWER - 1)} more work", round(size * SLOWER))):
-        judged = [judge("step", saved, one(this), limit) for _ in range(REAL_SESSIONS)]
-        row(f"{label}, {REAL_SESSIONS} sessions on this machine", Counter(verdict.word for verdict in judged))
-        shifts = sorted(verdict.shift for verdict in judged if verdict.shift is not None)
-        print(f"  change: {percent(shifts[0])} to {percent(shifts[-1])}, median {percent(shifts[len(shifts) // 2])}")
+    before = [one(WORK) for _ in range(SAVED_RUNS)]
+    plan = ["saved"] * SAVED_RUNS + list(sizes) * REAL_SESSIONS
+    random.Random(seed).shuffle(plan)
+    runs = [(label, one(sizes.get(label, WORK))) for label in plan]
+    spread = [values for label, values in runs if label == "saved"]
+    for how, saved in (("saved one after the other", before), ("saved among the sessions", spread)):
+        for label in sizes:
+            judged = [judge("step", saved, values, limit) for of, values in runs if of == label]
+            row(f"{how}, {label}, {len(judged)} sessions", Counter(verdict.word for verdict in judged))
+            shifts = sorted(verdict.shift for verdict in judged if verdict.shift is not None)
+            print(f"  change {percent(shifts[0])} to {percent(shifts[-1])}, median {percent(median(shifts))}")
     return 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sessions", type=int, default=200, help="Sessions of equal code, and as many of slower code")
-    parser.add_argument("--seed", type=int, default=1, help="Seed of the simulated noise")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the noise, and of the order of real sessions")
     parser.add_argument("--max-regression", type=float, help="Smallest slowdown that is a regression (default: 0.02)")
     parser.add_argument("--real-time", action="store_true", help="Measure a real function on this machine")
     options = parser.parse_args()
     if options.real_time:
-        return measure_here(options.max_regression)
+        return measure_here(options.seed, options.max_regression)
     return simulate(options.sessions, options.seed, options.max_regression)
 
 
