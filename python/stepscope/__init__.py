@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stepscope import lines as lines
     from stepscope import torch as torch
     from stepscope.batches import Batches as Batches
+    from stepscope.comparing import diff as diff
     from stepscope.opening import open as open
     from stepscope.opening import tables as tables
     from stepscope.performance import PerformanceProfiler as PerformanceProfiler
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "open": "stepscope.opening",
     "tables": "stepscope.opening",
+    "diff": "stepscope.comparing",
     "Run": "stepscope.run",
     "Report": "stepscope.report",
     "Table": "stepscope.table",

@@ -114,9 +114,27 @@ class Run(Analyses):
         changes += [("remove", work) for work in _works(remove)]
         changes += [(name, None) for name, is_on in switches.items() if is_on]
         changes += [("fuse", work) for work in _works(fuse)]
-        given: dict[str, Any] = {"rank": rank, "window": window, "step": step}
-        part: Any = {name: value for name, value in given.items() if value is not None}
-        return Report(self._native.whatif(changes, _native_part(part)))
+        return Report(self._native.whatif(changes, _native_part(_given(rank, window, step))))
+
+    def diff(
+        self, later: Run, *, rank: int | None = None, window: int | None = None, step: Steps | None = None
+    ) -> Report:
+        """Compares this run with a later one: what got faster or slower per step, and whether noise explains it.
+
+        Args:
+            later: The run to compare with this one; `stepscope.diff` also takes paths.
+            rank: Rank to compare; the first by default.
+            window: Window to compare; the first by default.
+            step: Steps to compare; the last 32 complete steps by default.
+
+        Raises:
+            UsageError: A run does not have the rank, window or step.
+
+        >>> run.diff(stepscope.open("after.json.gz"))   # doctest: +SKIP
+        """
+        if not isinstance(later, Run):
+            raise TypeError(f"later: expected a Run, as stepscope.open returns it, found {later!r}")
+        return Report(self._native.diff(later._native, _native_part(_given(rank, window, step))))
 
     def tracks(self) -> Report:
         """Lists the threads, streams and lanes of the run."""
@@ -244,6 +262,12 @@ def _native_part(part: Part) -> dict[str, Any]:
         "group_by": optional(strings, "group_by", part.get("group_by")) or [],
         "samples_per_step": optional(number, "samples_per_step", part.get("samples_per_step")),
     }
+
+
+def _given(rank: int | None, window: int | None, step: Steps | None) -> Part:
+    given: dict[str, Any] = {"rank": rank, "window": window, "step": step}
+    part: Any = {name: value for name, value in given.items() if value is not None}
+    return part  # type: ignore[no-any-return]
 
 
 def _works(work: str | Iterable[str] | None) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,38 @@ def test_changes_are_those_of_the_command(run: ss.Run, torch_trace: Path) -> Non
         run.whatif()
     with pytest.raises(errors.UsageError, match="remove: expected KIND:PATTERN, such as op:aten::copy_, found gemm"):
         run.whatif(remove="gemm")
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The simulated job of `demo` after its data loading was fixed."""
+    folder = tmp_path_factory.mktemp("fixed") / "job"
+    subprocess.run([sys.executable, "-m", "stepscope", "demo", "--fixed", str(folder)], check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("part", [{}, {"rank": 1}, {"rank": 0, "step": "2-4"}])
+def test_two_runs_compare_as_the_command_does(demo: Path, fixed: Path, part: dict[str, Any]) -> None:
+    options = [word for name, value in part.items() for word in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "stepscope", "diff", str(demo), str(fixed), *options, "-f", "json"]
+    said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    report = ss.diff(demo, [fixed], **part)
+    assert report.name == "diff" and len(report) == len(said["rows"]) > 0
+    assert report.to_dict() == said
+    # Lines are as wide as the terminal.
+    assert said["headline"] in str(report).replace("\n", " ")
+    opened = ss.open(demo)
+    assert opened.diff(ss.open(fixed), **part).to_dict()["rows"] == said["rows"]
+    assert ss.diff(opened, ss.open(fixed), **part).to_dict()["rows"] == said["rows"]
+
+
+def test_what_cannot_be_compared_is_said(demo: Path, fixed: Path) -> None:
+    with pytest.raises(errors.NotFoundError):
+        ss.diff(demo, "nothing.json")
+    with pytest.raises(errors.UsageError, match="rank"):
+        ss.diff(demo, fixed, rank=7)
+    with pytest.raises(TypeError, match="later: expected a Run"):
+        ss.open(demo).diff(str(fixed))  # type: ignore[arg-type]
 
 
 def test_a_part_of_the_run(run: ss.Run) -> None:
