@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+from stepscope.gate import GateVerdict
+
 from .comparison import Comparison
 from .diagnose import Diagnosis, diagnose_performance_issues
 from .figure import Unmeasured, known
@@ -26,6 +28,7 @@ __all__ = [
     "Comparison",
     "ComputeMetrics",
     "Diagnosis",
+    "GateVerdict",
     "HourlyReport",
     "Leak",
     "MemoryMetrics",
