@@ -130,7 +130,7 @@ impl Side {
         };
         if asking.sources.len() > 1 {
             let (rank, all) = (source.id.rank.to_string(), say::counted(asking.sources.len(), "trace"));
-            side.limits.push(say!("rank {}, one of {}; `--rank` selects another", rank, all));
+            side.limits.push(say!("rank {}, one of {}", rank, all));
         }
         side.add_operators(asking, source, steps)?;
         side.add_device_work(steps);

@@ -58,9 +58,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares b with a; `None` if a side is empty.
+    /// Compares b with a; `None` if a side is empty, or a value is not finite.
     #[must_use]
     pub fn new(a: &[f64], b: &[f64]) -> Option<Self> {
+        if a.iter().chain(b).any(|value| !value.is_finite()) {
+            return None;
+        }
         let inflation = inflation(a, b);
         let (a, b) = (sorted(a), sorted(b));
         let median_a = super::median(&a)?;
