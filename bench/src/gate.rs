@@ -81,7 +81,8 @@ fn steps(random: &mut Random, count: usize, noise: f64, correlation: f64, level:
 }
 
 fn verdict(baseline: &[Vec<f64>], candidate: &[f64]) -> Result<&'static str> {
-    let comparison = Comparison::new(&baseline.concat(), candidate).context("a side has no steps")?;
+    let runs: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+    let comparison = Comparison::of_runs(&runs, &[candidate]).context("a side has no steps")?;
     let between = between_runs(baseline.iter().map(Vec::as_slice));
     Ok(judge(&comparison, comparison.p, Better::Lower, between, &Limits::default()).name())
 }

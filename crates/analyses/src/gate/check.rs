@@ -42,7 +42,7 @@ pub fn check(
     let doubt = if options.ignore_fingerprint { None } else { doubt_of(&fields, baseline, candidates) };
     let compared: Vec<Option<Comparison>> = metrics
         .iter()
-        .map(|metric| Comparison::new(&joined(baseline, &metric.name), &joined(candidates, &metric.name)))
+        .map(|metric| Comparison::of_runs(&series(baseline, &metric.name), &series(candidates, &metric.name)))
         .collect();
     let separate: Vec<f64> = compared.iter().flatten().map(|comparison| comparison.p).collect();
     let mut corrected = holm(&separate).into_iter();
@@ -62,6 +62,11 @@ pub fn check(
 
 fn fingerprints(runs: &[GateRun]) -> Vec<&Fingerprint> {
     runs.iter().map(|run| &run.fingerprint).collect()
+}
+
+/// The values of each run.
+fn series<'a>(runs: &'a [GateRun], metric: &str) -> Vec<&'a [f64]> {
+    runs.iter().map(|run| run.values(metric)).collect()
 }
 
 /// The values of all runs, one run after another.

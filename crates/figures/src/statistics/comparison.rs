@@ -61,11 +61,28 @@ impl Comparison {
     /// Compares b with a; `None` if a side is empty, or a value is not finite.
     #[must_use]
     pub fn new(a: &[f64], b: &[f64]) -> Option<Self> {
-        if a.iter().chain(b).any(|value| !value.is_finite()) {
+        Self::of_runs(&[a], &[b])
+    }
+
+    /// Compares all values of some runs with those of others. Runs have levels of their own, which say nothing about how
+    /// much a value resembles the one before it; runs of one value each are a series themselves.
+    #[must_use]
+    pub fn of_runs(a: &[&[f64]], b: &[&[f64]]) -> Option<Self> {
+        let sides = [a.concat(), b.concat()];
+        if sides.iter().flatten().any(|value| !value.is_finite()) {
             return None;
         }
-        let inflation = inflation(a, b);
-        let (a, b) = (sorted(a), sorted(b));
+        let series = |runs: &[&'_ [f64]]| runs.iter().all(|run| run.len() <= 1);
+        let mut pieces: Vec<&[f64]> = Vec::new();
+        for (runs, side) in [(a, &sides[0]), (b, &sides[1])] {
+            if series(runs) {
+                pieces.push(side);
+            } else {
+                pieces.extend(runs.iter().filter(|run| !run.is_empty()));
+            }
+        }
+        let inflation = inflation(&pieces);
+        let [a, b] = sides.each_ref().map(|side| sorted(side));
         let median_a = super::median(&a)?;
         super::median(&b)?;
         let test = mann_whitney::test(&a, &b, inflation);

@@ -2,22 +2,22 @@
 
 use super::mean;
 
-/// Values per side, on average, from which correlation is estimated.
+/// Values per run, on average, from which correlation is estimated.
 const VALUES_LEAST: f64 = 8.0;
 
 /// The largest correlation that is taken as it is.
 const CORRELATION_MOST: f64 = 0.95;
 
 /// The factor by which correlation between neighbors inflates the variance of both series: (1 + r) / (1 − r), where r is
-/// the correlation of both sides together, without the bias that comes from estimating their means.
-pub(super) fn inflation(a: &[f64], b: &[f64]) -> f64 {
+/// the correlation within the runs of both sides together, without the bias that comes from estimating their means.
+pub(super) fn inflation(runs: &[&[f64]]) -> f64 {
     let (mut squares, mut products) = (0.0, 0.0);
-    for side in [a, b] {
-        let mean = mean(side);
-        squares += side.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-        products += side.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+    for run in runs {
+        let mean = mean(run);
+        squares += run.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        products += run.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
     }
-    let count = (a.len() + b.len()) as f64 / 2.0;
+    let count = runs.iter().map(|run| run.len()).sum::<usize>() as f64 / runs.len() as f64;
     if squares <= 0.0 || count < VALUES_LEAST {
         return 1.0;
     }
@@ -35,7 +35,8 @@ mod tests {
 
     #[track_caller]
     fn check(a: &[f64], b: &[f64], expected: f64) {
-        assert!((inflation(a, b) - expected).abs() < 1e-12, "{}", inflation(a, b));
+        let found = inflation(&[a, b]);
+        assert!((found - expected).abs() < 1e-12, "{found}");
     }
 
     #[test]
@@ -53,6 +54,14 @@ mod tests {
         let pairs = [1.0, 1.0, 2.0, 2.0].repeat(5);
         let correlation = 2.0 / 17.0;
         check(&pairs, &pairs, (1.0 + correlation) / (1.0 - correlation));
+    }
+
+    #[test]
+    fn levels_of_runs_are_not_correlation() {
+        let run = |level: f64| [level + 1.0, level + 2.0].repeat(5);
+        let runs = [run(0.0), run(50.0), run(100.0)];
+        assert!((inflation(&[&runs[0], &runs[1], &runs[2]]) - 1.0).abs() < 1e-12);
+        assert!(inflation(&[&runs.concat(), &runs[0]]) > 10.0);
     }
 
     #[test]
