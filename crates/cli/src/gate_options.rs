@@ -31,7 +31,7 @@ impl MetricOptions {
         if let Some(path) = &self.metrics {
             let shown = path.display().to_string();
             let text = std::fs::read_to_string(path)
-                .map_err(|error| Failure::unreadable("read the metrics", &shown, &error))?;
+                .map_err(|error| Failure::unreadable("read the metrics", &shown, &error).with_hint(hint))?;
             let read = read_metrics(&text);
             chosen = read.map_err(|error| Failure::usage(error.to_string()).at(shown).with_hint(hint))?;
         }

@@ -95,8 +95,8 @@ fn counted(runs: usize) -> String {
 /// Reads a baseline file.
 pub(super) fn read(path: &std::path::Path) -> Result<Baseline, Failure> {
     let shown = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::unreadable("read the baseline", &shown, &error))?;
     let hint = "`stepscope baseline save RUN… -o FILE` writes one";
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::unreadable("read the baseline", &shown, &error).with_hint(hint))?;
     Baseline::read(&text).map_err(|error| Failure::usage(error.to_string()).at(shown).with_hint(hint))
 }

@@ -130,7 +130,8 @@ fn history(folder: &Path) -> Result<Vec<Vec<GateRun>>, Failure> {
         }
     }
     if files.is_empty() {
-        return Err(Failure::usage("the history has no baseline files").at(shown));
+        let hint = "`stepscope baseline save RUN… -o FILE` writes one; a history is a folder of them";
+        return Err(Failure::usage("the history has no baseline files").at(shown).with_hint(hint));
     }
     files.sort_by_key(|(path, runs)| (runs.iter().map(|run| run.saved_unix_s).max(), path.clone()));
     Ok(files.into_iter().map(|(_, runs)| runs).collect())

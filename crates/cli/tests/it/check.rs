@@ -180,6 +180,14 @@ fn a_file_grows_by_runs_and_stays_small() {
     assert!(ended.stderr.contains("expected stepscope.baseline/1, found: no schema"), "{}", ended.stderr);
     let ended = place.run(&["check", "slow.json"]);
     assert_eq!(ended.code, 2);
+    for arguments in [
+        &["check", "slow.json", "--baseline", "none.json"][..],
+        &["check", "slow.json", "--baseline", "base.json", "--metrics", "none.json"],
+        &["baseline", "save", "slow.json", "-o", "none.json", "--append"],
+    ] {
+        let ended = place.run(arguments);
+        assert!(ended.code == 3 && ended.stderr.contains("hint: `stepscope"), "{arguments:?}: {}", ended.stderr);
+    }
 }
 
 #[test]
