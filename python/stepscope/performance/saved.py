@@ -6,12 +6,12 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from stepscope.errors import NotFoundError, UsageError
+from stepscope.whole_file import write_whole
 
 from .figure import known
 from .metrics import Metrics
@@ -69,15 +69,9 @@ def write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row], runs: Runs
             document[name][_RUNS] = (runs or {})[name]
     text = json.dumps(document, indent=2, allow_nan=False)
     text = _NUMBERS.sub(lambda found: f"[{' '.join(found.group()[1:-1].split())}]", text)
-    target = Path(path)
-    unfinished = target.with_name(f"{target.name}.{os.getpid()}.unfinished")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        os.replace(unfinished, target)
+        write_whole(Path(path), text + "\n")
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
         hint = "pass a file in a folder that this program may write to"
         raise UsageError(f"the metrics cannot be written: {error.strerror}", str(path), hint) from error
 

@@ -6,13 +6,13 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from stepscope.errors import OutputError, UsageError
+from stepscope.whole_file import write_whole
 
 __all__ = ["Baseline", "append_run", "machine", "read_baseline"]
 
@@ -89,14 +89,9 @@ def append_run(path: Path, values: Values) -> int:
     saved_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     runs = [*read_baseline(path).runs, {"saved_at": saved_at, "machine": machine(), "values": values}]
     document = {"schema": SCHEMA, "unit": "s", "runs": runs}
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
-        os.replace(unfinished, path)
+        write_whole(path, json.dumps(document, allow_nan=False) + "\n")
     except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
         hint = "pass a file in a folder that pytest may write to"
         raise OutputError(f"the run cannot be saved: {error.strerror}", str(path), hint) from error
     return len(runs)
