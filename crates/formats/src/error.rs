@@ -21,6 +21,14 @@ pub enum FormatError {
         /// What it is instead, when that is known.
         looks_like: Option<LooksLike>,
     },
+    /// It is of a format that Stepscope reads, and something in it is refused.
+    #[error("refused: {reason}")]
+    Refused {
+        /// What it is, what is wrong with it, and at which byte.
+        reason: String,
+        /// What to do instead: one sentence, lowercase, without a final period.
+        hint: &'static str,
+    },
     /// Reading the bytes failed.
     #[error("cannot read: {0}")]
     Io(#[from] std::io::Error),
@@ -40,6 +48,7 @@ impl Hint for FormatError {
                 "a trace has its events in `traceEvents`; record again if the profiler was stopped before it wrote them"
                     .into(),
             ),
+            Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Io(_) | Self::Stopped => None,
         }
     }

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::fs::File;
+use std::io;
 
-use stepscope_model::Phase;
 use stepscope_model::warning::WarningCode;
+use stepscope_model::{Kind, Phase};
 
 use crate::function::FunctionTotals;
+use crate::memory::{Frame, MemoryBlock, MemoryChange, MemorySegment};
+use crate::track::{Program, Track};
 
 /// Takes what a reader finds, in the order of the file.
 ///
-/// Every element of the event list arrives exactly once: as an `event`, or as a `warning` whose code is a loss. A profile
-/// of functions has a list of these instead, whose elements arrive as a `function` or as a loss.
+/// Every element of the event list arrives exactly once: as an `event` or a `memory_change`, or as a `warning` whose code is
+/// a loss. A profile of functions has a list of these instead, whose elements arrive as a `function` or as a loss.
 pub trait TraceSink {
     /// An entry of the header, before or after the events; a later one of the same key replaces the earlier.
     fn header(&mut self, key: &str, value: &Value<'_>);
@@ -21,6 +25,32 @@ pub trait TraceSink {
 
     /// One function of a profile that adds up calls.
     fn function(&mut self, _function: &FunctionTotals) {}
+
+    /// A track that events refer to by number, told before the first of them.
+    fn track(&mut self, _track: &Track<'_>) {}
+
+    /// A program that was compiled for a device.
+    fn program(&mut self, _program: &Program<'_>) {}
+
+    /// A frame that stacks refer to by number, told before the first of them; numbers are dense from 0.
+    fn frame(&mut self, _frame: &Frame<'_>) {}
+
+    /// A stack that others refer to by number: its frames, innermost first. Numbers are dense from 0.
+    fn stack(&mut self, _frames: &[u32]) {}
+
+    /// A segment of an allocator, after its blocks.
+    fn memory_segment(&mut self, _segment: &MemorySegment<'_>) {}
+
+    /// A block of a segment.
+    fn memory_block(&mut self, _block: &MemoryBlock) {}
+
+    /// A change of the memory in use.
+    fn memory_change(&mut self, _change: &MemoryChange<'_>) {}
+
+    /// A file that is gone when it is closed, for what a reader looks at twice and cannot hold.
+    fn scratch_file(&mut self) -> io::Result<File> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "there is no folder for temporary files"))
+    }
 
     /// Something that was not right. A code that is a loss stands for one element of the event list.
     fn warning(&mut self, warning: &Warning<'_>);
@@ -42,12 +72,16 @@ pub struct Event<'a> {
     pub recorded_phase: Value<'a>,
     /// What kind of work it stands for, in the words of the profiler.
     pub category: Value<'a>,
+    /// The kind of work, where the format says more than its category does.
+    pub kind: Option<Kind>,
     /// What it is called.
     pub name: Value<'a>,
     /// When it starts.
     pub start: Time<'a>,
     /// How long it takes.
     pub dur: Time<'a>,
+    /// Number of the track that it is on, where the reader told of one; else process and thread say it.
+    pub track: Option<u32>,
     /// Process or device that it is on.
     pub process: Value<'a>,
     /// Thread or stream of that process.
@@ -71,9 +105,11 @@ impl Event<'_> {
             phase: Some(phase),
             recorded_phase: Value::Text(phase.as_text().into()),
             category: Value::Missing,
+            kind: None,
             name: Value::Missing,
             start: Time::default(),
             dur: Time::default(),
+            track: None,
             process: Value::Missing,
             thread: Value::Missing,
             id: Value::Missing,

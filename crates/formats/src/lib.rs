@@ -10,13 +10,18 @@ mod event;
 mod function;
 mod inflate;
 mod looks_like;
+mod memory;
 mod read_ahead;
 mod registry;
 mod segments;
+mod spool;
+mod track;
 
 pub use chrome::{ChromeEvent, ChromeWriter, JsonValue};
 pub use error::FormatError;
 pub use event::{Args, Event, LazyArgs, Time, TraceSink, Value, Warning};
 pub use function::{CallerTotals, Function, FunctionTotals};
 pub use looks_like::LooksLike;
+pub use memory::{Frame, MemoryBlock, MemoryChange, MemorySegment};
 pub use registry::{Confidence, FORMATS, Format, Limits, ReadSummary, read_trace};
+pub use track::{Program, Track, TrackKind};

@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod arguments;
+pub mod block_state;
 pub mod class;
 pub mod content;
 pub mod derived_tables;
@@ -39,6 +40,7 @@ pub mod version;
 pub mod warning;
 
 pub use arguments::{Expected, StepRange};
+pub use block_state::BlockState;
 pub use class::{Class, SpanClass};
 pub use content::Content;
 pub use exit::Exit;

@@ -28,6 +28,20 @@ pub enum Note {
     MarshalTruncated,
     /// The profile is damaged.
     MarshalBroken,
+    /// The protobuf ends early.
+    ProtobufTruncated,
+    /// The protobuf is damaged.
+    ProtobufBroken,
+    /// The pickle ends early.
+    PickleTruncated,
+    /// The pickle is damaged.
+    PickleBroken,
+    /// Bytes behind the end of the pickle were not looked at.
+    BytesAfterStop,
+    /// The pickle leaves values that belong to nothing.
+    ValuesLeftOnTheStack,
+    /// The snapshot has segments and no history.
+    SegmentsOnly,
 }
 
 impl Note {
@@ -46,6 +60,13 @@ impl Note {
             Self::NotRecorded => "not_recorded",
             Self::MarshalTruncated => "marshal_truncated",
             Self::MarshalBroken => "marshal_broken",
+            Self::ProtobufTruncated => "protobuf_truncated",
+            Self::ProtobufBroken => "protobuf_broken",
+            Self::PickleTruncated => "pickle_truncated",
+            Self::PickleBroken => "pickle_broken",
+            Self::BytesAfterStop => "bytes_after_stop",
+            Self::ValuesLeftOnTheStack => "values_left_on_the_stack",
+            Self::SegmentsOnly => "segments_only",
         }
     }
 
@@ -62,14 +83,28 @@ impl Note {
             Self::NotRecorded => "some regions were not recorded",
             Self::MarshalTruncated => "profile ends early",
             Self::MarshalBroken => "profile is damaged, and what follows cannot be read",
-            Self::InvalidUtf8 | Self::BareArray => return None,
+            Self::ProtobufTruncated => "protobuf ends early",
+            Self::ProtobufBroken => "protobuf is damaged, and what follows cannot be read",
+            Self::PickleTruncated => "pickle ends early",
+            Self::PickleBroken => "pickle is damaged, and what follows cannot be read",
+            Self::BytesAfterStop => "bytes follow the end of the pickle and were not read",
+            Self::ValuesLeftOnTheStack => "the pickle holds values that belong to nothing",
+            Self::InvalidUtf8 | Self::BareArray | Self::SegmentsOnly => return None,
         })
     }
 
     /// Whether the file ends early.
     #[must_use]
     pub fn tells_early_end(self) -> bool {
-        matches!(self, Self::GzipTruncated | Self::JsonTruncated | Self::RecordingTruncated | Self::MarshalTruncated)
+        matches!(
+            self,
+            Self::GzipTruncated
+                | Self::JsonTruncated
+                | Self::RecordingTruncated
+                | Self::MarshalTruncated
+                | Self::ProtobufTruncated
+                | Self::PickleTruncated
+        )
     }
 }
 
@@ -79,7 +114,8 @@ mod tests {
 
     #[test]
     fn the_word_is_the_one_in_records() {
-        for note in [Note::GzipExpansionCapped, Note::InvalidUtf8, Note::BareArray, Note::NotRecorded] {
+        let notes = [Note::GzipExpansionCapped, Note::InvalidUtf8, Note::BareArray, Note::ValuesLeftOnTheStack];
+        for note in notes {
             assert_eq!(serde_json::to_value(note).unwrap(), note.as_text());
         }
     }

@@ -35,6 +35,10 @@ warning_codes! {
     NEGATIVE_DURATION, "negative_duration", true, "The duration is negative.";
     UNMATCHED_END, "unmatched_end", true, "The end of a span whose start was not recorded.";
     UNSUPPORTED_PHASE, "unsupported_phase:", true, "A phase that Stepscope does not read.";
+    BROKEN_PLANE, "broken_plane", true, "A plane of the protobuf is not valid from some byte on; what came before it was read.";
+    BROKEN_LINE, "broken_line", true, "A line of the file, or of a plane, is not valid; what came before it was read.";
+    AGGREGATED_EVENT, "aggregated_event", true, "The event stands for several and has no time.";
+    REPEATED_CONTAINER, "repeated_container", true, "The file refers to an element that it already had.";
     METADATA, "metadata", false, "Names of processes and threads: absorbed into the table tracks.";
     PAIRED_END, "paired_end", false, "The end of a span: absorbed into the row of its start.";
     REPAIRED_QUOTES, "repaired_quotes", false, "A string holds unescaped quotes; it was read to its likely end.";
@@ -42,6 +46,10 @@ warning_codes! {
     GARBAGE, "garbage", false, "Bytes between events that belong to none.";
     HEADER_BROKEN, "header_broken", false, "A part of the header could not be read.";
     DUPLICATE_FLOW_START, "duplicate_flow_start", false, "Two flows start with the same id.";
+    MISSING_METADATA, "missing_metadata", false, "The name of the event is not in the file.";
+    WRONG_TYPES, "wrong_types", false, "A value is of another type than it should be; it was read as null.";
+    BROKEN_FIELD, "broken_field", false, "A detail of an element is not valid and was left out.";
+    NAME_TOO_LONG, "name_too_long", false, "A name is longer than the limit and was left out.";
     NOT_RECORDED, "not_recorded", false, "These regions are not in the file: the recorder's buffer was full, or they ended on another thread.";
     OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
 }
