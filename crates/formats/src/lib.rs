@@ -16,6 +16,7 @@ mod registry;
 mod segments;
 mod spool;
 mod track;
+mod xplane;
 
 pub use chrome::{ChromeEvent, ChromeWriter, JsonValue};
 pub use error::FormatError;

@@ -12,6 +12,7 @@ use crate::inflate::Inflate;
 use crate::looks_like::LooksLike;
 use crate::read_ahead::read_ahead;
 use crate::segments::Segments;
+use crate::xplane::XPlane;
 
 /// A format that Stepscope reads.
 pub trait Format: Sync {
@@ -85,7 +86,7 @@ pub struct ReadSummary {
 }
 
 /// Every format.
-pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Segments, &CProfile];
+pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Segments, &CProfile, &XPlane];
 
 /// Plain bytes that formats get to recognize a trace.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;

@@ -25,13 +25,11 @@ impl Spool {
             self.memory = Vec::new();
             self.file = Some(file);
         }
-        match &mut self.file {
-            Some(file) => file.write_all(bytes),
-            None => {
-                self.memory.extend_from_slice(bytes);
-                Ok(())
-            }
+        if let Some(file) = &mut self.file {
+            return file.write_all(bytes);
         }
+        self.memory.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// Reads everything from the beginning.

@@ -12,6 +12,7 @@ pub mod content;
 pub mod derived_tables;
 pub mod exit;
 pub mod finding;
+pub mod framework_op;
 pub mod health;
 pub mod hint;
 pub mod kernel_category;

@@ -49,7 +49,7 @@ warning_codes! {
     MISSING_METADATA, "missing_metadata", false, "The name of the event is not in the file.";
     WRONG_TYPES, "wrong_types", false, "A value is of another type than it should be; it was read as null.";
     BROKEN_FIELD, "broken_field", false, "A detail of an element is not valid and was left out.";
-    NAME_TOO_LONG, "name_too_long", false, "A name is longer than the limit and was left out.";
+    PROFILER_MESSAGE, "profiler_message", false, "The profiler itself reported a problem with its recording.";
     NOT_RECORDED, "not_recorded", false, "These regions are not in the file: the recorder's buffer was full, or they ended on another thread.";
     OPEN_END, "open_end", false, "The end of the span was not recorded; it is drawn to the last event of its track.";
 }
