@@ -235,7 +235,8 @@ impl<'s> Reader<'s> {
         let mut programs: Vec<_> = metadata.event_kinds.iter().collect();
         programs.sort_unstable_by_key(|(id, _)| **id);
         for (&id, kind) in programs {
-            let described: u64 = kind.stats.iter().map(|stat| if let StatValue::Bytes(n) = stat.value { n } else { 0 }).sum();
+            let described: u64 =
+                kind.stats.iter().map(|stat| if let StatValue::Bytes(n) = stat.value { n } else { 0 }).sum();
             let bytes = kind.described_bytes.saturating_add(described);
             self.teller.sink.program(&Program { id, name: &kind.name, bytes });
         }

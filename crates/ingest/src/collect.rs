@@ -13,9 +13,11 @@ pub(crate) mod record;
 pub(crate) mod shift;
 pub(crate) mod tracks;
 
+use std::fs::File;
+use std::io;
 use std::sync::Arc;
 
-use stepscope_formats::{Event, FunctionTotals, Time, TraceSink, Value, Warning};
+use stepscope_formats::{Event, FunctionTotals, MemoryChange, Program, Time, TraceSink, Track, Value, Warning};
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
@@ -28,14 +30,14 @@ use self::identity::{canonical, integer};
 use self::names::{NameFacts, Names};
 use self::pair::Mark;
 use self::record::{
-    CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanHead, SpanKey, SpanRecord, TrackId, is_in_range,
+    CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanHead, SpanKey, SpanRecord, TrackId, is_in_range,
 };
 use self::tracks::Tracks;
 use crate::error::IngestError;
 use crate::spill::row::Field;
 use crate::spill::scratch::Scratch;
 use crate::spill::sorter::Sorter;
-use crate::spill::strings::{Strings, Text};
+use crate::spill::strings::{Strings, Text, TextId};
 
 /// Arguments of a memory event that have a column.
 const MEMORY_COLUMNS: [&str; 7] =
@@ -54,10 +56,20 @@ pub(crate) struct Records {
     pub counters: Sorter<MomentKey>,
     pub memory: Sorter<MomentKey>,
     pub functions: Functions,
+    /// Programs that were compiled.
+    pub programs: Vec<ToldProgram>,
     /// Start of the first and end of the last complete event.
     pub time_range: Option<(i64, i64)>,
     /// The first and the last time of all.
     pub times: Option<(i64, i64)>,
+}
+
+/// A program that was compiled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldProgram {
+    pub id: i64,
+    pub name: TextId,
+    pub bytes: u64,
 }
 
 impl Records {
@@ -95,6 +107,7 @@ pub(crate) struct Collector<'a> {
     categories: Vec<KnownCategory>,
     /// Texts of the current event that have no number.
     behind: Vec<u8>,
+    scratch: Arc<Scratch>,
     on_progress: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -121,6 +134,7 @@ impl<'a> Collector<'a> {
             counters: Sorter::new(scratch),
             memory: Sorter::new(scratch),
             functions: Functions::new(scratch),
+            programs: Vec::new(),
             time_range: None,
             times: None,
         };
@@ -131,6 +145,7 @@ impl<'a> Collector<'a> {
             splitter: ArgSplitter::new(),
             categories: Vec::new(),
             behind: Vec::new(),
+            scratch: Arc::clone(scratch),
             on_progress,
         }
     }
@@ -163,9 +178,13 @@ impl<'a> Collector<'a> {
             self.drop_event(event, BAD_TIME, "", Some("the end is out of range".to_owned()));
             return Ok(());
         };
-        let track = self.records.tracks.thread(event, &mut self.records.strings);
+        let track = self.records.tracks.of_event(event, &mut self.records.strings);
         let (mut head, kind) = self.head(event, Phase::Complete);
-        head.kind = if kind == Kind::Op && head.facts.has(NameFacts::PSEUDO_OP) { Kind::Annotation } else { kind };
+        head.kind = match event.kind {
+            Some(kind) => kind,
+            None if kind == Kind::Op && head.facts.has(NameFacts::PSEUDO_OP) => Kind::Annotation,
+            None => kind,
+        };
         if head.kind.is_device() {
             self.place_on_device(track);
         } else if matches!(head.kind, Kind::Op | Kind::Runtime | Kind::Python) {
@@ -187,11 +206,18 @@ impl<'a> Collector<'a> {
         let (category, kind) = self.category(&event.category);
         let name = self.text(&event.name);
         let split = self.splitter.split(event.args, event.shape, &mut self.records.strings, &mut self.behind);
+        let mut facts = self.facts(&event.name, name).but(NameFacts::HLO_COLLECTIVE);
+        if let Some(kind) = event.kind {
+            facts = facts.and(event.category.as_text().map(NameFacts::of_category).unwrap_or_default());
+            if kind == Kind::Kernel && self.is_hlo_collective(event) {
+                facts = facts.and(NameFacts::HLO_COLLECTIVE);
+            }
+        }
         let head = SpanHead {
             kind: Kind::Other,
             phase,
             flag: matches!(phase, Phase::Instant | Phase::AsyncInstant).then_some(Flag::Instant),
-            facts: self.facts(&event.name, name),
+            facts,
             is_module: split.is_module,
             names_collective: split.names_collective,
             category,
@@ -214,6 +240,21 @@ impl<'a> Collector<'a> {
             Value::Text(name) => self.records.names.facts(id, name),
             other => self.records.names.facts(id, &plain(other)),
         }
+    }
+
+    /// Whether the current event is a collective of XLA: by its category, its operation, or the name that is this.
+    fn is_hlo_collective(&mut self, event: &Event<'_>) -> bool {
+        let Self { splitter, records, behind, .. } = self;
+        let Records { strings, names, .. } = records;
+        let columns = [SpanArgColumn::hlo_category, SpanArgColumn::hlo_op];
+        let of_cell = splitter.cells().iter().filter(|cell| columns.contains(&cell.column)).any(|cell| {
+            let CellValue::Text(text) = cell.value else { return false };
+            let id = if let Text::Id(id) = text { Some(id) } else { None };
+            names.facts(id, strings.resolve(text, behind)).has(NameFacts::HLO_COLLECTIVE)
+        });
+        let is_operation = event.category.as_text() == Some("hlo_op");
+        let name = event.name.as_text().filter(|_| is_operation);
+        of_cell || name.is_some_and(|name| names.facts(None, name).has(NameFacts::HLO_COLLECTIVE))
     }
 
     /// Old recordings tell device and stream only through `pid` and `tid`.
@@ -248,15 +289,51 @@ impl<'a> Collector<'a> {
             total_reserved_bytes: integer("Total Reserved"),
             event_index: integer("Ev Idx"),
             args: rest_json(event.args, &known, &mut self.records.strings, &mut self.behind),
+            ..MemoryHead::default()
         };
         let track = self.records.tracks.thread(event, &mut self.records.strings);
         let key = MomentKey { track, ts, position: event.position };
         self.records.memory.push_with(key, |out| put_record(head, &self.behind, out))
     }
 
+    /// A change of memory that the reader tells as such.
+    fn change_memory(&mut self, change: &MemoryChange<'_>) -> Result<(), IngestError> {
+        self.records.counts.events_in += 1;
+        let place = Place { position: Some(change.position), offset_bytes: Some(change.offset_bytes) };
+        if change.ts_ns.is_some_and(|ts| !is_in_range(ts)) {
+            self.records.counts.drop_event(BAD_TIME, "", place, None);
+            return Ok(());
+        }
+        if let Some(ts) = change.ts_ns {
+            self.records.see(ts);
+        }
+        self.behind.clear();
+        let (strings, behind) = (&mut self.records.strings, &mut self.behind);
+        let mut text = |text: Option<&str>| text.map(|text| strings.text(text, behind));
+        let (action, allocator, category) = (text(change.action), text(change.allocator), text(change.category));
+        let head = MemoryHead {
+            has_no_time: change.ts_ns.is_none(),
+            size_bytes: change.size_bytes,
+            address: change.address.map(u64::cast_signed),
+            device_type: change.device_type,
+            device_id: change.device_id,
+            total_allocated_bytes: change.total_allocated_bytes,
+            action,
+            allocator,
+            category,
+            stream_id: change.stream_id,
+            stack_id: change.stack.map(i64::from),
+            args: rest_json(change.args, &[], strings, behind),
+            ..MemoryHead::default()
+        };
+        let track = self.records.tracks.told(change.track);
+        let key = MomentKey { track, ts: change.ts_ns.unwrap_or(0), position: change.position };
+        self.records.memory.push_with(key, |out| put_record(head, &self.behind, out))
+    }
+
     fn counter(&mut self, event: &Event<'_>) -> Result<(), IngestError> {
         let Some(ts) = self.instant(event, Phase::Counter) else { return Ok(()) };
-        let track = self.records.tracks.thread(event, &mut self.records.strings);
+        let track = self.records.tracks.of_event(event, &mut self.records.strings);
         self.behind.clear();
         let name = self.text(&event.name);
         let (strings, behind) = (&mut self.records.strings, &mut self.behind);
@@ -380,6 +457,28 @@ impl TraceSink for Collector<'_> {
             self.records.counts.events_in += 1;
             self.error = self.records.functions.push(function, &mut self.records.strings).err();
         }
+    }
+
+    fn track(&mut self, track: &Track<'_>) {
+        self.records.tracks.tell(track, &mut self.records.strings);
+    }
+
+    fn program(&mut self, program: &Program<'_>) {
+        let name = self.records.strings.intern(program.name);
+        self.records.programs.push(ToldProgram { id: program.id, name, bytes: program.bytes });
+    }
+
+    fn memory_change(&mut self, change: &MemoryChange<'_>) {
+        if self.error.is_none() {
+            self.error = self.change_memory(change).err();
+        }
+    }
+
+    fn scratch_file(&mut self) -> io::Result<File> {
+        self.scratch.file().map_err(|error| match error {
+            IngestError::Spill { source, .. } => source,
+            other => io::Error::other(other),
+        })
     }
 
     fn warning(&mut self, warning: &Warning<'_>) {

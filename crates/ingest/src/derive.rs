@@ -1,7 +1,9 @@
 //! The first walk over the spans of a source: who encloses whom, and everything that is joined from it.
 
+mod device_marks;
 pub(crate) mod evidence;
 mod forward;
+mod function_runs;
 mod graph;
 pub(crate) mod health;
 pub(crate) mod launches;
@@ -10,6 +12,7 @@ pub(crate) mod nest;
 mod points;
 pub(crate) mod steps;
 pub(crate) mod stream;
+pub(crate) mod work_time;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +26,7 @@ use self::nest::Nest;
 use self::points::{Holder, Points};
 use self::steps::{StepInputs, Steps};
 use self::stream::{Span, SpanStream};
+use self::work_time::{WorkTime, WorkTimeInputs};
 use crate::collect::record::{FlowHead, MemoryHead, MomentKey, TrackId};
 use crate::collect::tracks::Tracks;
 use crate::error::IngestError;
@@ -40,6 +44,8 @@ use crate::write::rows::Rows;
 /// What is derived about the spans and cannot be told from the ones before them.
 pub(crate) struct Derivation {
     pub self_ns: LateColumn,
+    /// Of device work that nests.
+    pub work_times: Sorted<WorkTime>,
     pub links: Links,
     pub forwards: Sorted<ForwardRow>,
     pub steps: Steps,
@@ -83,6 +89,7 @@ pub(crate) fn derive(
     flows.rows.finish()?;
     memory.rows.finish()?;
 
+    let work_times = walk.work_times.nest()?;
     let links = walk.links.link()?;
     let communication_issuers = owners(&links, scratch)?;
     let forwards = walk.forwards.link(counts)?;
@@ -90,13 +97,14 @@ pub(crate) fn derive(
     let facts = Facts { counts, links: &links, steps: &steps, crossing: walk.nest.crossing, notes: &trace.notes };
     let health = walk.health.figures(&facts)?;
     let (self_ns, has_nanoseconds) = (walk.self_ns, walk.has_nanoseconds);
-    Ok(Derivation { self_ns, links, forwards, steps, communication_issuers, health, has_nanoseconds })
+    Ok(Derivation { self_ns, work_times, links, forwards, steps, communication_issuers, health, has_nanoseconds })
 }
 
 struct Walk {
     nest: Nest,
     points: Points,
     self_ns: LateColumn,
+    work_times: WorkTimeInputs,
     links: LinkInputs,
     forwards: ForwardInputs,
     steps: StepInputs,
@@ -110,6 +118,7 @@ impl Walk {
             nest: Nest::default(),
             points: Points::default(),
             self_ns: LateColumn::new(scratch),
+            work_times: WorkTimeInputs::new(scratch),
             links: LinkInputs::new(scratch),
             forwards: ForwardInputs::new(scratch),
             steps: StepInputs::default(),
@@ -120,7 +129,7 @@ impl Walk {
 
     fn span(&mut self, span: &Span<'_>, strings: &Strings, tracks: &mut Tracks) -> Result<(), IngestError> {
         let (key, head) = (&span.key, &span.record.head);
-        let nested = self.nest.push(&span.for_nest());
+        let nested = self.nest.push(&span.for_nest(tracks.work_nests(key.track)));
         self.keep_self_times()?;
         let operator = if head.kind == Kind::Op { Some(span.id) } else { nested.parent_op };
         self.points.push(key.track, key.start, head.kind, Holder { id: span.id, end: key.end(), operator });
@@ -131,7 +140,10 @@ impl Walk {
         self.has_nanoseconds |= head.phase == Phase::Complete && (key.start % 1000 != 0 || key.dur() % 1000 != 0);
         self.links.add(span, &nested)?;
         self.forwards.add_span(span)?;
-        self.steps.add(span, || head.name.map_or("", |name| strings.resolve(name, span.record.texts)));
+        self.steps.add(span, &nested, &tracks.list[key.track as usize], strings);
+        if head.kind.is_device() && tracks.work_nests(key.track) {
+            self.work_times.add(span)?;
+        }
         self.health.add(span)
     }
 

@@ -19,7 +19,7 @@ use crate::collect::pair;
 use crate::collect::record::{MomentKey, SpanId, SpanKey};
 use crate::collect::shift;
 use crate::collect::tracks::Tracks;
-use crate::collect::{Collector, Records};
+use crate::collect::{Collector, Records, ToldProgram};
 use crate::derive::stream::SpanStream;
 use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
@@ -55,6 +55,7 @@ pub(crate) struct ReadTrace {
     pub counters: Sorted<MomentKey>,
     pub memory: Sorted<MomentKey>,
     functions: Sorted<u64>,
+    programs: Vec<ToldProgram>,
     time_range: Option<(i64, i64)>,
     pub scratch: Arc<Scratch>,
 }
@@ -98,8 +99,20 @@ pub(crate) fn read(
         return Err(IngestError::TooManyEvents { limit: SpanId::MAX_SPANS, path: path.to_owned() });
     }
     let hashing = input.into_inner();
-    let Records { strings, tracks, header, counts, spans, flows, counters, memory, functions, time_range, .. } =
-        records;
+    let Records {
+        strings,
+        tracks,
+        header,
+        counts,
+        spans,
+        flows,
+        counters,
+        memory,
+        functions,
+        programs,
+        time_range,
+        ..
+    } = records;
     let span_count = spans.count();
     let moments = || Ok::<_, IngestError>((flows.finish()?, counters.finish()?, memory.finish()?));
     let (moments, spans) = both(moments, || spans.finish());
@@ -122,6 +135,7 @@ pub(crate) fn read(
         counters,
         memory,
         functions: functions.finish()?,
+        programs,
         time_range,
         scratch,
     })
@@ -208,12 +222,13 @@ impl ReadTrace {
         let derivation = derive(&mut self, &mut tables, &mut watch)?;
         let stream = SpanStream::new(&self.spans, self.header.base_time_ns)?;
         let groups = &self.header.process_groups;
-        let rollups = || Rollups::new(&self.scratch, tables.writer, &self.strings, groups);
+        let rollups = || Rollups::new(&self.scratch, tables.writer, &self.strings, groups, self.format == "xplane");
         let rollups = extras.rollups.then(rollups).transpose()?;
         let tiles = || Tiles::new(&self.scratch, tables.writer, &self.strings, &self.tracks);
         let tiles = extras.tiles.then(tiles).transpose()?;
         tables.spans(stream, &self.strings, &derivation, rollups, tiles, &mut watch)?;
         tables.functions(&self.functions, &self.strings)?;
+        tables.programs(&self.programs, &self.strings)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;

@@ -6,6 +6,7 @@ pub(crate) mod collectives;
 mod device_use;
 mod kernel_rollup;
 mod op_rollup;
+mod overview;
 pub(crate) mod rollups;
 pub(crate) mod rows;
 pub(crate) mod tiles;
@@ -13,10 +14,11 @@ mod windows;
 
 use std::collections::BTreeMap;
 
+use stepscope_formats::TrackKind;
 use stepscope_model::Table;
 use stepscope_model::args::SPAN_ARG_COLUMNS;
 use stepscope_model::tables::{
-    COUNTERS, FLOWS, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, SPANS, STEPS, TRACKS,
+    COUNTERS, FLOWS, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, PROGRAMS, SPANS, STEPS, TRACKS,
 };
 use stepscope_store::SourceWriter;
 
@@ -24,6 +26,7 @@ use self::op_rollup::DeviceWork;
 use self::rollups::{Derived, Rollups};
 use self::rows::{Rows, SourceText as _};
 use self::tiles::Tiles;
+use crate::collect::ToldProgram;
 use crate::collect::counts::Counts;
 use crate::collect::functions;
 use crate::collect::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
@@ -59,6 +62,7 @@ impl Tables<'_> {
     ) -> Result<(), IngestError> {
         let mut rows = self.rows(&SPANS, strings)?;
         let mut nest = Nest::default();
+        let mut work_times = derivation.work_times.reader()?;
         let mut self_times = derivation.self_ns.reader();
         let mut links = derivation.links.rows.reader()?;
         let mut graph_places = derivation.links.graph_places.reader()?;
@@ -69,10 +73,21 @@ impl Tables<'_> {
         while let Some(span) = stream.next()? {
             let (key, head) = (&span.key, &span.record.head);
             let texts = span.record.texts;
-            let nested = nest.push(&span.for_nest());
-            nest.ended.clear();
             let is_device = head.kind.is_device();
-            let self_ns = if is_device { key.dur() } else { self_times.get(span.id)? };
+            let work = match work_times.peek()? {
+                Some(work) if work.id == span.id => work_times.next_key()?,
+                _ => None,
+            };
+            let mut nested = nest.push(&span.for_nest(work.is_some()));
+            nest.ended.clear();
+            let self_ns = match work {
+                Some(work) => {
+                    nested.parent = work.parent;
+                    work.self_ns
+                }
+                None if is_device => key.dur(),
+                None => self_times.get(span.id)?,
+            };
             let link = if is_device { links.next_key()? } else { None };
             let graph = match graph_places.peek()? {
                 Some(place) if place.id == span.id => graph_places.next_key()?,
@@ -162,6 +177,16 @@ impl Tables<'_> {
                 TrackKey::Thread { process, thread } => {
                     rows.word(if track.has_device_work { "stream" } else { "thread" }).text_id(process).text_id(thread);
                 }
+                TrackKey::Told { .. } => {
+                    let kind = match track.told.map(|told| told.kind) {
+                        _ if track.has_device_work => "stream",
+                        Some(TrackKind::Stream) => "stream",
+                        Some(TrackKind::Thread) => "thread",
+                        Some(TrackKind::Async) | None => "async",
+                    };
+                    let told = track.told;
+                    rows.word(kind).text_id(told.map(|told| told.process)).text_id(told.map(|told| told.thread));
+                }
                 TrackKey::Async { category, id } => {
                     let lane = format!("{}:{}", category.map_or("", text), id.map_or("", text));
                     rows.word("async").null().text(lane.as_str());
@@ -172,8 +197,8 @@ impl Tables<'_> {
                 .text_id(thread.name)
                 .i64(process.sort_index)
                 .i64(thread.sort_index)
-                .i64(track.device_id.filter(|_| track.has_device_work))
-                .i64(track.stream_id.filter(|_| track.has_device_work))
+                .i64(track.device_id.filter(|_| track.has_device_work || track.told.is_some()))
+                .i64(track.stream_id.filter(|_| track.has_device_work || track.told.is_some()))
                 .i64(track.spans as i64)
                 .i64(track.first)
                 .i64(track.last);
@@ -214,7 +239,7 @@ impl Tables<'_> {
         operator: Option<SpanId>,
     ) -> Result<(), IngestError> {
         rows.i32(moment.track as i32)
-            .i64(moment.ts)
+            .i64(Some(moment.ts).filter(|_| !event.has_no_time))
             .i64(moment.position as i64)
             .i64(event.size_bytes)
             .i64(event.address)
@@ -224,6 +249,12 @@ impl Tables<'_> {
             .i64(event.total_reserved_bytes)
             .i64(event.event_index)
             .i64(id(operator))
+            .source_text(event.action, texts)
+            .source_text(event.allocator, texts)
+            .i64(event.stream_id)
+            .i64(event.stack_id)
+            .source_text(event.category, texts)
+            .i64(event.active_bytes)
             .source_text(event.args, texts)
             .end_row()?;
         Ok(())
@@ -255,6 +286,14 @@ impl Tables<'_> {
 
     pub(crate) fn functions(&mut self, functions: &Sorted<u64>, strings: &Strings) -> Result<(), IngestError> {
         functions::write(functions, self.rows(&FUNCTIONS, strings)?, self.rows(&FUNCTION_CALLS, strings)?)
+    }
+
+    pub(crate) fn programs(&mut self, programs: &[ToldProgram], strings: &Strings) -> Result<(), IngestError> {
+        let mut rows = self.rows(&PROGRAMS, strings)?;
+        for program in programs {
+            rows.i64(program.id).text_id(Some(program.name)).i64(program.bytes as i64).end_row()?;
+        }
+        Ok(rows.finish()?)
     }
 
     pub(crate) fn steps(&mut self, steps: &Steps, strings: &Strings) -> Result<(), IngestError> {

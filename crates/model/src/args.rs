@@ -100,4 +100,15 @@ span_args! {
     process_group_ranks, Text, ["Process Group Ranks"], "Ranks of the process group, as recorded.";
     comms_id, Digits, ["Comms Id"], "Id of the communicator, as text because it exceeds 64 signed bits.";
     collective_seq, Int, ["Seq"], "Recorded sequence number of a collective.";
+    framework_op, Text, ["framework_op"], "Operator of TensorFlow or JAX that it belongs to, with its path.";
+    hlo_op, Text, ["hlo_op"], "Operation of the compiled program.";
+    hlo_module, Text, ["hlo_module"], "Compiled program that it is part of.";
+    hlo_category, Text, ["hlo_category"], "What XLA says that the operation does.";
+    program_id, Int, ["program_id"], "Number of the compiled program.";
+    run_id, Int, ["run_id"], "Number of the run of the program.";
+    device_start_ns, Int, ["device_start_ns"], "Start by the clock of the device, from a beginning that is not recorded.";
+    device_dur_ns, Int, ["device_dur_ns"], "Duration by the clock of the device.";
+    flops, Int, ["flops"], "Floating-point operations, as the compiler counts them.";
+    model_flops, Int, ["model_flops"], "The part of them that the model asks for.";
+    bytes_accessed, Int, ["bytes_accessed"], "Bytes read and written, as the compiler counts them.";
 }

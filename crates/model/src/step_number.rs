@@ -1,7 +1,7 @@
 //! The numbers of steps.
 
 /// The numbers of the steps of one recording, by their place: those that the profiler wrote into their names
-/// (`ProfilerStep#16` is 16) if all have one and they increase, else the places, from 0.
+/// (`ProfilerStep#16` is 16, `train 16` too) if all have one and they increase, else the places, from 0.
 #[must_use]
 pub fn step_numbers<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<i64> {
     let recorded: Option<Vec<i64>> = names.clone().map(number_in).collect();
@@ -11,7 +11,7 @@ pub fn step_numbers<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<i64
 }
 
 fn number_in(name: &str) -> Option<i64> {
-    let (_, digits) = name.rsplit_once('#')?;
+    let (_, digits) = name.rsplit_once(['#', ' '])?;
     digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 

@@ -12,6 +12,14 @@ pub enum StepSource {
     ServingAnnotation,
     /// The calls of an optimizer.
     OptimizerStep,
+    /// Numbered annotations of TensorFlow, Keras or JAX.
+    StepNum,
+    /// Steps that the profiler found on a device.
+    DeviceSteps,
+    /// Runs of a function or a graph of TensorFlow.
+    FunctionRun,
+    /// Runs of the compiled program that takes the most time.
+    ModuleRuns,
     /// Nothing: the recording counts as one step.
     WholeTrace,
     /// Nothing, and there is nothing to count.
@@ -27,6 +35,10 @@ impl StepSource {
             Self::ProfilerStep => "profiler_step",
             Self::ServingAnnotation => "serving_annotation",
             Self::OptimizerStep => "optimizer_step",
+            Self::StepNum => "step_num",
+            Self::DeviceSteps => "device_steps",
+            Self::FunctionRun => "function_run",
+            Self::ModuleRuns => "module_runs",
             Self::WholeTrace => "whole_trace",
             Self::None => "none",
         }

@@ -11,9 +11,11 @@ mod kernel_rollup;
 mod launches;
 mod memory_events;
 mod op_rollup;
+mod programs;
 mod spans;
 mod step_breakdown;
 mod step_devices;
+mod step_overview;
 mod steps;
 mod tiles;
 mod tracks;
@@ -29,9 +31,11 @@ pub use kernel_rollup::KERNEL_ROLLUP;
 pub use launches::LAUNCHES;
 pub use memory_events::MEMORY_EVENTS;
 pub use op_rollup::OP_ROLLUP;
+pub use programs::PROGRAMS;
 pub use spans::SPANS;
 pub use step_breakdown::STEP_BREAKDOWN;
 pub use step_devices::STEP_DEVICES;
+pub use step_overview::STEP_OVERVIEW;
 pub use steps::STEPS;
 pub use tiles::TILES;
 pub use tracks::TRACKS;
@@ -39,7 +43,7 @@ pub use tracks::TRACKS;
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 17] = [
+pub static TABLES: [&Table; 19] = [
     &SPANS,
     &TRACKS,
     &COUNTERS,
@@ -47,6 +51,7 @@ pub static TABLES: [&Table; 17] = [
     &FLOWS,
     &STEPS,
     &STEP_BREAKDOWN,
+    &STEP_OVERVIEW,
     &STEP_DEVICES,
     &OP_ROLLUP,
     &KERNEL_ROLLUP,
@@ -55,6 +60,7 @@ pub static TABLES: [&Table; 17] = [
     &TILES,
     &FUNCTIONS,
     &FUNCTION_CALLS,
+    &PROGRAMS,
     &INGEST_WARNINGS,
     &HEALTH,
 ];
@@ -63,8 +69,8 @@ pub static TABLES: [&Table; 17] = [
 pub static EVENT_TABLES: [&Table; 5] = [&SPANS, &FLOWS, &COUNTERS, &MEMORY_EVENTS, &FUNCTIONS];
 
 /// The tables that ingest adds up from the others, and leaves out with `--without rollups`.
-pub static ROLLUPS: [&Table; 6] =
-    [&STEP_BREAKDOWN, &STEP_DEVICES, &OP_ROLLUP, &KERNEL_ROLLUP, &LAUNCHES, &ALL_COLLECTIVES];
+pub static ROLLUPS: [&Table; 7] =
+    [&STEP_BREAKDOWN, &STEP_OVERVIEW, &STEP_DEVICES, &OP_ROLLUP, &KERNEL_ROLLUP, &LAUNCHES, &ALL_COLLECTIVES];
 
 /// The table of that name.
 #[must_use]

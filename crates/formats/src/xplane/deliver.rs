@@ -218,7 +218,11 @@ impl Delivery {
         if let (LineRole::Work { .. }, Some((offset_ps, duration_ps))) = (lane.role, own)
             && let Some(end_ps) = offset_ps.checked_add(duration_ps)
         {
-            arguments.put_number(Known::DeviceLength, end_ps.div_euclid(1000) - offset_ps.div_euclid(1000));
+            let start_ns = offset_ps.div_euclid(1000);
+            arguments.remove(Known::DeviceOffset);
+            arguments.remove(Known::DeviceDuration);
+            arguments.put_number(Known::DeviceStart, start_ns);
+            arguments.put_number(Known::DeviceLength, end_ps.div_euclid(1000) - start_ns);
         }
     }
 
@@ -266,14 +270,7 @@ impl Delivery {
         });
     }
 
-    fn counter(
-        &mut self,
-        lane: &Lane<'_>,
-        metadata: &Metadata,
-        ts_ns: i64,
-        name: &str,
-        teller: &mut Teller<'_>,
-    ) {
+    fn counter(&mut self, lane: &Lane<'_>, metadata: &Metadata, ts_ns: i64, name: &str, teller: &mut Teller<'_>) {
         if let Some(value) = self.arguments.number(Known::CounterValue).map(str::to_owned) {
             self.arguments.clear();
             self.arguments.put_number(Known::CounterValue, value);

@@ -15,14 +15,8 @@ pub(super) enum PlaneRole {
     Other,
 }
 
-const HOST_PLANES: [&str; 6] = [
-    "/host:CPU",
-    "/host:CUPTI",
-    "/host:ROCTRACER",
-    "/host:NVTX-CUPTI",
-    "/host:python-tracer",
-    "/host:TPU-runtime",
-];
+const HOST_PLANES: [&str; 6] =
+    ["/host:CPU", "/host:CUPTI", "/host:ROCTRACER", "/host:NVTX-CUPTI", "/host:python-tracer", "/host:TPU-runtime"];
 
 impl PlaneRole {
     pub(super) fn of(name: &str) -> Self {
@@ -86,7 +80,11 @@ impl LineRole {
             (PlaneRole::Device { .. }, name) if MARK_LINES.contains(&name) => Self::Marks,
             (PlaneRole::Device { .. }, "XLA TraceMe" | "Tensor Core Sync Flag" | "Sparse Core Syncs") => Self::Waits,
             (PlaneRole::Device { is_gpu, .. }, "XLA Ops" | "Async XLA Ops" | "Sparse Core Ops") => {
-                if *is_gpu { Self::Marks } else { Self::Work { is_async: name == "Async XLA Ops" } }
+                if *is_gpu {
+                    Self::Marks
+                } else {
+                    Self::Work { is_async: name == "Async XLA Ops" }
+                }
             }
             (PlaneRole::Device { .. }, _) => Self::Stream,
             _ => Self::Other,
@@ -105,9 +103,13 @@ pub(super) enum HostName {
     /// A stage of an input pipeline.
     Iterator,
     /// A wait for the input pipeline; the operator has a type if its name is `path:Type`.
-    InputWait { colon: Option<usize> },
+    InputWait {
+        colon: Option<usize>,
+    },
     /// An operator of TensorFlow: `path:Type`, with the place of the colon.
-    TfOp { colon: usize },
+    TfOp {
+        colon: usize,
+    },
     Compile,
     Other,
 }

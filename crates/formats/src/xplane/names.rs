@@ -46,6 +46,7 @@ known_names! {
     Address, "addr", "addr";
     // Not recorded as stats, but made of them.
     FrameworkOp, "\0framework_op", "framework_op";
+    DeviceStart, "\0device_start_ns", "device_start_ns";
     DeviceLength, "\0device_dur_ns", "device_dur_ns";
     LongName, "\0long_name", "long_name";
     Registers, "\0registers", "registers per thread";

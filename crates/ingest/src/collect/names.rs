@@ -14,6 +14,22 @@ pub const COMMUNICATION_NAMES: &str = include_str!("communication.txt");
 /// Libraries that transfer on the host. Their calls are annotated as `gloo:all_reduce`.
 const HOST_BACKENDS: [&str; 3] = ["gloo:", "mpi:", "ucc:"];
 
+/// Collective operations of XLA.
+const HLO_COLLECTIVES: [&str; 9] = [
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+    "send",
+    "recv",
+];
+
+/// Spans that run a function or a graph of TensorFlow.
+const FUNCTION_RUNS: [&str; 5] = ["FunctionRun", "SessionRun", "RunGraph", "TfrtModelRun", "ServingModelRun"];
+
 /// What a name says: one bit for the answer of each rule, then the category of a kernel with this name, and of the kernels
 /// that an operator with this name launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,10 +56,42 @@ impl NameFacts {
     pub(crate) const HOST_COLLECTIVE: Self = Self(1 << 8);
     /// The call that asks for a collective: `c10d::…`.
     pub(crate) const COLLECTIVE_CALL: Self = Self(1 << 9);
+    /// A collective operation of XLA.
+    pub(crate) const HLO_COLLECTIVE: Self = Self(1 << 10);
+    /// A run of a function or a graph of TensorFlow.
+    pub(crate) const FUNCTION_RUN: Self = Self(1 << 11);
+    /// A function that an input pipeline runs.
+    pub(crate) const CAPTURED_FUNCTION: Self = Self(1 << 12);
+    /// By its category: a wait for the input pipeline.
+    pub(crate) const INPUT_WAIT: Self = Self(1 << 13);
+    /// By its category: a program is compiled.
+    pub(crate) const COMPILE: Self = Self(1 << 14);
+    /// By its category: a numbered step.
+    pub(crate) const NUMBERED_STEP: Self = Self(1 << 15);
 
     /// Whether it says `fact`.
     pub(crate) fn has(self, fact: Self) -> bool {
         self.0 & fact.0 != 0
+    }
+
+    /// It and what another says.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// It without `fact`.
+    pub(crate) fn but(self, fact: Self) -> Self {
+        Self(self.0 & !fact.0)
+    }
+
+    /// What the category of an event says, in formats whose readers give the kind.
+    pub(crate) fn of_category(category: &str) -> Self {
+        match category {
+            "input_wait" => Self::INPUT_WAIT,
+            "compile" => Self::COMPILE,
+            "step" => Self::NUMBERED_STEP,
+            _ => Self::default(),
+        }
     }
 
     /// The category of a kernel with this name.
@@ -144,12 +192,26 @@ impl Names {
             ),
             (NameFacts::HOST_COLLECTIVE, HOST_BACKENDS.iter().any(|backend| name.starts_with(backend))),
             (NameFacts::COLLECTIVE_CALL, name.starts_with("c10d::")),
+            (NameFacts::HLO_COLLECTIVE, is_hlo_collective(name)),
+            (NameFacts::FUNCTION_RUN, FUNCTION_RUNS.contains(&name)),
+            (NameFacts::CAPTURED_FUNCTION, name.starts_with("InstantiatedCapturedFunction::")),
         ];
         let bits = answers.iter().filter(|(_, is_so)| *is_so).map(|(fact, _)| fact.0);
         let as_kernel = stored(self.categories.of_kernel(name)) << 16;
         let as_operator = stored(self.categories.of_operator(name)) << 20;
         NameFacts(bits.fold(as_kernel | as_operator, |all, bit| all | bit))
     }
+}
+
+/// Whether an operation or a category of XLA is a collective: `all-reduce-start.1` is one.
+fn is_hlo_collective(name: &str) -> bool {
+    let base = match name.rsplit_once('.') {
+        Some((base, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => base,
+        _ => name,
+    };
+    let base = base.trim_start_matches('%');
+    let base = base.strip_suffix("-start").or_else(|| base.strip_suffix("-done")).unwrap_or(base);
+    HLO_COLLECTIVES.contains(&base)
 }
 
 fn any_case<'a>(patterns: impl Iterator<Item = &'a str>) -> Result<RegexSet, regex::Error> {
@@ -228,6 +290,17 @@ mod tests {
         facts("aten::addmm").put(&mut bytes);
         assert_eq!(NameFacts::take(&mut &bytes[..]), facts("aten::addmm"));
         assert_eq!(facts("").kernel_category().or(facts("").operator_category()), None);
+    }
+
+    #[test]
+    fn collectives_of_xla() {
+        for name in ["all-reduce", "all-reduce.12", "%all-gather-start.3", "collective-permute-done", "send"] {
+            assert!(says(name, NameFacts::HLO_COLLECTIVE), "{name}");
+        }
+        for name in ["all-reduce-scatter", "fusion.1", "all-reduce.x", ""] {
+            assert!(!says(name, NameFacts::HLO_COLLECTIVE), "{name}");
+        }
+        assert!(says("FunctionRun", NameFacts::FUNCTION_RUN) && !says("FunctionRun2", NameFacts::FUNCTION_RUN));
     }
 
     #[test]

@@ -327,7 +327,10 @@ row! {
 
 row! {
     /// An allocation or a free, beside its key.
+    #[derive(Default)]
     MemoryHead {
+        /// Its key has the order only.
+        has_no_time: bool,
         size_bytes: Option<i64>,
         address: Option<i64>,
         device_type: Option<i64>,
@@ -335,6 +338,12 @@ row! {
         total_allocated_bytes: Option<i64>,
         total_reserved_bytes: Option<i64>,
         event_index: Option<i64>,
+        action: Option<Text>,
+        allocator: Option<Text>,
+        stream_id: Option<i64>,
+        stack_id: Option<i64>,
+        category: Option<Text>,
+        active_bytes: Option<i64>,
         args: Option<Text>,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use stepscope_formats::{Event, Value};
+use stepscope_formats::{self as formats, Event, TrackKind, Value};
 
 use super::identity::{canonical, integer, trailing_integer};
 use super::lanes::Lanes;
@@ -18,6 +18,8 @@ pub(crate) enum TrackKey {
     Thread { process: Option<TextId>, thread: Option<TextId> },
     /// An asynchronous lane: category and id.
     Async { category: Option<TextId>, id: Option<TextId> },
+    /// One that the reader told of, by number.
+    Told { number: u32 },
 }
 
 /// A track and what is known about it.
@@ -27,6 +29,8 @@ pub(crate) struct Track {
     /// Device and stream that its ids stand for, should it turn out to hold device work.
     pub device_id: Option<i64>,
     pub stream_id: Option<i64>,
+    /// What the reader told of it, if it did.
+    pub told: Option<ToldTrack>,
     pub has_device_work: bool,
     /// Operators, calls of the runtime and Python functions on it.
     pub host_spans: u64,
@@ -49,6 +53,28 @@ impl Track {
     pub(crate) fn cover(&mut self, start: i64, end: i64) {
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
         self.last = Some(self.last.map_or(end, |last| last.max(end)));
+    }
+}
+
+/// What a reader told of a track.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldTrack {
+    pub kind: TrackKind,
+    pub process: TextId,
+    pub thread: TextId,
+    process_caption: Caption,
+    thread_caption: Caption,
+    /// Device work on it nests.
+    pub device_work_nests: bool,
+}
+
+impl ToldTrack {
+    pub(crate) fn process_name(&self) -> Option<TextId> {
+        self.process_caption.name
+    }
+
+    pub(crate) fn thread_name(&self) -> Option<TextId> {
+        self.thread_caption.name
     }
 }
 
@@ -83,6 +109,35 @@ pub(crate) struct Tracks {
 }
 
 impl Tracks {
+    /// Takes what a reader tells of a track; telling it again replaces what was told.
+    pub(crate) fn tell(&mut self, track: &formats::Track<'_>, strings: &mut Strings) {
+        let id = self.get_or_add(TrackKey::Told { number: track.number }, track.device_id, track.stream_id);
+        let mut text = |text: Option<&str>| text.map(|text| strings.intern(text));
+        let (process_name, labels, thread_name) =
+            (text(track.process_name), text(track.process_labels), text(track.thread_name));
+        self.list[id as usize].told = Some(ToldTrack {
+            kind: track.kind,
+            process: strings.intern(track.process),
+            thread: strings.intern(track.thread),
+            process_caption: Caption { name: process_name, labels, ..Caption::default() },
+            thread_caption: Caption { name: thread_name, ..Caption::default() },
+            device_work_nests: track.device_work_nests,
+        });
+    }
+
+    /// The track of an event: the one that the reader told of, else the thread or the stream.
+    pub(crate) fn of_event(&mut self, event: &Event<'_>, strings: &mut Strings) -> TrackId {
+        match event.track {
+            Some(number) => self.told(number),
+            None => self.thread(event, strings),
+        }
+    }
+
+    /// The track with the number that the reader gave it.
+    pub(crate) fn told(&mut self, number: u32) -> TrackId {
+        self.get_or_add(TrackKey::Told { number }, None, None)
+    }
+
     /// The track of an event on a thread or a stream.
     pub(crate) fn thread(&mut self, event: &Event<'_>, strings: &mut Strings) -> TrackId {
         let (process, thread) = (raw(&event.process), raw(&event.thread));
@@ -121,10 +176,16 @@ impl Tracks {
         }
     }
 
+    /// Whether device work on a track nests.
+    #[inline]
+    pub(crate) fn work_nests(&self, track: TrackId) -> bool {
+        self.list[track as usize].told.is_some_and(|told| told.device_work_nests)
+    }
+
     /// The process that ran most of the host side, as the system numbers it.
     pub(crate) fn host_process(&self) -> Option<i64> {
         let mut spans: BTreeMap<i64, u64> = BTreeMap::new();
-        for track in self.list.iter().filter(|track| track.host_spans > 0) {
+        for track in self.list.iter().filter(|track| track.host_spans > 0 && track.told.is_none()) {
             // What would be the device of a stream is the process of a thread.
             *spans.entry(track.device_id?).or_default() += track.host_spans;
         }
@@ -136,13 +197,16 @@ impl Tracks {
 
     /// Names of the process a track belongs to.
     pub(crate) fn process_labels(&self, track: &Track) -> Caption {
+        if let Some(told) = track.told {
+            return told.process_caption;
+        }
         let TrackKey::Thread { process, .. } = track.key else { return Caption::default() };
         self.processes.get(&process).copied().unwrap_or_default()
     }
 
     /// Names of the thread that a track is.
     pub(crate) fn thread_labels(&self, track: &Track) -> Caption {
-        self.threads.get(&track.key).copied().unwrap_or_default()
+        track.told.map(|told| told.thread_caption).or_else(|| self.threads.get(&track.key).copied()).unwrap_or_default()
     }
 
     fn get_or_add(&mut self, key: TrackKey, device_id: Option<i64>, stream_id: Option<i64>) -> TrackId {
@@ -151,6 +215,7 @@ impl Tracks {
                 key,
                 device_id,
                 stream_id,
+                told: None,
                 has_device_work: false,
                 host_spans: 0,
                 last_end: None,

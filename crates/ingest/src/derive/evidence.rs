@@ -30,16 +30,19 @@ impl Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CommRule {
     CollectiveName,
+    Hlo,
     Owner,
     Name,
 }
 
 impl CommRule {
-    const ALL: [Option<Self>; 4] = [None, Some(Self::CollectiveName), Some(Self::Owner), Some(Self::Name)];
+    const ALL: [Option<Self>; 5] =
+        [None, Some(Self::CollectiveName), Some(Self::Hlo), Some(Self::Owner), Some(Self::Name)];
 
     pub(crate) fn as_text(self) -> &'static str {
         match self {
             Self::CollectiveName => "collective_name",
+            Self::Hlo => "hlo",
             Self::Owner => "owner",
             Self::Name => "name",
         }

@@ -121,11 +121,11 @@ impl Tallies {
             tallies.all.add(&row);
             tallies.by_link[row.link as usize].add(&row);
             for (tally, is_so) in [
-                (&mut tallies.with_operator, row.operator.is_some()),
+                (&mut tallies.with_operator, row.operator.is_some() || row.has_framework_op),
                 (&mut tallies.with_span, row.owner.is_some()),
                 (&mut tallies.unlinked, row.launch.is_none()),
                 (&mut tallies.graph, row.is_in_graph),
-                (&mut tallies.explained, row.operator.is_some() || row.is_in_graph),
+                (&mut tallies.explained, row.operator.is_some() || row.has_framework_op || row.is_in_graph),
             ] {
                 if is_so {
                     tally.add(&row);
@@ -196,7 +196,8 @@ fn ratio(part: i64, whole: i64) -> Figure {
 /// *good* when nothing was lost and at least 95 % of device time is explained, *poor* below 50 % or when the file was
 /// cut, else *partial*.
 fn grade(facts: &Facts<'_>, explained: &Tally, all: &Tally) -> Grade {
-    let tells_a_cut = |note: &Note| !matches!(note, Note::BareArray | Note::InvalidUtf8 | Note::NotRecorded);
+    let tells_a_cut =
+        |note: &Note| !matches!(note, Note::BareArray | Note::InvalidUtf8 | Note::NotRecorded | Note::SegmentsOnly);
     let is_cut = facts.notes.iter().any(tells_a_cut);
     let has_gaps = facts.counts.lost() > 0 || facts.notes.contains(&Note::NotRecorded);
     let explains = |percent: i128| i128::from(explained.time_ns) * 100 >= i128::from(all.time_ns) * percent;

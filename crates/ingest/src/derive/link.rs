@@ -67,7 +67,15 @@ row! {
 row! {
     /// What a device event says itself about what it is: communication, and otherwise what.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    Signs { is_kernel: bool, names_collective: bool, has_name: bool, category: Option<KernelCategory>, }
+    Signs {
+        is_kernel: bool,
+        names_collective: bool,
+        is_hlo_collective: bool,
+        has_name: bool,
+        /// It names its operator in the framework itself.
+        has_framework_op: bool,
+        category: Option<KernelCategory>,
+    }
 }
 
 row! {
@@ -99,6 +107,10 @@ row! {
         comm_rule: Option<CommRule>,
         category: KernelCategory,
         is_in_graph: bool,
+        /// It names its operator in the framework itself, so that its time belongs to that.
+        has_framework_op: bool,
+        /// It has a correlation, so that its launch call would be known if it had been recorded.
+        has_correlation: bool,
     }
 }
 
@@ -203,7 +215,9 @@ impl LinkInputs {
                 signs: Signs {
                     is_kernel: kind == Kind::Kernel,
                     names_collective: head.names_collective,
+                    is_hlo_collective: head.facts.has(NameFacts::HLO_COLLECTIVE),
                     has_name: head.facts.has(NameFacts::COMMUNICATION_KERNEL),
+                    has_framework_op: record.text(SpanArgColumn::framework_op).is_some(),
                     category: head.facts.kernel_category(),
                 },
             }),
@@ -293,6 +307,8 @@ impl Linker {
             comm_rule,
             category: event.signs.category(comm_rule, launch.and_then(|launch| launch.operator_category)),
             is_in_graph: launch.is_some_and(|launch| launch.launches_graph),
+            has_framework_op: event.signs.has_framework_op,
+            has_correlation: event.correlation != 0,
         };
         if let Some(launch) = launch.filter(|launch| launch.launches_graph) {
             self.graph_events.push(GraphEvent {
@@ -341,7 +357,7 @@ impl Linker {
     }
 
     fn push(&mut self, row: LinkRow) -> Result<(), IngestError> {
-        if let Some(operator) = row.operator {
+        if let Some(operator) = row.operator.filter(|_| !row.has_framework_op) {
             self.operator_times.push(OperatorTime { operator, id: row.id, dur: row.end - row.start })?;
         }
         self.rows.push(row)
@@ -363,12 +379,15 @@ impl Signs {
         category_of(self.is_kernel, comm_rule.is_some(), self.category, by_operator)
     }
 
-    /// What is communication (metrics, section 9): metadata, then the span that launched it, then the kernel's name.
+    /// What is communication (metrics, section 9): metadata, the operation of the compiled program, the span that
+    /// launched it, and then the kernel's name.
     fn rule(self, owner_communicates: bool) -> Option<CommRule> {
         if !self.is_kernel {
             None
         } else if self.names_collective {
             Some(CommRule::CollectiveName)
+        } else if self.is_hlo_collective {
+            Some(CommRule::Hlo)
         } else if owner_communicates {
             Some(CommRule::Owner)
         } else {

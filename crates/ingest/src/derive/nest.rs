@@ -1,7 +1,8 @@
 //! Who encloses whom on a track, and how much of a span is its own (metrics, section 3).
 //!
 //! Spans nest in families: operators, annotations and runtime calls together; Python frames in a second tree that also
-//! sees operators and calls; every other kind among its own. Device events do not nest: they may overlap. Spans come in
+//! sees operators and calls; every other kind among its own. Device events do not nest, because they may overlap, except
+//! for the operations of a compiled program. Spans come in
 //! the order of the table, and what is known when one comes does not depend on those after it; only its self time does.
 
 use stepscope_model::Kind;
@@ -19,6 +20,8 @@ pub(crate) struct NestSpan {
     pub kind: Kind,
     pub facts: NameFacts,
     pub is_module: bool,
+    /// Device work on its track nests.
+    pub work_nests: bool,
 }
 
 /// What is known of a span as soon as it comes.
@@ -33,6 +36,8 @@ pub(crate) struct Nested {
     pub module: Option<SpanId>,
     /// For a runtime call: the first span above it that is none.
     pub above: Option<Above>,
+    /// For a mark of a step: the nearest one of its kind around it.
+    pub outer_mark: Option<SpanId>,
 }
 
 /// A span that issued a call.
@@ -108,8 +113,9 @@ impl Nest {
         match span.kind {
             Kind::Python => self.push_frame(span),
             kind if kind.is_host() => self.push_host(span),
+            kind if kind.is_device() && span.work_nests => self.push_other(span, Kind::Kernel),
             kind if kind.is_device() => Nested::default(),
-            _ => self.push_other(span),
+            kind => self.push_other(span, kind),
         }
     }
 
@@ -138,13 +144,16 @@ impl Nest {
         } else {
             None
         };
+        let mark = [NameFacts::NUMBERED_STEP, NameFacts::FUNCTION_RUN].into_iter().find(|&mark| span.facts.has(mark));
+        let outer_mark =
+            mark.and_then(|mark| self.host.iter().rev().find(|open| open.facts.has(mark)).map(|open| open.id));
         let (parent, depth) = (parent.map(|parent| parent.id), self.host.len() as u32);
         cover_ancestors(&mut self.host, span);
         let (within, within_facts) =
             if span.kind == Kind::Op { (Some(span.id), span.facts) } else { (parent_op, parent_op_facts) };
         self.host.push(Open { within_facts, ..Open::new(span, within, depth) });
         let (python_parent, module) = self.frame_of(span);
-        Nested { parent, depth, parent_op, parent_op_facts, python_parent, module, above }
+        Nested { parent, depth, parent_op, parent_op_facts, python_parent, module, above, outer_mark }
     }
 
     /// The frame and the module around a host span. Annotations are not part of the second tree, so they find their
@@ -182,9 +191,9 @@ impl Nest {
         Nested { parent, depth, python_parent: parent, module, ..Nested::default() }
     }
 
-    fn push_other(&mut self, span: &NestSpan) -> Nested {
+    fn push_other(&mut self, span: &NestSpan, family: Kind) -> Nested {
         let ended = &mut self.ended;
-        let stack = &mut self.others[span.kind as usize];
+        let stack = &mut self.others[family as usize];
         pop_for(stack, span, |open| ended.push((open.id, open.self_ns())));
         let (parent, depth) = (stack.last().map(|open| open.id), stack.len() as u32);
         if let Some(top) = stack.last_mut() {

@@ -15,7 +15,7 @@ pub(crate) struct Span<'a> {
 
 impl Span<'_> {
     /// What nesting has to know.
-    pub(crate) fn for_nest(&self) -> NestSpan {
+    pub(crate) fn for_nest(&self, work_nests: bool) -> NestSpan {
         NestSpan {
             id: self.id,
             track: self.key.track,
@@ -24,6 +24,7 @@ impl Span<'_> {
             kind: self.record.head.kind,
             facts: self.record.head.facts,
             is_module: self.record.head.is_module,
+            work_nests,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What is active while a span goes on (metrics, section 6).
 
-use stepscope_model::{Class, SpanClass};
+use stepscope_model::{Class, Kind, SpanClass};
 
+use crate::collect::names::NameFacts;
 use crate::derive::stream::Span;
 use crate::spill::strings::Strings;
 
@@ -44,6 +45,9 @@ impl Activity {
 /// What a host span or a device event does; `None` for mere labels.
 pub(crate) fn activity(span: &Span<'_>, is_communication: bool, strings: &Strings) -> Option<Activity> {
     let head = &span.record.head;
+    if head.kind == Kind::Op && head.facts.has(NameFacts::INPUT_WAIT) {
+        return Some(Activity::on_host(Class::Dataloader));
+    }
     let name = || head.name.map_or("", |name| strings.resolve(name, span.record.texts));
     match SpanClass::new(head.kind, is_communication, name) {
         SpanClass::Time(class) => Some(Activity { class, is_device: head.kind.is_device() }),

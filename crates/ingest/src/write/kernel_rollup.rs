@@ -88,12 +88,13 @@ impl KernelRollup {
         Self { groups: Groups::new(scratch) }
     }
 
-    /// Takes a kernel.
+    /// Takes a kernel, and how long the device worked on it alone.
     pub(crate) fn push(
         &mut self,
         span: &Span<'_>,
         link: &LinkRow,
         step: Option<u32>,
+        dur_ns: i64,
         strings: &Strings,
     ) -> Result<(), IngestError> {
         let record = &span.record;
@@ -105,12 +106,11 @@ impl KernelRollup {
         let blocks_per_sm = record.float(SpanArgColumn::blocks_per_sm);
         let occupancy = record.float(SpanArgColumn::est_achieved_occupancy_percent).map(|percent| percent / 100.0);
         let group = Group::new(numbers, record.head.name, None, record.texts, strings);
-        let dur_ns = span.key.dur();
         self.groups.add(group, strings, |sums| {
             let totals = &mut sums.totals;
             totals.count += 1;
             totals.time_ns = totals.time_ns.saturating_add(dur_ns);
-            totals.with_operator += i64::from(link.operator.is_some());
+            totals.with_operator += i64::from(link.operator.is_some() || link.has_framework_op);
             if let Some(blocks) = blocks_per_sm {
                 totals.blocks_per_sm_ns += blocks * dur_ns as f64;
                 totals.with_blocks_per_sm_ns = totals.with_blocks_per_sm_ns.saturating_add(dur_ns);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use stepscope_figures::op_flops::{op_flops, op_least_flops, operators};
 use stepscope_model::args::SpanArgColumn;
+use stepscope_model::framework_op::operator_type;
 use twox_hash::XxHash3_128;
 
 use super::rows::Rows;
@@ -68,6 +69,9 @@ fn add_known(sum: &mut Option<i64>, more: Option<i64>) {
     }
 }
 
+/// Paths of operators that are added up in memory.
+const PATHS_IN_MEMORY: usize = 1 << 16;
+
 /// An operator that has not ended.
 struct Open {
     id: SpanId,
@@ -96,12 +100,14 @@ pub(crate) struct DeviceWork {
 pub(crate) struct OpRollup {
     open: Vec<Open>,
     groups: Groups<OpSums>,
+    /// Device work by step and by the path of the operator that it names.
+    by_path: HashMap<(Option<u32>, TextId), OpSums>,
     flops: FlopsOfCalls,
 }
 
 impl OpRollup {
     pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
-        Self { open: Vec::new(), groups: Groups::new(scratch), flops: FlopsOfCalls::default() }
+        Self { open: Vec::new(), groups: Groups::new(scratch), by_path: HashMap::new(), flops: FlopsOfCalls::default() }
     }
 
     /// Takes the next operator, in the order of the table, with what was derived about it.
@@ -165,16 +171,41 @@ impl OpRollup {
         Ok(())
     }
 
-    /// Takes a device event that belongs to no operator.
-    pub(crate) fn push_rest(&mut self, step: Option<u32>, time_ns: i64, strings: &Strings) -> Result<(), IngestError> {
+    /// Takes a device event that belongs to no span of an operator. One that names its operator itself is added to the
+    /// operators of that type.
+    pub(crate) fn push_device(
+        &mut self,
+        span: &Span<'_>,
+        step: Option<u32>,
+        time_ns: i64,
+        strings: &Strings,
+    ) -> Result<(), IngestError> {
         let sums = OpSums { device_events: 1, device_self_ns: time_ns, device_total_ns: time_ns, ..OpSums::default() };
         let numbers = Numbers { step: step.map(i64::from), ..Numbers::default() };
-        self.groups.add(Group::new(numbers, None, None, &[], strings), strings, |group| group.add(&sums))
+        let Some(framework_op) = span.record.text(SpanArgColumn::framework_op) else {
+            return self.groups.add(Group::new(numbers, None, None, &[], strings), strings, |group| group.add(&sums));
+        };
+        let Text::Id(path) = framework_op else {
+            let group = group_of_type(numbers, strings.resolve(framework_op, span.record.texts));
+            return self.groups.add(group, strings, |group| group.add(&sums));
+        };
+        self.by_path.entry((step, path)).or_default().add(&sums);
+        if self.by_path.len() >= PATHS_IN_MEMORY { self.flush_paths(strings) } else { Ok(()) }
+    }
+
+    fn flush_paths(&mut self, strings: &Strings) -> Result<(), IngestError> {
+        for ((step, path), sums) in self.by_path.drain() {
+            let numbers = Numbers { step: step.map(i64::from), ..Numbers::default() };
+            let group = group_of_type(numbers, strings.get(path));
+            self.groups.add(group, strings, |group| group.add(&sums))?;
+        }
+        Ok(())
     }
 
     /// Ends every operator and writes the groups.
     pub(crate) fn finish(mut self, mut rows: Rows<'_>, strings: &Strings) -> Result<(), IngestError> {
         self.end_all_but(None, strings)?;
+        self.flush_paths(strings)?;
         self.groups.finish(strings, |group| {
             let sums = group.sums;
             rows.i32(group.numbers.step.map(|step| step as i32))
@@ -220,6 +251,11 @@ impl OpRollup {
         }
         Ok(())
     }
+}
+
+/// The operators of the type that a path ends with.
+fn group_of_type(numbers: Numbers, framework_op: &str) -> Group {
+    Group::Texts { numbers, name: Some(operator_type(framework_op).to_owned()), dims: None }
 }
 
 /// FLOPs of a call, and what of them is certain.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_model::Kind;
-use stepscope_model::tables::{KERNEL_ROLLUP, LAUNCHES, OP_ROLLUP, STEP_BREAKDOWN, STEP_DEVICES};
+use stepscope_model::tables::{KERNEL_ROLLUP, LAUNCHES, OP_ROLLUP, STEP_BREAKDOWN, STEP_DEVICES, STEP_OVERVIEW};
 use stepscope_store::SourceWriter;
 
 use super::breakdown::Breakdown;
@@ -11,6 +11,7 @@ use super::collectives::Collectives;
 use super::device_use::DeviceUse;
 use super::kernel_rollup::KernelRollup;
 use super::op_rollup::{DeviceWork, OpRollup};
+use super::overview::Overview;
 use super::rows::Rows;
 use crate::collect::header::ProcessGroup;
 use crate::derive::launches::{self, Launch};
@@ -43,6 +44,7 @@ pub(crate) struct Rollups<'s> {
     kernels: KernelRollup,
     devices: DeviceUse,
     breakdown: Breakdown,
+    overview: Option<Overview>,
     collectives: Collectives,
     launches: Rows<'s>,
     strings: &'s Strings,
@@ -54,12 +56,14 @@ impl<'s> Rollups<'s> {
         writer: &mut SourceWriter,
         strings: &'s Strings,
         groups: &[ProcessGroup],
+        with_overview: bool,
     ) -> Result<Self, IngestError> {
         Ok(Self {
             ops: OpRollup::new(scratch),
             kernels: KernelRollup::new(scratch),
             devices: DeviceUse::new(scratch),
             breakdown: Breakdown::new(scratch),
+            overview: with_overview.then(|| Overview::new(scratch)),
             collectives: Collectives::new(groups, scratch),
             launches: writer.rows(&LAUNCHES, strings)?,
             strings,
@@ -72,14 +76,17 @@ impl<'s> Rollups<'s> {
         let kind = span.record.head.kind;
         let is_communication = link.is_some_and(|link| link.comm_rule.is_some());
         self.breakdown.push(span, is_communication, self.strings)?;
+        if let Some(overview) = &mut self.overview {
+            overview.push(span, is_communication, self.strings)?;
+        }
         match link {
             Some(link) => {
                 self.devices.push(span)?;
                 if kind == Kind::Kernel {
-                    self.kernels.push(span, link, *step, self.strings)?;
+                    self.kernels.push(span, link, *step, derived.self_ns, self.strings)?;
                 }
-                if link.operator.is_none() {
-                    self.ops.push_rest(*step, span.key.dur(), self.strings)?;
+                if link.has_framework_op || link.operator.is_none() {
+                    self.ops.push_device(span, *step, derived.self_ns, self.strings)?;
                 }
                 if is_communication {
                     self.collectives.push_kernel(span, link, *step, self.strings)?;
@@ -108,6 +115,10 @@ impl<'s> Rollups<'s> {
         self.kernels.finish(rows(&KERNEL_ROLLUP)?, strings)?;
         self.devices.finish(steps, rows(&STEP_DEVICES)?)?;
         self.breakdown.finish(steps, rows(&STEP_BREAKDOWN)?)?;
+        match self.overview {
+            Some(overview) => overview.finish(steps, rows(&STEP_OVERVIEW)?)?,
+            None => rows(&STEP_OVERVIEW)?.finish()?,
+        }
         self.collectives.finish(writer, strings)
     }
 }

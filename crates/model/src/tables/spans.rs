@@ -34,13 +34,13 @@ static DERIVED_COLUMNS: [Column; 17] = [
     Column::optional(
         "parent_id",
         I64,
-        "Span that encloses it: op, ann and rt nest among each other, every other kind among its own.",
+        "Span that encloses it: op, ann and rt nest among each other, operations of a compiled program too, every other kind among its own.",
     ),
     Column::required("depth", I32, "How many spans of its family enclose it."),
     Column::required(
         "self_ns",
         I64,
-        "Duration minus the union of its children. For an op or a call, these are the ops and calls below it, skipping annotations.",
+        "Duration minus the union of its children. For an op or a call, these are the ops and calls below it, skipping annotations. By the clock of the device where that is recorded.",
     ),
     Column::optional("parent_op_id", I64, "Nearest enclosing operator."),
     Column::optional("python_parent_id", I64, "Nearest enclosing Python frame."),
@@ -66,7 +66,7 @@ static DERIVED_COLUMNS: [Column; 17] = [
     Column::optional(
         "comm_rule",
         Text,
-        "For communication kernels: the rule that says so, collective_name, owner or name.",
+        "For communication kernels: the rule that says so, collective_name, hlo, owner or name.",
     ),
     Column::optional(
         "kernel_category",

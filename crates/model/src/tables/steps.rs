@@ -18,7 +18,7 @@ static COLUMNS: [Column; 11] = [
     Column::required(
         "source",
         Text,
-        "What marked it: profiler_step, serving_annotation, optimizer_step or whole_trace.",
+        "What marked it: profiler_step, serving_annotation, step_num, device_steps, function_run, module_runs, optimizer_step or whole_trace.",
     ),
     Column::required("start_ns", I64, "Start, after the work of the previous step."),
     Column::required("end_ns", I64, "End, with the device work that it launched."),

@@ -104,7 +104,13 @@ pub(crate) fn script_thread(
         StepSource::ServingAnnotation => (first.host_start_ns, |facts| facts.is_serving_step),
         // The first step begins where the first call of the optimizer ends.
         StepSource::OptimizerStep => (i64::MIN, |facts| facts.is_optimizer_step),
-        StepSource::WholeTrace | StepSource::None => return Ok(None),
+        // Every annotation of these recordings is a step.
+        StepSource::StepNum => (first.host_start_ns, |_| true),
+        StepSource::DeviceSteps
+        | StepSource::FunctionRun
+        | StepSource::ModuleRuns
+        | StepSource::WholeTrace
+        | StepSource::None => return Ok(None),
     };
     let mut earliest: Option<(Moment, i32)> = None;
     let keys = [("start_ns", from_ns..=first.host_start_ns)];
