@@ -44,6 +44,9 @@ const CONVERSION_BYTES: usize = 4096;
 /// Replacement characters that no real file has so early.
 const CONVERSION_MARKS: usize = 16;
 
+/// Planes that the header lists.
+const MOST_PLANES: usize = 256;
+
 /// Bytes between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
@@ -168,6 +171,8 @@ struct Reader<'s> {
     delivery: Delivery,
     devices: Devices,
     profile_start_ns: Option<i64>,
+    profile_stop_ns: Option<i64>,
+    planes: Vec<String>,
     host: Option<String>,
     notes: Vec<Note>,
 }
@@ -179,6 +184,8 @@ impl<'s> Reader<'s> {
             delivery: Delivery::new(),
             devices: Devices::default(),
             profile_start_ns: None,
+            profile_stop_ns: None,
+            planes: Vec::new(),
             host: None,
             notes: Vec::new(),
         }
@@ -222,10 +229,14 @@ impl<'s> Reader<'s> {
             PlaneRole::Programs => self.programs(metadata),
             PlaneRole::Device { number: Some(number), .. } => self.devices.add(number, metadata),
             _ if name == "Task Environment" => {
-                let start = metadata.of_plane("profile_start_time").and_then(StatValue::as_i64);
-                self.profile_start_ns = self.profile_start_ns.or(start);
+                let time = |name| metadata.of_plane(name).and_then(StatValue::as_i64);
+                self.profile_start_ns = self.profile_start_ns.or(time("profile_start_time"));
+                self.profile_stop_ns = self.profile_stop_ns.or(time("profile_stop_time"));
             }
             _ => {}
+        }
+        if self.planes.len() < MOST_PLANES {
+            self.planes.push(plane.as_json());
         }
         Ok(())
     }
@@ -268,6 +279,12 @@ impl<'s> Reader<'s> {
             self.delivery.tracks.name_host(host, sink);
             sink.header("host_name", &Value::Text(host.as_str().into()));
         }
+        for (key, time) in [("profile_start_ns", self.profile_start_ns), ("profile_stop_ns", self.profile_stop_ns)] {
+            if let Some(time) = time {
+                sink.header(key, &Value::Number(&time.to_string()));
+            }
+        }
+        sink.header("planes", &Value::Json(format!("[{}]", self.planes.join(",")).into()));
         if let Some(start_ns) = self.profile_start_ns.filter(|_| self.delivery.times_are_relative) {
             sink.header("baseTimeNanoseconds", &Value::Number(&start_ns.to_string()));
         }

@@ -129,7 +129,8 @@ impl Walk {
 
     fn span(&mut self, span: &Span<'_>, strings: &Strings, tracks: &mut Tracks) -> Result<(), IngestError> {
         let (key, head) = (&span.key, &span.record.head);
-        let nested = self.nest.push(&span.for_nest(tracks.work_nests(key.track)));
+        let is_told = tracks.list[key.track as usize].told.is_some();
+        let nested = self.nest.push(&span.for_nest(tracks.work_nests(key.track), is_told));
         self.keep_self_times()?;
         let operator = if head.kind == Kind::Op { Some(span.id) } else { nested.parent_op };
         self.points.push(key.track, key.start, head.kind, Holder { id: span.id, end: key.end(), operator });
@@ -138,7 +139,7 @@ impl Walk {
         track.lanes.cover(head.kind, nested.depth);
         track.cover(key.start, key.end());
         self.has_nanoseconds |= head.phase == Phase::Complete && (key.start % 1000 != 0 || key.dur() % 1000 != 0);
-        self.links.add(span, &nested)?;
+        self.links.add(span, &nested, is_told)?;
         self.forwards.add_span(span)?;
         self.steps.add(span, &nested, &tracks.list[key.track as usize], strings);
         if head.kind.is_device() && tracks.work_nests(key.track) {

@@ -29,9 +29,9 @@ use crate::spill::sorter::Sorted;
 use crate::spill::strings::Strings;
 use crate::threads::both;
 use crate::watch::Watch;
-use crate::write::Tables;
 use crate::write::rollups::Rollups;
 use crate::write::tiles::Tiles;
+use crate::write::{Made, Tables};
 
 /// Bytes read from a file at once.
 const READ_BYTES: usize = 1 << 20;
@@ -226,7 +226,7 @@ impl ReadTrace {
         let rollups = extras.rollups.then(rollups).transpose()?;
         let tiles = || Tiles::new(&self.scratch, tables.writer, &self.strings, &self.tracks);
         let tiles = extras.tiles.then(tiles).transpose()?;
-        tables.spans(stream, &self.strings, &derivation, rollups, tiles, &mut watch)?;
+        tables.spans(stream, &self.strings, &derivation, Made { rollups, tiles }, &self.tracks, &mut watch)?;
         tables.functions(&self.functions, &self.strings)?;
         tables.programs(&self.programs, &self.strings)?;
         tables.tracks(&self.tracks, &self.strings)?;

@@ -49,6 +49,12 @@ pub(crate) struct Tables<'w> {
     pub writer: &'w mut SourceWriter,
 }
 
+/// What is made of the spans while they are written.
+pub(crate) struct Made<'a> {
+    pub rollups: Option<Rollups<'a>>,
+    pub tiles: Option<Tiles<'a>>,
+}
+
 impl Tables<'_> {
     /// The second walk over the spans: what is known of each is put together and written.
     pub(crate) fn spans(
@@ -56,10 +62,11 @@ impl Tables<'_> {
         mut stream: SpanStream<'_>,
         strings: &Strings,
         derivation: &Derivation,
-        mut rollups: Option<Rollups<'_>>,
-        mut tiles: Option<Tiles<'_>>,
+        made: Made<'_>,
+        tracks: &Tracks,
         watch: &mut Watch<'_>,
     ) -> Result<(), IngestError> {
+        let Made { mut rollups, mut tiles } = made;
         let mut rows = self.rows(&SPANS, strings)?;
         let mut nest = Nest::default();
         let mut work_times = derivation.work_times.reader()?;
@@ -78,7 +85,7 @@ impl Tables<'_> {
                 Some(work) if work.id == span.id => work_times.next_key()?,
                 _ => None,
             };
-            let mut nested = nest.push(&span.for_nest(work.is_some()));
+            let mut nested = nest.push(&span.for_nest(work.is_some(), tracks.list[key.track as usize].told.is_some()));
             nest.ended.clear();
             let self_ns = match work {
                 Some(work) => {

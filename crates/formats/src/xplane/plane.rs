@@ -19,6 +19,7 @@ const STAT_BYTES: u64 = 1 << 20;
 /// A plane that was read.
 #[derive(Debug, Default)]
 pub(super) struct Plane {
+    id: i64,
     pub name: String,
     pub lines: Vec<Line>,
     pub metadata: Metadata,
@@ -42,6 +43,7 @@ pub(super) struct Line {
 impl Plane {
     /// Forgets a plane, so that its memory serves the next one.
     pub(super) fn clear(&mut self) {
+        self.id = 0;
         self.name.clear();
         self.lines.clear();
         self.metadata = Metadata::default();
@@ -67,6 +69,7 @@ impl Plane {
             let field_end = field_end(stream, field);
             let is_cut = field.key.wire == Wire::Bytes && (field_end > end);
             match (field.key.number, field.key.wire) {
+                (1, Wire::Varint) => self.id = field.value.cast_signed(),
                 (3, Wire::Bytes) => self.line(stream, field_end.min(end), teller)?,
                 (2 | 4 | 5 | 6, Wire::Bytes) if !is_cut => self.detail(stream, field, field_end, teller)?,
                 _ => {}
@@ -158,9 +161,21 @@ impl Plane {
         Ok(())
     }
 
+    /// What it is made of, as JSON.
+    pub(super) fn as_json(&self) -> String {
+        let name: String = self.name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect();
+        let events: u64 = self.lines.iter().map(|line| line.events).sum();
+        let (kinds, stats) = (self.metadata.event_kinds.len(), self.metadata.stat_names.len());
+        format!(
+            r#"{{"name":"{name}","id":{},"lines":{},"events":{events},"event_metadata":{kinds},"stat_metadata":{stats}}}"#,
+            self.id,
+            self.lines.len(),
+        )
+    }
+
     /// The plane's own words, and its events.
     pub(super) fn parts(&mut self) -> io::Result<(&str, &[Line], &Metadata, Events<'_>)> {
-        let Self { name, lines, metadata, events } = self;
+        let Self { name, lines, metadata, events, .. } = self;
         Ok((name, lines, metadata, Events { bytes: events.reader()?, buffer: Vec::new(), start: 0 }))
     }
 }

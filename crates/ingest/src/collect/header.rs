@@ -27,7 +27,7 @@ pub(crate) struct Header {
 }
 
 /// Keys that say how a trace was recorded: two runs that differ in a flag are not comparable.
-const CIRCUMSTANCES: [&str; 9] = [
+const CIRCUMSTANCES: [&str; 14] = [
     "record_shapes",
     "with_stack",
     "with_flops",
@@ -37,6 +37,11 @@ const CIRCUMSTANCES: [&str; 9] = [
     "cuda_driver_version",
     "cupti_version",
     "host_name",
+    "jax_version",
+    "jaxlib_version",
+    "profile_start_ns",
+    "profile_stop_ns",
+    "planes",
 ];
 
 /// A process group of the rank.

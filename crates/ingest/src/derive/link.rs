@@ -74,6 +74,7 @@ row! {
         has_name: bool,
         /// It names its operator in the framework itself.
         has_framework_op: bool,
+        is_added_by_name: bool,
         category: Option<KernelCategory>,
     }
 }
@@ -107,8 +108,10 @@ row! {
         comm_rule: Option<CommRule>,
         category: KernelCategory,
         is_in_graph: bool,
-        /// It names its operator in the framework itself, so that its time belongs to that.
+        /// It names its operator in the framework itself.
         has_framework_op: bool,
+        /// Its time belongs to the operator that it names, and to none if it names none.
+        is_added_by_name: bool,
         /// It has a correlation, so that its launch call would be known if it had been recorded.
         has_correlation: bool,
     }
@@ -165,8 +168,13 @@ impl LinkInputs {
         }
     }
 
-    /// Takes the next span.
-    pub(crate) fn add(&mut self, span: &Span<'_>, nested: &Nested) -> Result<(), IngestError> {
+    /// Takes the next span. In some formats device work names its operator, and launch calls are no part of one.
+    pub(crate) fn add(
+        &mut self,
+        span: &Span<'_>,
+        nested: &Nested,
+        work_names_operators: bool,
+    ) -> Result<(), IngestError> {
         let Span { id, key, record } = span;
         let head = &record.head;
         let external_id = head.external_id.unwrap_or(0);
@@ -218,6 +226,7 @@ impl LinkInputs {
                     is_hlo_collective: head.facts.has(NameFacts::HLO_COLLECTIVE),
                     has_name: head.facts.has(NameFacts::COMMUNICATION_KERNEL),
                     has_framework_op: record.text(SpanArgColumn::framework_op).is_some(),
+                    is_added_by_name: work_names_operators,
                     category: head.facts.kernel_category(),
                 },
             }),
@@ -308,6 +317,7 @@ impl Linker {
             category: event.signs.category(comm_rule, launch.and_then(|launch| launch.operator_category)),
             is_in_graph: launch.is_some_and(|launch| launch.launches_graph),
             has_framework_op: event.signs.has_framework_op,
+            is_added_by_name: event.signs.is_added_by_name,
             has_correlation: event.correlation != 0,
         };
         if let Some(launch) = launch.filter(|launch| launch.launches_graph) {
@@ -357,7 +367,7 @@ impl Linker {
     }
 
     fn push(&mut self, row: LinkRow) -> Result<(), IngestError> {
-        if let Some(operator) = row.operator.filter(|_| !row.has_framework_op) {
+        if let Some(operator) = row.operator.filter(|_| !row.is_added_by_name) {
             self.operator_times.push(OperatorTime { operator, id: row.id, dur: row.end - row.start })?;
         }
         self.rows.push(row)

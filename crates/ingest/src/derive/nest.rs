@@ -22,6 +22,8 @@ pub(crate) struct NestSpan {
     pub is_module: bool,
     /// Device work on its track nests.
     pub work_nests: bool,
+    /// What operators and calls take of a frame is still its own.
+    pub frames_nest_alone: bool,
 }
 
 /// What is known of a span as soon as it comes.
@@ -162,7 +164,7 @@ impl Nest {
         if self.python.is_empty() {
             return (None, None);
         }
-        let in_tree = span.kind != Kind::Annotation;
+        let in_tree = span.kind != Kind::Annotation && !span.frames_nest_alone;
         if in_tree {
             let ended = &mut self.ended;
             pop_for(&mut self.python, span, |open| end_frame(ended, open));

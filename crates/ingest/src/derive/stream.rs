@@ -15,7 +15,7 @@ pub(crate) struct Span<'a> {
 
 impl Span<'_> {
     /// What nesting has to know.
-    pub(crate) fn for_nest(&self, work_nests: bool) -> NestSpan {
+    pub(crate) fn for_nest(&self, work_nests: bool, frames_nest_alone: bool) -> NestSpan {
         NestSpan {
             id: self.id,
             track: self.key.track,
@@ -25,6 +25,7 @@ impl Span<'_> {
             facts: self.record.head.facts,
             is_module: self.record.head.is_module,
             work_nests,
+            frames_nest_alone,
         }
     }
 }

@@ -85,7 +85,7 @@ impl<'s> Rollups<'s> {
                 if kind == Kind::Kernel {
                     self.kernels.push(span, link, *step, derived.self_ns, self.strings)?;
                 }
-                if link.has_framework_op || link.operator.is_none() {
+                if link.is_added_by_name || link.operator.is_none() {
                     self.ops.push_device(span, *step, derived.self_ns, self.strings)?;
                 }
                 if is_communication {
