@@ -219,6 +219,8 @@ impl<'s> Reader<'s> {
             }
             self.teller.progress(stream.offset_bytes)?;
         }
+        // What follows a break is not read, but it belongs to the file.
+        stream.skip_to(u64::MAX)?;
         Ok(self.finish())
     }
 
