@@ -17,6 +17,8 @@ mod flop_count;
 mod functions;
 mod gate;
 mod gather;
+mod hlo;
+mod input;
 mod kernels;
 pub mod launch_queue;
 mod launches;
@@ -94,13 +96,15 @@ pub fn pages() -> Vec<PageEntry> {
 }
 
 /// Every analysis, in the order of the help and of the rail.
-pub static ANALYSES: [&Analysis; 13] = [
+pub static ANALYSES: [&Analysis; 15] = [
     &summary::ANALYSIS,
     &diagnose::ANALYSIS,
     &critical::ANALYSIS,
     &ops::ANALYSIS,
     &kernels::ANALYSIS,
+    &hlo::ANALYSIS,
     &modules::ANALYSIS,
+    &input::ANALYSIS,
     &transfers::ANALYSIS,
     &comms::ANALYSIS,
     &memory::ANALYSIS,

@@ -37,8 +37,8 @@ use self::slot::PLACE_BITS;
 use self::window::{BLOCK_BYTES, Window};
 pub use self::writer::{ChromeEvent, ChromeWriter, JsonValue};
 use crate::error::FormatError;
-use crate::event::TraceSink;
 use crate::registry::{Confidence, Format, HEAD_BYTES, Limits};
+use crate::sink::TraceSink;
 
 /// No limit on events is above this, so that places fit into slots. Twice as much and a block may be in memory.
 const MAX_EVENT_BYTES: usize = 1 << (PLACE_BITS - 2);

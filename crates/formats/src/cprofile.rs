@@ -14,10 +14,10 @@ use stepscope_model::{Content, Note};
 
 use self::marshal::{FLAG_REF, Marshal, Stop, Value, unexpected};
 use crate::error::FormatError;
-use crate::event::{TraceSink, Warning};
 use crate::function::{CallerTotals, Function, FunctionTotals};
 use crate::looks_like::LooksLike;
 use crate::registry::{Confidence, Format, Limits};
+use crate::sink::{TraceSink, Warning};
 
 /// Functions between two reports of progress.
 const PROGRESS_FUNCTIONS: u64 = 1024;

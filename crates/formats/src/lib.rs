@@ -14,15 +14,17 @@ mod memory;
 mod read_ahead;
 mod registry;
 mod segments;
+mod sink;
 mod spool;
 mod track;
 mod xplane;
 
 pub use chrome::{ChromeEvent, ChromeWriter, JsonValue};
 pub use error::FormatError;
-pub use event::{Args, Event, LazyArgs, Time, TraceSink, Value, Warning};
+pub use event::{Args, Event, LazyArgs, Time, Value};
 pub use function::{CallerTotals, Function, FunctionTotals};
 pub use looks_like::LooksLike;
 pub use memory::{Frame, MemoryBlock, MemoryChange, MemorySegment};
 pub use registry::{Confidence, FORMATS, Format, Limits, ReadSummary, read_trace};
+pub use sink::{TraceSink, Warning};
 pub use track::{Program, Track, TrackKind};

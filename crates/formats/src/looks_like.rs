@@ -35,8 +35,8 @@ pub enum LooksLike {
     NsightSystems,
     /// Some other `SQLite` database.
     Sqlite,
-    /// An `XPlane` protobuf of JAX or `TensorFlow`.
-    XPlane,
+    /// An event file of `TensorBoard`.
+    EventFile,
     /// A protobuf trace of Perfetto.
     Perfetto,
     /// A table of Parquet or Arrow.
@@ -93,11 +93,11 @@ impl LooksLike {
 
     /// Protobufs have no mark of their own: the first field of both is a message, and what follows tells which.
     fn of_binary(head: &[u8]) -> Self {
-        let holds = |what: &str| memmem::find(head, what.as_bytes()).is_some();
+        if memmem::find(&head[..head.len().min(64)], b"brain.Event:").is_some() {
+            return Self::EventFile;
+        }
         let Some(packet) = head.strip_prefix(&[0x0a]).and_then(after_varint) else { return Self::Binary };
         match packet {
-            // The name of a plane, or its number and then its name.
-            [0x08 | 0x12, ..] if ["/host:", "/device:", "Task Environment"].into_iter().any(holds) => Self::XPlane,
             // Fields of a TracePacket: clock_snapshot, timestamp, trusted_packet_sequence_id, sequence_flags, and
             // compressed_packets.
             [0x32 | 0x40 | 0x50 | 0x68, ..] | [0x92, 0x03, ..] => Self::Perfetto,
@@ -130,11 +130,11 @@ impl LooksLike {
             Self::NsightSystems | Self::Sqlite => {
                 "record with PyTorch's profiler; Nsight Systems databases are not supported"
             }
-            Self::XPlane => "open it in XProf or TensorBoard; JAX and TensorFlow traces are not supported",
+            Self::EventFile => "open it in TensorBoard; profiles are in `plugins/profile` beside it",
             Self::Perfetto => "open it at ui.perfetto.dev; write a Chrome trace with `prof.export_chrome_trace(path)`",
             Self::Table => "open the store by its folder, the one that holds `runs`",
             Self::Binary => {
-                "binary formats such as XPlane are not supported; write a Chrome trace with `prof.export_chrome_trace(path)`"
+                "pass the file that the profiler wrote; PyTorch writes one with `prof.export_chrome_trace(path)`"
             }
             Self::Mprof => "plot it with `mprof plot FILE`; memory over time is in the traces of PyTorch's profiler",
             Self::CollapsedStacks => {
@@ -162,7 +162,7 @@ impl fmt::Display for LooksLike {
             Self::OtherCompression => "data compressed with something other than gzip",
             Self::NsightSystems => "an SQLite export of Nsight Systems",
             Self::Sqlite => "an SQLite database",
-            Self::XPlane => "an XPlane protobuf",
+            Self::EventFile => "a TensorBoard event file",
             Self::Perfetto => "a Perfetto protobuf",
             Self::Table => "a Parquet or Arrow table",
             Self::Binary => "binary data",
@@ -207,8 +207,7 @@ mod tests {
         check(b"\x80\x05\x95\xfd\0\x8c\x1bline_profiler.line_profiler\x94\x8c\x09LineStats", LooksLike::LineProfile);
         check(b"SQLite format 3\0", LooksLike::Sqlite);
         check(b"SQLite format 3\0\0CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL", LooksLike::NsightSystems);
-        check(b"\x0a\x12\x08\x01\x12\x0c/host:CPU", LooksLike::XPlane);
-        check(b"\x0a\xfd\x8f\x05\x12\x09/host:CPU\x1a", LooksLike::XPlane);
+        check(b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09\0\0\x40\x1a\x0dbrain.Event:2", LooksLike::EventFile);
         check(b"\x0a\x0b\x50\x01\x68\x01\xda\x03\x04", LooksLike::Perfetto);
         check(b"\x0a\x0b\x0d\x01\x02", LooksLike::Binary);
         check(b"PAR1\x15\x04", LooksLike::Table);

@@ -7,11 +7,11 @@ use stepscope_model::{Content, Note};
 use crate::chrome::ChromeTrace;
 use crate::cprofile::CProfile;
 use crate::error::FormatError;
-use crate::event::TraceSink;
 use crate::inflate::Inflate;
 use crate::looks_like::LooksLike;
 use crate::read_ahead::read_ahead;
 use crate::segments::Segments;
+use crate::sink::TraceSink;
 use crate::xplane::XPlane;
 
 /// A format that Stepscope reads.

@@ -15,8 +15,9 @@ use stepscope_model::{Content, Note, Phase, warning};
 use twox_hash::XxHash3_128;
 
 use crate::error::FormatError;
-use crate::event::{Args, Event, Time, TraceSink, Value, Warning};
+use crate::event::{Args, Event, Time, Value};
 use crate::registry::{Confidence, Format, Limits};
+use crate::sink::{TraceSink, Warning};
 
 /// Segments of Stepscope's own recorder.
 pub(crate) struct Segments;

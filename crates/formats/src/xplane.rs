@@ -27,9 +27,10 @@ use self::metadata::{Faults, Metadata, StatValue};
 use self::plane::{Plane, field_end};
 use self::wire::{Broken, Fields, Item, Stream, Wire};
 use crate::error::FormatError;
-use crate::event::{Event, TraceSink, Value, Warning};
+use crate::event::{Event, Value};
 use crate::memory::MemoryChange;
 use crate::registry::{Confidence, Format, Limits};
+use crate::sink::{TraceSink, Warning};
 use crate::track::Program;
 
 /// Protobufs of TensorFlow's and JAX's profilers.

@@ -8,6 +8,7 @@ mod graph;
 pub(crate) mod health;
 pub(crate) mod launches;
 pub(crate) mod link;
+mod mark;
 pub(crate) mod nest;
 mod points;
 pub(crate) mod steps;

@@ -6,6 +6,10 @@ pub const NO_DEVICE_EVENTS: &str = "no device events";
 pub const NO_COMPLETE_STEP: &str = "no complete step";
 /// The recording has no communication kernel.
 pub const NO_COMMUNICATION: &str = "no communication";
+/// Nothing says how data came to the steps.
+pub const NO_INPUT_PIPELINE: &str = "no input pipeline";
+/// No operation of a program that XLA compiled is in the trace.
+pub const NO_COMPILED_PROGRAM: &str = "no compiled program";
 /// No runtime call that launched device work was recorded.
 pub const NO_LAUNCH_CALLS: &str = "no launch calls";
 /// Everything that was measured took no time, so there is no rate and no weight.

@@ -40,7 +40,7 @@ impl RankFrom {
 }
 
 /// A device that the trace's header describes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Number of the device; null when it is not an integer.
     pub id: Option<i64>,
@@ -52,6 +52,12 @@ pub struct Device {
     pub multiprocessors: Option<i64>,
     /// Memory in bytes.
     pub memory_bytes: Option<i64>,
+    /// Operations a second at most, where the recording says it.
+    #[serde(default)]
+    pub peak_flops_per_s: Option<f64>,
+    /// Bytes a second to and from its memory at most, where the recording says it.
+    #[serde(default)]
+    pub peak_bytes_per_s: Option<f64>,
 }
 
 /// Everything about a source that is not in a table. Written last, so that a source without a record does not exist.

@@ -37,7 +37,7 @@ warning_codes! {
     UNSUPPORTED_PHASE, "unsupported_phase:", true, "A phase that Stepscope does not read.";
     BROKEN_PLANE, "broken_plane", true, "A plane of the protobuf is not valid from some byte on; what came before it was read.";
     BROKEN_LINE, "broken_line", true, "A line of the file, or of a plane, is not valid; what came before it was read.";
-    AGGREGATED_EVENT, "aggregated_event", true, "The event stands for several and has no time.";
+    AGGREGATED_EVENT, "aggregated_event", true, "The event counts several and has no time.";
     REPEATED_CONTAINER, "repeated_container", true, "The file refers to an element that it already had.";
     METADATA, "metadata", false, "Names of processes and threads: absorbed into the table tracks.";
     PAIRED_END, "paired_end", false, "The end of a span: absorbed into the row of its start.";

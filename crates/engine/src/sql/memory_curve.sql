@@ -1,9 +1,9 @@
 -- One row per allocation or free, with the level of its device's memory after it and what happened to its block.
 -- rank: Rank of the process that recorded it.
 -- window: Capture cycle of the rank, from 0.
--- device: cpu, gpu0 and so on, or the number of its type and its own.
+-- device: cpu or an allocator of the host, gpu0 or xla0 and so on, or the number of its type and its own.
 -- track_id: Thread that allocated or freed.
--- ts_ns: When.
+-- ts_ns: When; null where only the order is recorded.
 -- event_index: The profiler's own number of the event; -1 when it has none.
 -- position: Position of the event in the file, from 0.
 -- size_bytes: Bytes: positive for an allocation, negative for a free; 0 when they were not recorded.
@@ -19,7 +19,8 @@ WITH events AS (
     rank,
     window,
     CASE
-      WHEN device_type = 0 THEN 'cpu'
+      WHEN device_type = 0 THEN coalesce(allocator, 'cpu')
+      WHEN device_type = 9 THEN concat('xla', coalesce(CAST(device_id AS varchar), 'None'))
       WHEN device_type IN (1, 6) THEN concat('gpu', coalesce(CAST(device_id AS varchar), 'None'))
       ELSE concat('type', coalesce(CAST(device_type AS varchar), 'None'), ':', coalesce(CAST(device_id AS varchar), 'None'))
     END AS device,
@@ -33,6 +34,8 @@ WITH events AS (
     address,
     operator_id
   FROM memory_events
+  -- Snapshots also tell when a free has completed, and what the allocator asks the device for.
+  WHERE action IS NULL OR action IN ('alloc', 'free', 'free_requested')
 )
 SELECT
   rank,

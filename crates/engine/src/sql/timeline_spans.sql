@@ -31,7 +31,7 @@ WITH classed AS (
       WHEN kind IN ('memcpy', 'memset') THEN kind
       WHEN kind = 'kernel' THEN CASE WHEN comm_rule IS NULL THEN 'kernel' ELSE 'communication' END
       WHEN kind IN ('rt', 'sync') THEN 'runtime'
-      WHEN kind = 'op' THEN 'cpu_exec'
+      WHEN kind = 'op' THEN CASE WHEN category = 'input_wait' THEN 'dataloader' ELSE 'cpu_exec' END
       WHEN kind = 'py' THEN 'python'
       WHEN kind = 'gpuann' THEN 'annotation'
       WHEN kind <> 'ann' THEN 'other'

@@ -9,7 +9,8 @@ use super::microseconds::time;
 use super::record::{FIELD_COUNT, Field, Record};
 use super::slot::{ArgSlot, ScannedArgs, Slot};
 use crate::error::FormatError;
-use crate::event::{Args, Event, TraceSink, Warning};
+use crate::event::{Args, Event};
+use crate::sink::{TraceSink, Warning};
 
 /// Bytes of findings that a batch may always hold.
 const FULL_BYTES: usize = 1 << 20;

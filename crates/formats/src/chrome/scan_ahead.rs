@@ -6,7 +6,7 @@ use std::thread;
 
 use super::batch::{Batch, Outlet};
 use crate::error::FormatError;
-use crate::event::TraceSink;
+use crate::sink::TraceSink;
 
 /// Batches that may be under way to the sink.
 const BATCHES_AHEAD: usize = 4;

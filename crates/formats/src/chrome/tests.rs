@@ -1,8 +1,9 @@
 //! The window is made small, so that every look ahead and every scan meets the end of what is in memory.
 
 use super::read_in_blocks;
-use crate::event::{Event, TraceSink, Value, Warning};
+use crate::event::{Event, Value};
 use crate::registry::Limits;
+use crate::sink::{TraceSink, Warning};
 
 #[derive(Default)]
 struct Lines(Vec<String>);

@@ -47,6 +47,10 @@ impl Arguments {
             StatValue::None => Slot::Null,
             StatValue::Float(value) if !value.is_finite() => Slot::Null,
             StatValue::Float(value) => Slot::Number(self.write(value)),
+            // Programs are numbered by hashes: the upper half of them has the same bits as a negative number.
+            StatValue::Unsigned(value) if [Known::Program as NameId, Known::Run as NameId].contains(&key) => {
+                Slot::Number(self.write(value.cast_signed()))
+            }
             StatValue::Unsigned(value) => Slot::Number(self.write(value)),
             StatValue::Signed(value) => Slot::Number(self.write(value)),
             StatValue::Text(text) => Slot::Text(self.push_text(text)),

@@ -27,6 +27,8 @@ known_names! {
     InputStage, "_ipl_stage_name", "_ipl_stage_name";
     HloOp, "hlo_op", "hlo_op";
     HloCategory, "hlo_category", "hlo_category";
+    Program, "program_id", "program_id";
+    Run, "run_id", "run_id";
     DeviceOffset, "device_offset_ps", "device_offset_ps";
     DeviceDuration, "device_duration_ps", "device_duration_ps";
     KernelDetails, "kernel_details", "kernel_details";

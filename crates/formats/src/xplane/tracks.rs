@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use super::kinds::{LineRole, PlaneRole};
 use super::metadata::{Metadata, StatValue};
 use super::plane::Line;
-use crate::event::TraceSink;
+use crate::sink::TraceSink;
 use crate::track::{Track, TrackKind};
 
 /// The tracks that were told.

@@ -122,12 +122,16 @@ fn process_group(item: &Json) -> ProcessGroup {
 
 fn device(item: &Json) -> Device {
     let integer = |key: &str| item.get(key).and_then(Json::as_i64);
+    let number = |key: &str| item.get(key).and_then(Json::as_f64);
     Device {
         id: integer("id"),
         name: item.get("name").and_then(Json::as_str).map(str::to_owned),
         compute_major: integer("computeMajor"),
         multiprocessors: integer("numSms"),
         memory_bytes: integer("totalGlobalMem"),
+        peak_flops_per_s: number("peakTeraflopsPerSecond").map(|tera| tera * 1e12),
+        peak_bytes_per_s: number("memoryBandwidthBytesPerSecond")
+            .or_else(|| number("peakMemoryGigabytesPerSecond").map(|giga| giga * 1e9)),
     }
 }
 

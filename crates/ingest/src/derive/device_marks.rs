@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::steps::Mark;
+use super::mark::Mark;
 use crate::collect::record::TrackId;
 use crate::collect::tracks::Track;
 use crate::spill::strings::Strings;

@@ -2,8 +2,8 @@
 
 use hashbrown::{HashMap, HashSet};
 
+use super::mark::{Mark, argument};
 use super::nest::Nested;
-use super::steps::{Mark, argument};
 use super::stream::Span;
 use crate::collect::names::NameFacts;
 use crate::collect::record::SpanId;

@@ -5,6 +5,7 @@ use stepscope_model::{Kind, StepSource};
 use super::device_marks::DeviceMarks;
 use super::function_runs::FunctionRuns;
 use super::link::LinkRow;
+use super::mark::{Mark, argument};
 use super::nest::Nested;
 use super::stream::Span;
 use crate::collect::header::Header;
@@ -47,14 +48,6 @@ enum Placing {
     LaunchOrOrder,
     /// The one that it lies in itself, if there is no launch call.
     Time,
-}
-
-/// A step as the host marked it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
-    pub start: i64,
-    pub end: i64,
-    pub name: String,
 }
 
 /// Device work that was launched inside a mark.
@@ -214,13 +207,6 @@ impl Steps {
             None
         }
     }
-}
-
-/// An argument without a column, as its JSON text.
-pub(super) fn argument(span: &Span<'_>, key: &str, strings: &Strings) -> Option<String> {
-    let rest = strings.resolve(span.record.head.rest?, span.record.texts);
-    let arguments: serde_json::Value = serde_json::from_str(rest).ok()?;
-    arguments.get(key).map(serde_json::Value::to_string)
 }
 
 /// The number in `ProfilerStep#7`.

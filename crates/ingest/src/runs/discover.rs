@@ -160,7 +160,11 @@ fn folder_runs(
         above.push(real(&folder));
         match FolderEntries::look(&folder, above) {
             Ok(entries) => {
-                let name = format!("{name}.{}", folder_name(&folder));
+                let name = if is_of_tensorboard(&folder) {
+                    name.to_owned()
+                } else {
+                    format!("{name}.{}", folder_name(&folder))
+                };
                 folder_runs(&folder, entries, &name, above, options, &mut below)?;
             }
             Err(source) if options.strict => return Err(IngestError::Open { path: folder, source }),
@@ -173,11 +177,34 @@ fn folder_runs(
         above.pop();
     }
     if !files.is_empty() || !skipped.is_empty() {
+        let files = once_each(&files, &mut skipped);
         let files = files.into_iter().map(|path| PathFound { path, is_named: false }).collect();
         runs.push(RunPlan { name: name.to_owned(), folder: Some(folder.to_owned()), files, skipped });
     }
     runs.append(&mut below);
     Ok(())
+}
+
+/// Whether a folder is one of those that TensorFlow and JAX put between a log folder and its profiles.
+fn is_of_tensorboard(folder: &Path) -> bool {
+    let is = |folder: Option<&Path>, name: &str| folder.and_then(Path::file_name).is_some_and(|found| found == name);
+    is(Some(folder), "plugins") || (is(Some(folder), "profile") && is(folder.parent(), "plugins"))
+}
+
+/// JAX writes a recording twice: as `host.xplane.pb`, and for other viewers as `host.trace.json.gz`, which has less.
+fn once_each(files: &[PathBuf], skipped: &mut Vec<SkippedFile>) -> Vec<PathBuf> {
+    let twin = |file: &Path| {
+        let stem = file.file_name()?.to_str()?.strip_suffix(".trace.json.gz")?;
+        Some(file.with_file_name(format!("{stem}.xplane.pb")))
+    };
+    let is_twin = |file: &PathBuf| twin(file).is_some_and(|twin| files.contains(&twin));
+    let (twice, once): (Vec<PathBuf>, Vec<PathBuf>) = files.iter().cloned().partition(is_twin);
+    skipped.extend(twice.iter().map(|file| SkippedFile {
+        path: file.display().to_string(),
+        what: "the same recording as the `.xplane.pb` beside it".to_owned(),
+        is_unreadable: false,
+    }));
+    once
 }
 
 fn one_run_a_file(run: &RunPlan) -> Vec<RunPlan> {
@@ -217,7 +244,7 @@ fn file_run_name(path: &Path) -> String {
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut stem = name.as_str();
-    for suffix in [".gz", ".json", ".trace", ".pt", ".stepscope", ".prof", ".pstats"] {
+    for suffix in [".gz", ".json", ".trace", ".pt", ".stepscope", ".prof", ".pstats", ".pb", ".xplane"] {
         stem = stem.strip_suffix(suffix).unwrap_or(stem);
     }
     if stem.is_empty() { name } else { stem.to_owned() }

@@ -42,10 +42,16 @@ impl Activity {
     }
 }
 
+/// Whether an operator waits for the input pipeline.
+pub(crate) fn waits_for_input(span: &Span<'_>) -> bool {
+    let head = &span.record.head;
+    head.kind == Kind::Op && head.facts.has(NameFacts::INPUT_WAIT)
+}
+
 /// What a host span or a device event does; `None` for mere labels.
 pub(crate) fn activity(span: &Span<'_>, is_communication: bool, strings: &Strings) -> Option<Activity> {
     let head = &span.record.head;
-    if head.kind == Kind::Op && head.facts.has(NameFacts::INPUT_WAIT) {
+    if waits_for_input(span) {
         return Some(Activity::on_host(Class::Dataloader));
     }
     let name = || head.name.map_or("", |name| strings.resolve(name, span.record.texts));

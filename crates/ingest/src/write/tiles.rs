@@ -5,12 +5,13 @@ mod pyramid;
 
 use std::sync::Arc;
 
-use stepscope_model::SpanClass;
 use stepscope_model::tables::TILES;
+use stepscope_model::{Class, SpanClass};
 use stepscope_store::SourceWriter;
 
 use self::bucket::{Bucket, Longest};
 use self::pyramid::Pyramid;
+use super::activity;
 use super::rows::Rows;
 use crate::collect::record::TrackId;
 use crate::collect::tracks::Tracks;
@@ -54,7 +55,11 @@ impl<'s> Tiles<'s> {
         let head = &span.record.head;
         let lane = described.lanes.lane(head.kind, depth);
         let name = || head.name.map_or("", |name| self.strings.resolve(name, span.record.texts));
-        let class = SpanClass::new(head.kind, is_communication, name);
+        let class = if activity::waits_for_input(span) {
+            SpanClass::Time(Class::Dataloader)
+        } else {
+            SpanClass::new(head.kind, is_communication, name)
+        };
         let longest = Longest::new(span, class.index() as u8, self.strings);
         pyramid.push(lane as usize, Bucket::of_span(span.key.start, span.key.end(), longest))
     }

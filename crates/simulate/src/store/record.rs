@@ -17,6 +17,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         compute_major: Some(device::COMPUTE_MAJOR),
         multiprocessors: Some(device::MULTIPROCESSORS),
         memory_bytes: Some(device::MEMORY_BYTES),
+        ..Device::default()
     };
     SourceRecord {
         schema_version: version::SCHEMA_VERSION,

@@ -242,7 +242,7 @@ fn what_lies_beside_traces_is_listed_and_the_rest_is_read() {
     write(&run, "rank1.json", "");
     write(&run, "notes.txt", "hello");
     fs::write(run.join("memory.pickle"), b"\x80\x04\x95}\x8c\x08segments").unwrap();
-    fs::write(run.join("trace.xplane.pb"), b"\x0a\x12\x12\x09/host:CPU\x1a\0").unwrap();
+    fs::write(run.join("trace.pftrace"), b"\x0a\x0b\x50\x01\x68\x01\xda\x03\x04").unwrap();
     write(&run, "notes/deeper.txt", "hello");
     symlink(run.join("missing.json"), run.join("rank2.json")).unwrap();
     symlink(&run, run.join("notes/loop")).unwrap();
@@ -257,7 +257,7 @@ fn what_lies_beside_traces_is_listed_and_the_rest_is_read() {
     let want = [
         "2 files cannot be read (--strict refuses): rank2.json (No such file or directory), rank1.json (empty)",
         "5 files are not traces that Stepscope reads: memory.pickle (a PyTorch memory snapshot), \
-         pipe (a pipe or a device), kept (a store), trace.xplane.pb (an XPlane protobuf), notes.txt (text)",
+         pipe (a pipe or a device), kept (a store), trace.pftrace (a Perfetto protobuf), notes.txt (text)",
     ];
     assert_eq!(heard, want);
     assert_eq!(workspace.health_info()["skipped_files"].as_array().unwrap().len(), 7);
