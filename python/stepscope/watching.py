@@ -23,13 +23,22 @@ _pending_call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Watch:
-    """Calls `end` in the main thread, between two of its instructions, when `max_bytes` may be reached.
+    """Calls `end` in the main thread, between two of its instructions, when `max_bytes` may be reached or `max_s` is over.
 
     `end` returns whether it could end the recording; if not, it is called again a little later.
     """
 
-    def __init__(self, max_bytes: int, end: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        end: Callable[[], bool],
+        *,
+        max_s: float | None = None,
+        trace_bytes_per_byte_of_memory: float = JSON_BYTES_PER_BYTE_OF_MEMORY,
+    ) -> None:
         self._max_bytes = max_bytes
+        self._max_s = max_s
+        self._trace_bytes_per_byte_of_memory = trace_bytes_per_byte_of_memory
         self._end = end
         self._started_s = time.monotonic()
         self._memory_at_start = _memory_bytes()
@@ -59,12 +68,14 @@ class Watch:
         return 0
 
     def _could_be_full(self) -> bool:
+        if self._max_s is not None and self.age_s() >= self._max_s:
+            return True
         if self.age_s() * BUSY_BYTES_PER_S < self._max_bytes:
             return False
         now = _memory_bytes()
         if now is None or self._memory_at_start is None:
             return True
-        return (now - self._memory_at_start) * JSON_BYTES_PER_BYTE_OF_MEMORY >= self._max_bytes
+        return (now - self._memory_at_start) * self._trace_bytes_per_byte_of_memory >= self._max_bytes
 
 
 def _memory_bytes() -> int | None:

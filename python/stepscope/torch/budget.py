@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from stepscope.captured import number_of_steps, readable_size
+from stepscope.step_times import StepTimes
 from stepscope.values import optional, size_in_bytes, whole_number
 
 GIB = 1 << 30
@@ -20,9 +20,6 @@ FASTEST_EVENTS_PER_S = 4e6
 
 # A schedule is asked for this many steps ahead: who waits longer gets no prediction, who records longer one of so many.
 STEPS_LOOKED_AHEAD = 100_000
-
-# Fewer steps than this say nothing of how much their time varies.
-LEAST_STEPS_TO_JUDGE = 3
 
 
 class CaptureWarning(UserWarning):
@@ -116,23 +113,15 @@ class CaptureBudget:
         self.per_step: Size | None = None
         self._empty_trace = NOTHING
         self._finished = NOTHING
-        self._unrecorded_step_s: deque[float] = deque(maxlen=100)
-        self._recorded_step_s: deque[float] = deque(maxlen=100)
+        self._step_times = StepTimes()
 
     def note_step(self, duration_s: float, *, is_recorded: bool) -> None:
         """Remembers how long a step took."""
-        (self._recorded_step_s if is_recorded else self._unrecorded_step_s).append(duration_s)
+        self._step_times.note(duration_s, is_recorded=is_recorded)
 
     def overhead(self) -> float | None:
         """Returns the extra time of recorded steps, as a share of unrecorded ones; None if it is within their noise."""
-        recorded, unrecorded = self._recorded_step_s, self._unrecorded_step_s
-        if min(len(recorded), len(unrecorded)) < LEAST_STEPS_TO_JUDGE:
-            return None
-        # Every recorded step pays for recording, but slow ones are slow for other reasons too: fast ones are compared.
-        fast_recorded_s, _, _ = statistics.quantiles(recorded, n=4)
-        fast_s, _, slow_s = statistics.quantiles(unrecorded, n=4)
-        is_noise = fast_recorded_s <= slow_s
-        return None if is_noise else fast_recorded_s / max(fast_s, 1e-9) - 1
+        return self._step_times.overhead()
 
     def measure(self, trace: Size, empty_trace: Size, steps: int) -> None:
         """Learns from a trace of some steps, and from one of no step, how much a step takes."""
@@ -142,9 +131,7 @@ class CaptureBudget:
     def predict(self, steps: int, measured_step_s: float) -> Prediction:
         """Predicts a trace of several steps from a measured one."""
         trace = self._trace_of(steps)
-        overhead = None
-        if self._unrecorded_step_s:
-            overhead = measured_step_s / max(statistics.median(self._unrecorded_step_s), 1e-9) - 1
+        overhead = self._step_times.overhead_of(measured_step_s)
         return Prediction(round(trace.size_bytes), round(trace.events), steps, overhead)
 
     def is_exceeded_by(self, prediction: Prediction) -> bool:
@@ -182,13 +169,3 @@ class CaptureBudget:
 
     def _trace_of(self, steps: int) -> Size:
         return self._empty_trace.plus((self.per_step or NOTHING).times(steps))
-
-
-def readable_size(size_bytes: float) -> str:
-    """Formats a size."""
-    return f"{size_bytes / 1e6:,.1f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.1f} kB"
-
-
-def number_of_steps(steps: int) -> str:
-    """Formats a number of steps."""
-    return f"{steps:,} step{'' if steps == 1 else 's'}"

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerAction
 
+from stepscope.captured import number_of_steps
 from stepscope.job import run_id
 from stepscope.saying import say
 from stepscope.termination import postponed
@@ -28,7 +29,6 @@ from stepscope.torch.budget import (
     Plan,
     Prediction,
     Size,
-    number_of_steps,
 )
 from stepscope.torch.handler import TraceWriter
 from stepscope.torch.step_marks import add_first_mark, blank_mark, recording_start_us

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerAction
 
+from stepscope.captured import number_of_steps
 from stepscope.saying import say
 from stepscope.termination import before_end
 from stepscope.torch import report
 from stepscope.torch.averages import KeyAverages, with_old_names
-from stepscope.torch.budget import GIB, CaptureBudget, Prediction, number_of_steps, plan_of
+from stepscope.torch.budget import GIB, CaptureBudget, Prediction, plan_of
 from stepscope.torch.budgeted import INCOMPLETE_KEY, BudgetedProfile
 from stepscope.torch.stacks import fill_missing_stacks, write_stacks
 from stepscope.torch.trace_file import copy_trace, write_whole

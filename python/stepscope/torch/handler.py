@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stepscope.captured import readable_size
 from stepscope.errors import UsageError
 from stepscope.saying import say
-from stepscope.torch.budget import readable_size
 from stepscope.torch.trace_file import free_bytes, write_whole
 
 # The smallest trace of a real step is larger.
