@@ -5,7 +5,7 @@
 >>> run.summary()                           # doctest: +SKIP
 >>> run.ops(group_by="input_shape").to_pandas()   # doctest: +SKIP
 
-Imports the engine, torch, numpy and pandas only when they are used.
+Imports the engine, torch, TensorFlow, JAX, numpy and pandas only when they are used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 from stepscope import errors as errors
 
 if TYPE_CHECKING:
+    from stepscope import jax as jax
+    from stepscope import keras as keras
     from stepscope import lines as lines
+    from stepscope import tensorflow as tensorflow
     from stepscope import torch as torch
     from stepscope.batches import Batches as Batches
     from stepscope.comparing import diff as diff
@@ -53,7 +56,7 @@ _HOMES = {
     "schedule": "stepscope.torch",
     "trace_handler": "stepscope.torch",
 }
-_MODULES = ("lines", "torch")
+_MODULES = ("jax", "keras", "lines", "tensorflow", "torch")
 
 __all__ = [*_HOMES, *_MODULES, "errors"]
 

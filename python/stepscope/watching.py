@@ -23,7 +23,7 @@ _pending_call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Watch:
-    """Calls `end` in the main thread, between two of its instructions, when `max_bytes` may be reached or `max_s` is over.
+    """Calls `end` in the main thread, between two of its instructions, when a limit may be reached: a size or a time.
 
     `end` returns whether it could end the recording; if not, it is called again a little later.
     """
