@@ -17,6 +17,7 @@ from stepscope.watching import Watch
 from .after_import import after_import, is_installed
 from .counting import Counter, wrap
 from .folder import worker_name
+from .other_frameworks import OtherFrameworks
 from .settings import Settings
 from .summary import Outcome, summary
 
@@ -59,15 +60,17 @@ class Recording:
         self._trial_traces: list[Path] = []
         self._watch: Watch | None = None
         self._outcome = Outcome(settings, option_prefix)
+        self._others = OtherFrameworks()
         self._take_back: Callable[[], None] = lambda: None
         self._is_finished = False
 
     def start(self) -> None:
         """Starts recording as soon as the program imports torch."""
         self._take_back = before_end(lambda why: self.finish(is_complete=why == "the program ended"))
+        self._others.attach()
         if is_installed("torch"):
             after_import("torch", self._torch_imported)
-        else:
+        elif not self._others.are_installed():
             say("nothing will be recorded: torch is not installed; for Python functions: stepscope run --cprofile")
 
     def finish(self, *, is_complete: bool = True) -> None:
@@ -81,6 +84,10 @@ class Recording:
 
     def _finish(self, is_complete: bool) -> None:
         self._end_watch()
+        self._others.finish()
+        recorded_by_others = self._others.recorded()
+        if recorded_by_others:
+            say(recorded_by_others)
         if self.counter is not None:
             try:
                 self.counter.detach(is_complete=is_complete)
@@ -90,8 +97,8 @@ class Recording:
                 raise
             self._outcome.failure = getattr(self._writer, "failure", None)
             say(summary(self._outcome, self.counter, self.folder, bool(self._traces())))
-        elif is_installed("torch"):
-            say("nothing recorded: the program did not import torch")
+        elif not recorded_by_others and (imported := _importable_frameworks()):
+            say(self._others.why_nothing() or f"nothing recorded: the program did not import {imported}")
 
     def _torch_imported(self) -> None:
         # A schedule that records from the first moment on holds the whole script anyway.
@@ -255,6 +262,13 @@ class Recording:
         folder = self._folder_from_root
         traces = folder.iterdir() if folder.is_dir() else []
         return [trace for trace in traces if trace.name.startswith(f"{self._worker}.")]
+
+
+def _importable_frameworks() -> str:
+    """Returns what a program could have imported to be recorded."""
+    if is_installed("torch"):
+        return "torch"
+    return "TensorFlow or JAX" if OtherFrameworks.are_installed() else ""
 
 
 def _remove(traces: list[Path]) -> None:
