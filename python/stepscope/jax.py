@@ -23,6 +23,21 @@ from typing import TYPE_CHECKING, Any
 from stepscope.errors import MissingPackageError
 from stepscope.xplane_capture import DEFAULT_MAX_BYTES, Budget, CaptureBlock, FrameworkProfiler, MarkedStep, Recorder
 
+#: Names that are JAX's own.
+_THEIRS = (
+    "ProfileData",
+    "ProfileEvent",
+    "ProfileOptions",
+    "ProfilePlane",
+    "TraceAnnotation",
+    "annotate_function",
+    "device_memory_profile",
+    "register_subprocess",
+    "save_device_memory_profile",
+    "start_server",
+    "stop_server",
+)
+
 __all__ = ["StepTraceAnnotation", "profile", "start", "start_trace", "step", "stop", "stop_trace", "trace"]
 
 
@@ -191,6 +206,6 @@ else:
 
     def __getattr__(name: str) -> Any:
         """Returns any other name of `jax.profiler`, such as `ProfileOptions` and `TraceAnnotation`."""
-        if name.startswith("__"):
+        if name not in _THEIRS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(_framework(), name)

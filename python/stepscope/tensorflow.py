@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, Any
 from stepscope.errors import MissingPackageError
 from stepscope.xplane_capture import DEFAULT_MAX_BYTES, Budget, CaptureBlock, FrameworkProfiler, MarkedStep, Recorder
 
+#: Names that are TensorFlow's own.
+_THEIRS = ("ProfilerOptions", "client", "server")
+
 __all__ = ["Profile", "Trace", "profile", "start", "step", "stop"]
 
 
@@ -169,6 +172,6 @@ else:
 
     def __getattr__(name: str) -> Any:
         """Returns any other name of `tf.profiler.experimental`, such as `ProfilerOptions`."""
-        if name.startswith("__"):
+        if name not in _THEIRS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(_framework(), name)
