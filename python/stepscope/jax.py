@@ -17,6 +17,7 @@ Imports JAX when it is first used.
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,7 @@ def _options(create_perfetto_link: bool, create_perfetto_trace: bool, profiler_o
     return {name: value for name, value in given.items() if value}
 
 
+@cache
 def _framework() -> Any:
     try:
         return import_module("jax").profiler

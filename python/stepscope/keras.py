@@ -20,6 +20,8 @@ from stepscope.errors import MissingPackageError, UsageError
 from stepscope.values import whole_number
 from stepscope.xplane_capture import DEFAULT_MAX_BYTES
 
+__all__ = ["Callback"]
+
 #: The module that records and its name for options, by the backend of Keras.
 _FRAMEWORKS = {"tensorflow": ("stepscope.tensorflow", "options"), "jax": ("stepscope.jax", "profiler_options")}
 

@@ -16,6 +16,7 @@ Imports TensorFlow when it is first used.
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,7 @@ def step(number: int, name: str = "train") -> Trace:
     return Trace(name, step_num=number, _r=1)
 
 
+@cache
 def _framework() -> Any:
     try:
         return import_module("tensorflow").profiler.experimental

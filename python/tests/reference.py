@@ -10,7 +10,15 @@ from typing import Any
 from stepscope.analyses import Analyses
 
 PAGE = Path(__file__).parents[2] / "docs" / "python-reference.md"
-MODULES = ("stepscope", "stepscope.lines", "stepscope.torch", "stepscope.performance", "stepscope.errors")
+MODULES = (
+    "stepscope",
+    "stepscope.lines",
+    "stepscope.torch",
+    "stepscope.tensorflow",
+    "stepscope.jax",
+    "stepscope.performance",
+    "stepscope.errors",
+)
 HEAD = """\
 # Python reference
 
