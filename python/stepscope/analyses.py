@@ -46,12 +46,26 @@ class Analyses:
         """
         return self._analyze("kernels", part)
 
+    def hlo(self, **part: Unpack[Part]) -> Report:
+        """List operations of XLA programs: time, FLOPs, bytes, and the share of the device's peak.
+
+        Groups: `rank`, `window`, `step`, `device`, `program`, `category`.
+        """
+        return self._analyze("hlo", part)
+
     def modules(self, **part: Unpack[Part]) -> Report:
         """List modules of the model: calls, time on the host and on devices, with backward.
 
         Groups: `class`, `path`, `rank`, `window`, `step`.
         """
         return self._analyze("modules", part)
+
+    def input(self, **part: Unpack[Part]) -> Report:
+        """Show the input pipeline: how long steps wait for data, and which stages take the time.
+
+        Groups: `rank`, `window`, `step`.
+        """
+        return self._analyze("input", part)
 
     def transfers(self, **part: Unpack[Part]) -> Report:
         """List copies and fills: bytes, bandwidth, and how much of it kernels hide.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import subprocess
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import stepscope
 
 CORPUS = os.environ.get("STEPSCOPE_CORPUS")
 needs_corpus = pytest.mark.skipif(CORPUS is None, reason="STEPSCOPE_CORPUS is not set")
@@ -27,11 +28,8 @@ def traces(logdir: Path) -> list[Path]:
 def steps_of(trace: Path) -> list[str]:
     """The names of the marked steps of a trace, as the reference reader and Stepscope itself read them."""
     names = _steps_by_reference(trace)
-    if reads_xplane():
-        import stepscope
-
-        rows = stepscope.open(trace).sql("SELECT name, source FROM steps ORDER BY start_ns").to_pylist()
-        assert [row["name"] for row in rows if row["source"] == "step_num"] == names
+    rows = stepscope.open(trace).sql("SELECT name, source FROM steps ORDER BY start_ns").to_pylist()
+    assert [row["name"] for row in rows if row["source"] == "step_num"] == names
     return names
 
 
@@ -45,20 +43,6 @@ def _steps_by_reference(trace: Path) -> list[str]:
         return []
     assert document["step_count"] == len(document["steps"])
     return [step["name"] for step in document["steps"]]
-
-
-@functools.cache
-def reads_xplane() -> bool:
-    """Whether the installed Stepscope reads XPlane."""
-    import stepscope
-
-    if CORPUS is None:
-        return False
-    try:
-        stepscope.open(Path(CORPUS) / "traces" / "jax" / "train.xplane.pb")
-    except stepscope.errors.StepscopeError:
-        return False
-    return True
 
 
 class Ended:

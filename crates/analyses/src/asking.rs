@@ -182,6 +182,13 @@ impl Asking<'_> {
         if self.groups_by(grouping) { column } else { column.look(Look::Hidden).null(not_grouped_by(grouping)) }
     }
 
+    /// What a device of the recordings is called.
+    pub(crate) fn device_noun(&self) -> &'static str {
+        let mut devices = self.sources.iter().flat_map(|source| source.devices.iter().flatten());
+        let is_tpu = devices.any(|device| device.name.as_deref().is_some_and(|name| name.contains("TPU")));
+        if is_tpu { "TPU" } else { "GPU" }
+    }
+
     /// The ranks that are asked about.
     pub(crate) fn ranks(&self) -> BTreeSet<u32> {
         self.sources.iter().map(|source| source.id.rank).collect()

@@ -54,7 +54,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let heading = Sentence::facts(facts_of_all.into_iter().flatten());
     let mut parts = vec![Part::Text(Text::headline(heading))];
     parts.extend(findings.iter().flat_map(in_words).map(Part::Text));
-    parts.extend(nothing_but_the_device(&findings, facts).map(Part::Text));
+    parts.extend(nothing_but_the_device(&findings, facts, asking.device_noun()).map(Part::Text));
     parts.push(Part::Table(rows(&findings)));
     let mut report = Report::new("diagnose", parts);
     report.missing.extend(missing);
@@ -144,10 +144,10 @@ fn remedy_of(rule: &Rule) -> Option<Remedy> {
 }
 
 /// What to say where no rule finds anything and the device is the limit.
-pub(super) fn nothing_but_the_device(findings: &[Finding], facts: &Facts) -> Option<Text> {
+pub(super) fn nothing_but_the_device(findings: &[Finding], facts: &Facts, device: &str) -> Option<Text> {
     let bound = facts.bound().filter(|_| findings.is_empty())?;
     let kernels = Target::of("kernels").grouped_by("category");
-    Some(Text::from(say!("No finding: {} Show where it goes: {}", step_times::busy_with(bound), kernels)))
+    Some(Text::from(say!("No finding: {} Show where it goes: {}", step_times::busy_with(bound, device), kernels)))
 }
 
 /// A finding as text.

@@ -151,6 +151,9 @@ fn add_annotations(
     if asking.sources.iter().any(|source| source.step_source == StepSource::ServingAnnotation) {
         facts.frameworks.insert(Framework::Serving);
     }
+    if asking.sources.iter().any(|source| source.format == "xplane") {
+        facts.frameworks.insert(Framework::Xla);
+    }
     let annotated = |condition: &str| {
         let intervals = format!(
             "SELECT rank, \"window\", start_ns, start_ns + dur_ns AS end_ns, 0 AS layer FROM spans

@@ -1,6 +1,8 @@
 //! Operations of the programs that XLA compiled: time, FLOPs, bytes, and what the device could do (metrics, section 30).
 
-use stepscope_model::null_reason::{NO_COMPILED_PROGRAM, UNKNOWN_DEVICE_PEAK, ZERO_DURATION, argument_not_recorded};
+use stepscope_model::null_reason::{
+    NO_COMPILED_PROGRAM, RUNS_BESIDE_OTHERS, UNKNOWN_DEVICE_PEAK, argument_not_recorded,
+};
 use stepscope_model::{
     Cell, Class, Device, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit, say,
 };
@@ -12,7 +14,7 @@ use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "hlo",
     title: "Operations",
-    about: "List operations of XLA programs: time, FLOPs, bytes, and the share of the device's peak",
+    about: "List operations of XLA programs: time, FLOPs, bytes, share of the peak",
     examples: &[
         ("stepscope hlo logs/", "most self time first"),
         ("stepscope hlo host.xplane.pb --group-by category", "by what operations do"),
@@ -25,7 +27,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     has_section: false,
     page: Some(Page {
         address: "hlo",
-        key: Some('h'),
+        key: None,
         noun: "operations",
         groups: &[("program", "+ program"), ("step", "+ step")],
         table: Some("programs"),
@@ -86,6 +88,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     };
     missing.push(missing_in(&table, "peak_flops_ratio", &no_peak(peaks.flops_per_s, "flops")));
     missing.push(missing_in(&table, "peak_bandwidth_ratio", &no_peak(peaks.bytes_per_s, "bytes_accessed")));
+    missing.push(missing_in(&table, "flops_per_byte", &argument_not_recorded("flops")));
+    missing.push(missing_in(&table, "category", &argument_not_recorded("hlo_category")));
     missing.push(missing_in(&table, "bound", &no_peak(peaks.ridge(), "flops")));
     let mut report = Report::new("hlo", vec![Part::Text(sentence(&table, peaks)), Part::Table(table)]);
     if let Part::Table(table) = &report.parts[1] {
@@ -93,7 +97,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
             let (path, label) = ("rows".to_owned(), "operations".to_owned());
             report.missing.push(Missing { path, label, reason: NO_COMPILED_PROGRAM.into() });
         }
-        missing.extend(all_missing_in(table, &["flops_per_s", "gb_per_s"], ZERO_DURATION).into_iter().map(Some));
+        missing.extend(all_missing_in(table, &["flops_per_s", "gb_per_s"], RUNS_BESIDE_OTHERS).into_iter().map(Some));
     }
     report.missing.extend(missing.into_iter().flatten());
     Ok(report)
@@ -130,8 +134,12 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
     let keys = [frame.i64("rank")?, frame.i64("window")?, frame.i64("step")?, frame.i64("device_id")?];
     let texts = [frame.text("operation")?, frame.text("category")?, frame.text("program")?];
     let whole: i64 = own.iter().sum();
-    let rate =
-        |amount: Option<i64>, row: usize| amount.filter(|_| own[row] > 0).map(|amount| amount as f64 / own[row] as f64);
+    // What runs beside other work takes another time than that in which it began or ended.
+    let is_async =
+        |row: usize| texts[0][row].as_deref().or(texts[1][row].as_deref()).is_some_and(begins_or_ends_another);
+    let rate = |amount: Option<i64>, row: usize| {
+        amount.filter(|_| own[row] > 0 && !is_async(row)).map(|amount| amount as f64 / own[row] as f64)
+    };
     let flops_per_s = |row: &usize| rate(flops[*row], *row).map(|per_ns| per_ns * 1e9);
     let gb_per_s = |row: &usize| rate(bytes[*row], *row);
     let intensity = |row: &usize| Some(flops[*row]? as f64 / bytes[*row].filter(|bytes| *bytes > 0)? as f64);
@@ -189,6 +197,12 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
     };
     table.total = Some(table.columns.iter().map(total_of).collect());
     Ok(table)
+}
+
+/// Whether an operation is `copy-start.2` or `all-reduce-done`.
+fn begins_or_ends_another(operation: &str) -> bool {
+    let name = operation.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    name.ends_with("-start") || name.ends_with("-done")
 }
 
 fn sentence(table: &ReportTable, peaks: Peaks) -> Text {

@@ -1,7 +1,9 @@
 //! The input pipeline: how long steps wait for data, which stages take the time, and what to change (metrics, section 29).
 
 use stepscope_model::null_reason::{NO_INPUT_PIPELINE, ZERO_DURATION};
-use stepscope_model::{Cell, Class, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, say};
+use stepscope_model::{
+    Cell, Class, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Role, Sentence, Text, say,
+};
 use stepscope_runs::{Frame, RunError};
 
 use super::asking::{missing_in, sum_of};
@@ -10,7 +12,7 @@ use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "input",
     title: "Input pipeline",
-    about: "Show the input pipeline: how long steps wait for data, and which stages take the time",
+    about: "Show the input pipeline: how long steps wait, and which stages take the time",
     examples: &[
         ("stepscope input logs/", "most self time first"),
         ("stepscope input host.xplane.pb --group-by step", "each step separately"),
@@ -72,20 +74,19 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if !advice.is_empty() {
         parts.push(Part::Text(Text::labeled(Role::Fix, advice)));
     }
-    let missing = [
-        missing_in(&table, "mean_ns", ZERO_DURATION),
-        (!has_pipeline).then(|| Missing {
-            path: "input_wait_ns".to_owned(),
-            label: "waiting".to_owned(),
-            reason: NO_INPUT_PIPELINE.into(),
-        }),
-    ];
+    let missing = [missing_in(&table, "mean_ns", ZERO_DURATION)];
+    let without_pipeline = ["input_wait_ns", "step_input_wait_ns"].into_iter().filter(|_| !has_pipeline);
+    let without_pipeline = without_pipeline.map(|path| Missing {
+        path: path.to_owned(),
+        label: "waiting".to_owned(),
+        reason: NO_INPUT_PIPELINE.into(),
+    });
     parts.push(Part::Table(table));
     let mut report = Report::new("input", parts);
     let known = |value: i64| if has_pipeline { Cell::Int(value) } else { Cell::Null };
     report.data.push(("input_wait_ns", known(waits.union_ns)));
     report.data.push(("step_input_wait_ns", known(waits.in_steps_ns)));
-    report.missing.extend(missing.into_iter().flatten());
+    report.missing.extend(missing.into_iter().flatten().chain(without_pipeline));
     Ok(report)
 }
 
@@ -136,7 +137,7 @@ fn rows(asking: &Asking<'_>, stages: &Frame, groups: &[String]) -> Result<Report
     let key = |name: &str| asking.key_column(name, name, Look::Value);
     let mut table = ReportTable::of("rows", 0..stage_names.len())
         .column(named("name").label("stage").look(Look::Operator), |row| stage_names[*row].clone().unwrap_or_default())
-        .column(named("group"), |row| groups[*row].replace('_', " "))
+        .column(named("group").holds(Holds::Texts), |row| groups[*row].replace('_', " "))
         .column(key("rank"), |row| ranks[*row])
         .column(key("window"), |row| windows[*row])
         .column(key("step"), |row| steps[*row])

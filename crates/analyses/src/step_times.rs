@@ -212,12 +212,12 @@ impl Distribution {
 const IDLE: [Class; 3] = [Class::Runtime, Class::CpuExec, Class::Other];
 
 /// What a device that bounds the step is busy with.
-pub(super) fn busy_with(bound: Bound) -> Sentence {
+pub(super) fn busy_with(bound: Bound, device: &str) -> Sentence {
     let (busy, share) = (say::ratio(bound.busy_ratio), say::ratio(bound.category_ratio));
     match bound.category {
-        KernelCategory::Other => say!("the GPU is busy {} of the time.", busy),
+        KernelCategory::Other => say!("the {} is busy {} of the time.", device, busy),
         known => {
-            say!("the GPU is busy {} of the time; {} takes {} of device time.", busy, known.in_words(), share)
+            say!("the {} is busy {} of the time; {} takes {} of device time.", device, busy, known.in_words(), share)
         }
     }
 }
@@ -236,6 +236,8 @@ pub(super) struct Headline<'a> {
     pub waits: Option<&'a Waits>,
     /// What the device is busy with, where that bounds the step.
     pub bound: Option<Bound>,
+    /// What a device is called.
+    pub device: &'static str,
 }
 
 impl Headline<'_> {
@@ -248,17 +250,18 @@ impl Headline<'_> {
             return say!("{}{}.", takes, self.on_host(shares));
         }
         if let Some(bound) = self.bound {
-            return say!("{}: {}", takes, busy_with(bound));
+            return say!("{}: {}", takes, busy_with(bound, self.device));
         }
         let computes = self.per_step(shares.of(Class::Kernel));
         let rest = self.rest(shares).unwrap_or_else(|| " of it".into());
         let does = say!("computes {}{}", computes, rest);
         match self.before_recording.iter().sum() {
-            0 => say!("{}: the GPU {}.", takes, does),
+            0 => say!("{}: the {} {}.", takes, self.device, does),
             before => say!(
-                "{}. For {} of it the device was busy with work from before the trace began; then the GPU {}.",
+                "{}. For {} of it the device was busy with work from before the trace began; then the {} {}.",
                 takes,
                 self.per_step(before),
+                self.device,
                 does
             ),
         }

@@ -68,6 +68,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
             before_recording,
             waits: waits.as_ref(),
             bound: None,
+            device: asking.device_noun(),
         };
         let sentence = headline.sentence();
         data.extend([

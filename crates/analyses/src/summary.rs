@@ -78,6 +78,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
             before_recording: facts.before_recording,
             waits: facts.waits.as_ref(),
             bound: facts.bound().filter(|_| facts.before_recording_ns() == 0),
+            device: asking.device_noun(),
         };
         let sentence = headline.sentence();
         data.extend([
@@ -121,7 +122,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }
-    parts.extend(diagnose::nothing_but_the_device(&findings, facts).map(Part::Text));
+    parts.extend(diagnose::nothing_but_the_device(&findings, facts, asking.device_noun()).map(Part::Text));
     parts.push(health(asking, &grades, health_line(asking, &grades)));
     parts.push(next(&["diagnose", "ops", "steps"].map(Target::of)));
     let mut report = Report::new("summary", parts);
@@ -241,10 +242,16 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         let memory = members.get("memory").and_then(Json::as_object);
         has_device_memory |= memory.is_some_and(|devices| devices.keys().any(|name| name != "cpu"));
         for (device, figures) in devices {
-            let memory = memory.and_then(|memory| memory.get(&format!("gpu{device}")));
+            let memory = memory
+                .and_then(|memory| memory.get(&format!("gpu{device}")).or_else(|| memory.get(&format!("xla{device}"))));
             rows.push(DeviceFigures { id: source.id, device, figures, memory: memory.cloned() });
         }
-        let labels = [("est_sm_efficiency_ratio", "est. SM eff."), ("est_achieved_occupancy_ratio", "est. occup.")];
+        let labels = [
+            ("est_sm_efficiency_ratio", "est. SM eff."),
+            ("est_achieved_occupancy_ratio", "est. occup."),
+            ("blocks_per_sm_coverage_ratio", "kernels with blocks per SM"),
+            ("occupancy_coverage_ratio", "kernels with occupancy"),
+        ];
         for (path, reason) in nulls {
             let label = labels.iter().find(|(name, _)| path.ends_with(name)).map(|(_, label)| *label);
             if let Some(label) = label.filter(|label| !missing.iter().any(|known| known.label == *label)) {

@@ -10,6 +10,8 @@ pub const NO_COMMUNICATION: &str = "no communication";
 pub const NO_INPUT_PIPELINE: &str = "no input pipeline";
 /// No operation of a program that XLA compiled is in the trace.
 pub const NO_COMPILED_PROGRAM: &str = "no compiled program";
+/// What was measured is when it began or ended, not how long it took.
+pub const RUNS_BESIDE_OTHERS: &str = "runs beside other work";
 /// No runtime call that launched device work was recorded.
 pub const NO_LAUNCH_CALLS: &str = "no launch calls";
 /// Everything that was measured took no time, so there is no rate and no weight.

@@ -98,7 +98,7 @@ impl NameFacts {
     pub(crate) fn of(name: &str) -> Self {
         let lower = name.to_ascii_lowercase();
         Self {
-            annotation: Class::of_annotation(name),
+            annotation: class_of(name),
             role: CallRole::of(name),
             is_profiler_step: name.strip_prefix("ProfilerStep#").is_some_and(is_digits),
             is_serving_step: is_serving_step(name),
@@ -121,6 +121,11 @@ impl NameFacts {
             (_, None) => PathClass::Other,
         }
     }
+}
+
+/// The class that a name alone tells: annotations of torch, and waits for the input pipeline of TensorFlow.
+fn class_of(name: &str) -> Option<Class> {
+    if name.starts_with("IteratorGetNext") { Some(Class::Dataloader) } else { Class::of_annotation(name) }
 }
 
 impl CallRole {

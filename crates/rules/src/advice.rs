@@ -56,6 +56,8 @@ pub enum Framework {
     Graphs,
     /// A server of a language model, such as vLLM.
     Serving,
+    /// TensorFlow or JAX: the other fixes are for torch.
+    Xla,
 }
 
 /// Fixes that several rules advise.
@@ -76,13 +78,18 @@ impl Fix {
         code: "# HIP graphs: torch.cuda.make_graphed_callables(…)",
         when: &[Need::Of(Vendor::Amd), Need::Without(Framework::Graphs)],
     };
+    pub(crate) const COMPILE_THE_STEP: Self = Self {
+        code: "# compile the whole step: jax.jit, or tf.function(jit_compile=True)",
+        when: &[Need::Uses(Framework::Xla)],
+    };
     pub(crate) const LARGER_BATCH: Self = Self { code: "# more work per kernel: a larger batch", when: &[] };
 }
 
 impl Fix {
     /// Whether it is right for what was measured.
     pub(crate) fn applies(&self, facts: &Facts) -> bool {
-        self.when.iter().all(|need| need.is_met(facts))
+        let is_for_xla = self.when.contains(&Need::Uses(Framework::Xla));
+        is_for_xla == facts.frameworks.contains(&Framework::Xla) && self.when.iter().all(|need| need.is_met(facts))
     }
 
     /// Its condition in words; none where it always applies.
@@ -138,6 +145,7 @@ impl Framework {
             Self::Compile => "`torch.compile`",
             Self::Graphs => "CUDA or HIP graphs",
             Self::Serving => "a serving engine",
+            Self::Xla => "TensorFlow or JAX",
         }
     }
 }

@@ -68,6 +68,10 @@ pub(super) static RULE: Rule = Rule {
             code: "# load the next batch while this one computes: a thread, or a DataLoader with num_workers=4",
             when: &[Need::Without(Framework::LoaderInProcess), Need::Without(Framework::LoaderWithWorkers)],
         },
+        Fix {
+            code: "dataset.map(…, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)   # `stepscope input` names the slowest stage",
+            when: &[Need::Uses(Framework::Xla)],
+        },
     ],
     not_this: "if the data is already in memory, or loading is what you measure",
     show: &[Target::of("steps")],

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Target, say};
 
-use super::{Causes, Facts, Fix, Found, Instances, Limits, Part, Remedy, Rule, Threshold, Weight};
+use super::{Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Part, Remedy, Rule, Threshold, Weight};
 
 const PAUSES: Threshold = Threshold { name: "pauses", value: 2.0, meaning: "this many in the replayed steps, or more" };
 
@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         Fix { code: "gc.disable()   # and gc.collect() every so many steps, on all ranks in the same step", when: &[] },
         Fix { code: "# save and log from another thread, and less often", when: &[] },
         Fix { code: "# py-spy dump, or with_stack=True, shows what runs there", when: &[] },
+        Fix { code: "# save and log from another thread, and less often", when: &[Need::Uses(Framework::Xla)] },
     ],
     not_this: "if these are evaluations or checkpoints that you want",
     show: &[Target::of("steps"), Target::of("critical")],

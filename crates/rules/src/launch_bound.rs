@@ -28,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
         Fix::CUDA_GRAPHS,
         Fix::HIP_GRAPHS,
         Fix::LARGER_BATCH,
+        Fix::COMPILE_THE_STEP,
     ],
     not_this: "if device work is tiny by design",
     show: &[Target::of("launches")],

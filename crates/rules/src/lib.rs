@@ -198,6 +198,10 @@ pub static RULES: [&Rule; 33] = [
 pub fn fired(facts: &Facts, thresholds: &Thresholds) -> Vec<Fired> {
     let fired = |rule: &&'static Rule| {
         let mut found = (rule.find)(facts, &thresholds.of(rule))?;
+        // What to change is known for some rules only, where the program is not one of torch.
+        if facts.frameworks.contains(&Framework::Xla) && rule.advice(facts).is_empty() {
+            return None;
+        }
         // Replayed steps may be longer than the mean of all, and calls of several threads add up.
         let step_ns = facts.per_step(facts.step_ns);
         found.at_stake_ns = found.at_stake_ns.map(|at_stake_ns| at_stake_ns.min(step_ns));

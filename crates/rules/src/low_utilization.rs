@@ -28,6 +28,8 @@ pub(super) static RULE: Rule = Rule {
             code: "torch.compile(model)   # fewer, larger kernels",
             when: &[Need::Without(Framework::Compile), Need::Without(Framework::Serving)],
         },
+        Fix::COMPILE_THE_STEP,
+        Fix { code: "# more work at a time: a larger batch", when: &[Need::Uses(Framework::Xla)] },
     ],
     not_this: "if the device is shared, or latency of single requests is what you optimize",
     show: &[Target::of("steps")],

@@ -34,6 +34,7 @@ pub(super) static RULE: Rule = Rule {
         Fix::CUDA_GRAPHS,
         Fix::HIP_GRAPHS,
         Fix::LARGER_BATCH,
+        Fix::COMPILE_THE_STEP,
     ],
     not_this: "if the device is the bottleneck: launches then run ahead and cost nothing",
     show: &[Target::of("launches")],

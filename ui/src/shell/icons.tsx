@@ -8,6 +8,8 @@ const SHAPES = {
   operators: "M2.5 4h11M2.5 8h7.5M2.5 12h4",
   kernels:
     "M4.5 4.5h7v7h-7zM6.8 6.8h2.4v2.4H6.8zM6 2v2.5M10 2v2.5M6 11.5V14M10 11.5V14M2 6h2.5M2 10h2.5M11.5 6H14M11.5 10H14",
+  hlo: "M3 3h4v4H3zM9 9h4v4H9zM7 5h4v4M5 7v4h4",
+  input: "M2 4h5v8H2zM7 8h6M10.5 5.5L13 8l-2.5 2.5",
   modules: "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
   transfers: "M2 5.5h11M10.5 3l2.5 2.5L10.5 8M14 10.5H3M5.5 8L3 10.5 5.5 13",
   communication:

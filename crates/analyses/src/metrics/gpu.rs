@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{
-    NO_COMPLETE_STEP, NO_DEVICE_EVENTS, NO_ROLLUPS, NOT_ON_THIS_VENDOR, argument_not_recorded,
+    NO_COMPLETE_STEP, NO_DEVICE_EVENTS, NO_ROLLUPS, NOT_ON_THIS_VENDOR, ZERO_DURATION, argument_not_recorded,
 };
 use stepscope_runs::{Frame, RunError};
 
@@ -48,11 +48,19 @@ fn window_figures(measuring: &mut Measuring<'_>, rows: &Frame, row: usize, path:
     let length = end - start;
     let (kernel_ns, with_blocks) = (integer("kernel_ns")?, integer("with_blocks_per_sm_ns")?);
     let with_occupancy = integer("with_occupancy_ns")?;
+    for figure in ["blocks_per_sm_coverage_ratio", "occupancy_coverage_ratio"].into_iter().filter(|_| kernel_ns == 0) {
+        measuring.missing(&format!("{path}.{figure}"), ZERO_DURATION);
+    }
+    let device = rows.i64("device_id")?[row];
+    let not_recorded = |measuring: &Measuring<'_>, argument: &str| {
+        if is_tpu(measuring, device) { NOT_ON_THIS_VENDOR.to_owned() } else { argument_not_recorded(argument) }
+    };
     if with_blocks == 0 {
-        measuring.missing(&format!("{path}.est_sm_efficiency_ratio"), argument_not_recorded("blocks per SM"));
+        let reason = not_recorded(measuring, "blocks per SM");
+        measuring.missing(&format!("{path}.est_sm_efficiency_ratio"), reason);
     }
     if with_occupancy == 0 {
-        let reason = argument_not_recorded("est. achieved occupancy %");
+        let reason = not_recorded(measuring, "est. achieved occupancy %");
         measuring.missing(&format!("{path}.est_achieved_occupancy_ratio"), reason);
     }
     Ok(json!({
@@ -66,6 +74,11 @@ fn window_figures(measuring: &mut Measuring<'_>, rows: &Frame, row: usize, path:
         "est_achieved_occupancy_ratio": ratio(float("occupancy_ns")?, with_occupancy),
         "occupancy_coverage_ratio": ratio(with_occupancy as f64, kernel_ns),
     }))
+}
+
+fn is_tpu(measuring: &Measuring<'_>, device: Option<i64>) -> bool {
+    let mut devices = measuring.source.devices.iter().flatten();
+    devices.any(|known| known.id == device && known.name.as_deref().is_some_and(|name| name.contains("TPU")))
 }
 
 /// Share of kernel time whose names say tensor cores: by both lists, and by the older one alone.
@@ -88,7 +101,11 @@ fn tensor_cores(
     }
     let properties =
         measuring.source.devices.iter().flatten().find(|properties| device.is_some() && properties.id == device);
-    let has_none = properties.and_then(|properties| properties.compute_major).is_some_and(|major| major < 7);
+    let has_none = properties.and_then(|properties| properties.compute_major).is_some_and(|major| major < 7)
+        || is_tpu(measuring, device);
+    for figure in ["tensor_core_lower_bound_ratio", "tensor_core_tb_list_ratio"].into_iter().filter(|_| all == 0) {
+        measuring.missing(&format!("{path}.{figure}"), ZERO_DURATION);
+    }
     if has_none {
         measuring.missing(&format!("{path}.tensor_core_lower_bound_ratio"), NOT_ON_THIS_VENDOR);
     }

@@ -18,7 +18,9 @@ fn the_first_screen() {
       critical     Show the critical path: what bounds a step, and what would shorten it
       ops          List operators: calls, time on the host and on devices, memory, FLOPs
       kernels      List kernels: counts, durations, and how well they fill the device
+      hlo          List operations of XLA programs: time, FLOPs, bytes, share of the peak
       modules      List modules of the model: calls, time on the host and on devices, with backward
+      input        Show the input pipeline: how long steps wait, and which stages take the time
       transfers    List copies and fills: bytes, bandwidth, and how much of it kernels hide
       comms        Show communication: collectives, bandwidth, and which rank delays the others
       memory       Show memory: peaks, allocations per operator, blocks that are never freed
