@@ -47,7 +47,7 @@ class Analyses:
         return self._analyze("kernels", part)
 
     def hlo(self, **part: Unpack[Part]) -> Report:
-        """List operations of XLA programs: time, FLOPs, bytes, and the share of the device's peak.
+        """List operations of XLA programs: time, FLOPs, bytes, share of the peak.
 
         Groups: `rank`, `window`, `step`, `device`, `program`, `category`.
         """
@@ -61,7 +61,7 @@ class Analyses:
         return self._analyze("modules", part)
 
     def input(self, **part: Unpack[Part]) -> Report:
-        """Show the input pipeline: how long steps wait for data, and which stages take the time.
+        """Show the input pipeline: how long steps wait, and which stages take the time.
 
         Groups: `rank`, `window`, `step`.
         """
