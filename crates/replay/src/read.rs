@@ -83,11 +83,14 @@ pub enum ReadError {
 
 /// Reads one recording of a rank.
 pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings) -> Result<Taken, ReadError> {
-    let is_cut = |note: &Note| {
-        matches!(note, Note::GzipTruncated | Note::JsonTruncated | Note::GzipCorrupt | Note::RecordingTruncated)
-    };
+    let is_cut = |note: &Note| note.tells_early_end() || matches!(note, Note::GzipCorrupt | Note::ProtobufBroken);
     if source.notes.iter().any(is_cut) {
         return Err(ReadError::Null(reason::FILE_TRUNCATED));
+    }
+    // Threads of TensorFlow and JAX hand work to each other in ways that are not recorded; launch calls are what ties them
+    // to a device.
+    if source.format == "xplane" && source.rows.get("launches").is_none_or(|rows| *rows == 0) {
+        return Err(ReadError::Null(reason::LAUNCH_CALLS_NOT_RECORDED));
     }
     let tables = columns::Tables { store, run, source };
     let steps = facts::steps(&tables)?;
