@@ -15,6 +15,7 @@ mod read_ahead;
 mod registry;
 mod segments;
 mod sink;
+mod snapshot;
 mod spool;
 mod track;
 mod xplane;

@@ -12,6 +12,7 @@ use crate::looks_like::LooksLike;
 use crate::read_ahead::read_ahead;
 use crate::segments::Segments;
 use crate::sink::TraceSink;
+use crate::snapshot::MemorySnapshot;
 use crate::xplane::XPlane;
 
 /// A format that Stepscope reads.
@@ -86,7 +87,7 @@ pub struct ReadSummary {
 }
 
 /// Every format.
-pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Segments, &CProfile, &XPlane];
+pub static FORMATS: &[&dyn Format] = &[&ChromeTrace, &Segments, &CProfile, &XPlane, &MemorySnapshot];
 
 /// Plain bytes that formats get to recognize a trace.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
