@@ -43,6 +43,7 @@ fn is_global(bytes: &[u8]) -> bool {
     let goes_on = match rest {
         [b'(' | b')' | b'0' | b']' | b'}' | b'.' | 0x80.., ..] | [] => true,
         [b'p', digit, ..] => digit.is_ascii_digit(),
+        [b'S', quote, ..] => b"'\"".contains(quote),
         [b'q' | b'X', length, ..] => *length < b' ',
         _ => false,
     };

@@ -16,5 +16,7 @@ mod repairs;
 mod rules;
 mod seeds;
 mod segments;
+mod snapshot;
+mod snapshot_hostile;
 mod threads;
 mod writer;
