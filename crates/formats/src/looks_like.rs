@@ -17,12 +17,8 @@ pub enum LooksLike {
     JsonList,
     /// Some other JSON.
     Json,
-    /// A memory snapshot of PyTorch.
-    MemorySnapshot,
     /// A profile of `line_profiler`.
     LineProfile,
-    /// Some other Python pickle.
-    Pickle,
     /// Data of Python's `marshal` that is no profile, or a profile of Python 2.
     Marshal,
     /// A tar archive.
@@ -60,8 +56,6 @@ impl LooksLike {
         let is_binary = head.iter().take(4096).any(|&byte| byte == 0 || (byte < 0x20 && !byte.is_ascii_whitespace()));
         match head {
             [0x80, 0..=5, ..] if holds("line_profiler") && holds("LineStats") => return Self::LineProfile,
-            [0x80, 0..=5, ..] if holds("segments") || holds("device_traces") => return Self::MemorySnapshot,
-            [0x80, 0..=5, ..] => return Self::Pickle,
             [b'P', b'K', 3 | 5, ..] => return Self::Zip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'B', b'Z', b'h', ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] => {
                 return Self::OtherCompression;
@@ -119,11 +113,7 @@ impl LooksLike {
             Self::JsonList | Self::Json => {
                 "a Chrome trace is an object with a list `traceEvents`, or a list of events with `ph` and `ts`"
             }
-            Self::MemorySnapshot => {
-                "open it at pytorch.org/memory_viz; write a Chrome trace with `prof.export_chrome_trace(path)`"
-            }
             Self::LineProfile => "show it with `python -m line_profiler FILE`; Stepscope records lines by itself",
-            Self::Pickle => "write a Chrome trace with `prof.export_chrome_trace(path)`",
             Self::Marshal => "record with Python 3: `python -m cProfile -o script.prof script.py`",
             Self::Tar | Self::Zip => "unpack it and open the traces inside",
             Self::OtherCompression => "unpack it first; Stepscope reads plain and gzip files",
@@ -153,9 +143,7 @@ impl fmt::Display for LooksLike {
             Self::Speedscope => "a speedscope profile",
             Self::JsonList => "a JSON list of something other than events",
             Self::Json => "JSON of another kind",
-            Self::MemorySnapshot => "a PyTorch memory snapshot",
             Self::LineProfile => "a line_profiler profile",
-            Self::Pickle => "a Python pickle",
             Self::Marshal => "Python marshal data that is not a Python 3 profile",
             Self::Tar => "a tar archive",
             Self::Zip => "a zip archive",
@@ -200,10 +188,8 @@ mod tests {
 
     #[test]
     fn kinds() {
-        check(b"\x80\x04\x95\x00", LooksLike::Pickle);
         check(b"PK\x03\x04", LooksLike::Zip);
         check(b"\x28\xb5\x2f\xfd\0", LooksLike::OtherCompression);
-        check(b"\x80\x04\x95\x00}(\x8c\x08segments\x94]", LooksLike::MemorySnapshot);
         check(b"\x80\x05\x95\xfd\0\x8c\x1bline_profiler.line_profiler\x94\x8c\x09LineStats", LooksLike::LineProfile);
         check(b"SQLite format 3\0", LooksLike::Sqlite);
         check(b"SQLite format 3\0\0CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL", LooksLike::NsightSystems);

@@ -10,6 +10,7 @@ mod arena;
 mod changes;
 mod close;
 mod fault;
+mod hand_out;
 mod json;
 mod machine;
 mod members;

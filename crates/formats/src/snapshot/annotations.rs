@@ -40,7 +40,7 @@ impl Teller<'_> {
             let name = arena.member(dict, Word::Name);
             let time_us = arena.member(dict, Word::TimeUs).and_then(|time| self.int(time, offset_bytes));
             let device = arena.member(dict, Word::Device).and_then(|device| self.int(device, offset_bytes));
-            let (Some(text), Some(time_ns)) =
+            let (Some(text), Some(at_ns)) =
                 (name.and_then(|name| arena.as_text(name)), time_us.and_then(|time_us| time_us.checked_mul(1000)))
             else {
                 self.warn(WRONG_TYPES, offset_bytes, "an annotation without name or time");
@@ -52,10 +52,10 @@ impl Teller<'_> {
                 Some(Value::Word(Word::Start)) => {
                     open.push(ranges.len());
                     let name = name.unwrap_or(Value::None);
-                    ranges.push(Range { name, device, offset_bytes, start_ns: time_ns, end_ns: None });
+                    ranges.push(Range { name, device, offset_bytes, start_ns: at_ns, end_ns: None });
                 }
                 Some(Value::Word(Word::End)) => match open.pop() {
-                    Some(place) => ranges[place].end_ns = Some(time_ns),
+                    Some(place) => ranges[place].end_ns = Some(at_ns),
                     None => self.warn(UNMATCHED_END, offset_bytes, "an annotation"),
                 },
                 _ => self.warn(WRONG_TYPES, offset_bytes, "an annotation that neither begins nor ends"),

@@ -26,6 +26,8 @@ pub(super) enum Value {
     List(u32),
     Tuple(u32),
     Dict(u32),
+    /// A list of frames that became the number of a stack.
+    Stack(u32),
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +44,10 @@ pub(super) struct List {
     pub(super) handed_out: u64,
     /// Number of the stack that it is, where that is known.
     pub(super) stack: Option<u32>,
+    /// Memo slot that it is in, if that is ever fetched.
+    pub(super) slot: Option<u64>,
+    /// How often it was fetched or duplicated.
+    pub(super) references: u32,
     /// Device whose history it is, where that is known.
     pub(super) device: Option<u64>,
     /// Whether the walk over the result was here.

@@ -4,11 +4,8 @@ use super::arena::{Arena, Value};
 use super::fault::{Fault, MAX_DEPTH, MAX_VALUES};
 use super::memo::{Fetched, Memo};
 use super::opcode::Opcode;
-use super::path::{Path, Role};
 use super::teller::Teller;
-
-/// Items of a list that may wait on the stack. Python writes at most a thousand at once, other writers all of them.
-const MAX_WAITING: usize = 1024;
+use super::word::Word;
 
 /// A pickle that is being read.
 pub(super) struct Machine<'s> {
@@ -16,7 +13,7 @@ pub(super) struct Machine<'s> {
     pub(super) stack: Vec<Value>,
     /// Places of the marks on the stack.
     pub(super) marks: Vec<usize>,
-    memo: Memo,
+    pub(super) memo: Memo,
     max_depth: u8,
     /// Takes what is finished.
     pub(super) teller: Teller<'s>,
@@ -40,6 +37,9 @@ impl<'s> Machine<'s> {
         match opcode {
             Opcode::Get(slot) => {
                 let value = self.memo.get(slot).ok_or(Fault::Broken)?;
+                if let Value::List(list) = value {
+                    self.arena.list_mut(list).references += 1;
+                }
                 self.push(value)?;
             }
             Opcode::Memoize => self.put(self.memo.next_slot())?,
@@ -118,6 +118,9 @@ impl<'s> Machine<'s> {
             Opcode::Dup => {
                 let top = self.stack[self.top(1)?];
                 self.arena.share(top);
+                if let Value::List(list) = top {
+                    self.arena.list_mut(list).references += 1;
+                }
                 self.push(top)?;
             }
             Opcode::Stop => {
@@ -141,6 +144,11 @@ impl<'s> Machine<'s> {
         let top = self.stack[self.top(1)?];
         if self.memo.put(slot, top)? {
             self.arena.share(top);
+            if let Value::List(list) = top {
+                let list = self.arena.list_mut(list);
+                // In a second slot, it is referred to from elsewhere.
+                list.references += u32::from(list.slot.replace(slot).is_some());
+            }
         }
         Ok(())
     }
@@ -196,57 +204,8 @@ impl<'s> Machine<'s> {
         Ok(())
     }
 
-    /// Gives the values from `first` on to the list at `at`: they are handed out if it is known what they are.
-    pub(super) fn hand_on(&mut self, at: usize, first: usize) -> Result<(), Fault> {
-        let Value::List(list) = self.stack[at] else { return Ok(()) };
-        let role = Path { stack: &self.stack, marks: &self.marks, arena: &self.arena }.role(at);
-        let (arena, values) = (&mut self.arena, &self.stack[first..]);
-        if arena.list(list).len() + values.len() as u64 > MAX_VALUES as u64 {
-            return Err(Fault::TooManyValues);
-        }
-        if role == Role::Other {
-            return arena.extend_list(list, values);
-        }
-        arena.list_mut(list).handed_out += values.len() as u64;
-        for &value in values {
-            match role {
-                Role::History { device } => self.teller.change(arena, device, value),
-                Role::Segments => self.teller.segment(arena, value),
-                Role::BareSegments => self.teller.bare_segment(arena, value),
-                Role::Blocks => self.teller.block(arena, list, value),
-                Role::Other => {}
-            }
-        }
-        if let Role::History { device } = role {
-            arena.list_mut(list).device = Some(device);
-        }
-        Ok(())
-    }
-
-    /// Hands out events and segments that wait for the end of a long list. Another dict begins above them, so that they
-    /// are finished.
-    #[inline]
-    fn hand_out_waiting(&mut self) -> Result<(), Fault> {
-        let Some(&mark) = self.marks.last().filter(|&&mark| self.stack.len() - mark > MAX_WAITING) else {
-            return Ok(());
-        };
-        let is_list_of_dicts = mark > 0
-            && matches!(self.stack[mark - 1], Value::List(_))
-            && self.stack[mark + 1..].iter().all(|value| matches!(value, Value::Dict(_)));
-        let path = Path { stack: &self.stack, marks: &self.marks[..self.marks.len() - 1], arena: &self.arena };
-        if !is_list_of_dicts || path.role(mark - 1) == Role::Other {
-            return Ok(());
-        }
-        self.contain(self.stack[mark - 1], mark + 1)?;
-        self.marks.pop();
-        let outcome = self.hand_on(mark - 1, mark + 1);
-        self.marks.push(mark);
-        self.stack.truncate(mark + 1);
-        outcome
-    }
-
     /// Notes that a container holds the values from `first` on.
-    fn contain(&mut self, container: Value, first: usize) -> Result<(), Fault> {
+    pub(super) fn contain(&mut self, container: Value, first: usize) -> Result<(), Fault> {
         let mut deepest = 0;
         for &value in &self.stack[first..] {
             deepest = deepest.max(self.arena.depth(value));
@@ -263,10 +222,15 @@ impl<'s> Machine<'s> {
 
     /// Adds the values from `first` on to a dict, as far as keys are keys.
     fn add_pairs(&mut self, dict: u32, first: usize) -> Result<(), Fault> {
-        let values = &self.stack[first..];
-        if values.len() % 2 != 0 {
+        if !(self.stack.len() - first).is_multiple_of(2) {
             return Err(Fault::Broken);
         }
+        for place in (first..self.stack.len()).step_by(2) {
+            if let (Value::Word(Word::Frames), Value::List(list)) = (self.stack[place], self.stack[place + 1]) {
+                self.stack[place + 1] = self.settle(list);
+            }
+        }
+        let values = &self.stack[first..];
         if self.arena.dict(dict).pairs.len() + values.len() / 2 > MAX_VALUES {
             return Err(Fault::TooManyValues);
         }

@@ -90,6 +90,16 @@ impl Memo {
         Ok(is_fetched)
     }
 
+    /// Puts another value into a slot that is set and fetched.
+    pub(super) fn replace(&mut self, slot: u64, value: Value) {
+        match self.place(slot) {
+            Some(place) => self.near[place] = value,
+            None => {
+                self.far.insert(slot, value);
+            }
+        }
+    }
+
     /// The value of a slot, if it is set.
     #[inline]
     pub(super) fn get(&self, slot: u64) -> Option<Value> {

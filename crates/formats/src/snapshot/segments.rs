@@ -172,7 +172,11 @@ impl Teller<'_> {
         };
         let recorded = history.iter().map(real_size).fold(0, i64::saturating_add);
         let requested_bytes = requested_size.unwrap_or(if history.is_empty() { size_bytes } else { recorded });
-        let own_frames = frames.filter(|&frames| arena.items(frames).is_some_and(|frames| !frames.is_empty()));
+        let has_frames = |frames: &Value| match *frames {
+            Value::Stack(_) => true,
+            frames => arena.items(frames).is_some_and(|frames| !frames.is_empty()),
+        };
+        let own_frames = frames.filter(has_frames);
         let frames = own_frames.or_else(|| history.first().and_then(|item| member(item, Word::Frames)));
         let stack = self.stack(arena, frames);
         arena.release(value);

@@ -1,7 +1,6 @@
 //! Stacks and their frames, each told once: found by identity first, then by content.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
 use super::arena::{Arena, Value};
@@ -17,7 +16,8 @@ const MAX_FRAMES: usize = 4096;
 pub(super) struct Stacks {
     /// By file, line and name in one text.
     frames: HashMap<String, u32>,
-    stacks: HashMap<Box<[u32]>, u32>,
+    /// By their frames.
+    numbers: HashMap<Box<[u32]>, u32>,
     /// Frames of the stack that is being looked up, and one of them.
     content: Vec<u32>,
     key: String,
@@ -28,7 +28,9 @@ pub(super) struct Stacks {
 impl Stacks {
     /// The number of a list of frames; none for one without frames.
     pub(super) fn number(&mut self, arena: &mut Arena, value: Value, sink: &mut dyn TraceSink) -> Option<u32> {
-        let (Value::List(list) | Value::Tuple(list)) = value else { return None };
+        let (Value::List(list) | Value::Tuple(list)) = value else {
+            return if let Value::Stack(number) = value { Some(number) } else { None };
+        };
         if let Some(number) = arena.list(list).stack {
             return Some(number);
         }
@@ -45,15 +47,13 @@ impl Stacks {
             let number = self.frame(arena, frame, sink);
             self.content.push(number);
         }
-        let number = match self.stacks.get(self.content.as_slice()) {
-            Some(&number) => number,
-            None => {
-                let number = self.stacks.len() as u32;
-                sink.stack(&self.content);
-                self.stacks.insert(self.content.as_slice().into(), number);
-                number
-            }
-        };
+        let known = self.numbers.get(self.content.as_slice()).copied();
+        let number = known.unwrap_or_else(|| {
+            sink.stack(&self.content);
+            let number = self.numbers.len() as u32;
+            self.numbers.insert(self.content.as_slice().into(), number);
+            number
+        });
         arena.list_mut(list).stack = Some(number);
         Some(number)
     }
@@ -72,17 +72,12 @@ impl Stacks {
         self.key.clear();
         // With the length of the file, no two frames have the same text.
         let _ = write!(self.key, "{line} {} {file}{name}", file.len());
-        let next = self.frames.len() as u32;
-        let number = match self.frames.get(&self.key) {
-            Some(&number) => number,
-            None => {
-                sink.frame(&Frame { name, file: Some(file), line: Some(line) });
-                if let Entry::Vacant(entry) = self.frames.entry(self.key.clone()) {
-                    entry.insert(next);
-                }
-                next
-            }
-        };
+        let number = self.frames.get(&self.key).copied().unwrap_or_else(|| {
+            sink.frame(&Frame { name, file: Some(file), line: Some(line) });
+            let number = self.frames.len() as u32;
+            self.frames.insert(self.key.clone(), number);
+            number
+        });
         arena.dict_mut(dict).frame = Some(number);
         number
     }

@@ -5,7 +5,7 @@ macro_rules! words {
         /// A text that is in many snapshots.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Word {
-            $(#[doc = $text] $name,)+
+            $($name,)+
         }
 
         impl Word {

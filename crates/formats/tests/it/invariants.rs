@@ -6,7 +6,10 @@ use std::io::{self, BufRead, BufReader, Read, Write as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value as Json;
-use stepscope_formats::{Event, FORMATS, FunctionTotals, Limits, TraceSink, Value, Warning, read_trace};
+use stepscope_formats::{
+    Event, FORMATS, Frame, FunctionTotals, Limits, MemoryBlock, MemoryChange, MemorySegment, TraceSink, Track, Value,
+    Warning, read_trace,
+};
 
 /// Small, so that small inputs meet them.
 const LIMITS: Limits = Limits {
@@ -101,6 +104,12 @@ struct Seen {
     /// Where the last event starts. A loss may point into itself, at what is wrong, and the next event begin before that.
     last_offset_bytes: Option<u64>,
     padding: u64,
+    tracks: u32,
+    frames: u32,
+    stacks: u32,
+    segments: u64,
+    /// Blocks of the segment that comes next.
+    blocks: u64,
 }
 
 impl Seen {
@@ -108,6 +117,12 @@ impl Seen {
     fn element(&mut self, position: Option<u64>) {
         assert_eq!(position, Some(self.elements), "elements are numbered");
         self.elements += 1;
+    }
+
+    /// What is referred to by number was told before.
+    fn check_references(&self, track: Option<u32>, stack: Option<u32>) {
+        assert!(track.is_none_or(|track| track < self.tracks), "track {track:?} is not known");
+        assert!(stack.is_none_or(|stack| stack < self.stacks), "stack {stack:?} is not known");
     }
 }
 
@@ -119,8 +134,11 @@ impl TraceSink for Seen {
 
     fn event(&mut self, event: &Event<'_>) {
         self.element(Some(event.position));
+        self.check_references(event.track, None);
         let before = self.last_offset_bytes.replace(event.offset_bytes);
-        assert!(before <= Some(event.offset_bytes), "event {} is before the one before", event.position);
+        // Elements of a pickle may be referred to in any order.
+        let is_in_order = before <= Some(event.offset_bytes) || event.track.is_some();
+        assert!(is_in_order, "event {} is before the one before", event.position);
         let mut line = format!("#{} @{}", event.position, event.offset_bytes - self.padding);
         let fields = [
             &event.recorded_phase,
@@ -147,6 +165,48 @@ impl TraceSink for Seen {
         let before = self.last_offset_bytes.replace(function.offset_bytes);
         assert!(before < Some(function.offset_bytes), "function {} is before the one before", function.position);
         self.lines.push(format!("{function:?}"));
+    }
+
+    fn track(&mut self, track: &Track<'_>) {
+        assert_eq!(track.number, self.tracks, "tracks are numbered");
+        self.tracks += 1;
+        self.lines.push(format!("{track:?}"));
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.frames += 1;
+        self.lines.push(format!("{frame:?}"));
+    }
+
+    fn stack(&mut self, frames: &[u32]) {
+        assert!(frames.iter().all(|&frame| frame < self.frames), "frames are told before their stack");
+        self.stacks += 1;
+        self.lines.push(format!("stack {frames:?}"));
+    }
+
+    fn memory_block(&mut self, block: &MemoryBlock) {
+        assert_eq!((block.segment, block.position), (self.segments, self.blocks), "blocks are numbered");
+        self.check_references(None, block.stack);
+        self.blocks += 1;
+        self.lines.push(format!("{block:?}"));
+    }
+
+    fn memory_segment(&mut self, segment: &MemorySegment<'_>) {
+        assert_eq!((segment.segment, segment.blocks), (self.segments, self.blocks), "segments are numbered");
+        self.check_references(None, segment.stack);
+        (self.segments, self.blocks) = (self.segments + 1, 0);
+        self.lines.push(format!("{segment:?}"));
+    }
+
+    fn memory_change(&mut self, change: &MemoryChange<'_>) {
+        self.element(Some(change.position));
+        self.check_references(Some(change.track), change.stack);
+        self.last_offset_bytes = self.last_offset_bytes.max(Some(change.offset_bytes));
+        for (_, value) in change.args.iter() {
+            assert_ne!(value, Value::Missing, "an argument has a value");
+            show(&value);
+        }
+        self.lines.push(format!("{change:?}"));
     }
 
     fn warning(&mut self, warning: &Warning<'_>) {

@@ -18,7 +18,17 @@ fn check(input: &[u8], want: &str) {
 fn messages() {
     check(b"", "found an empty file, expected a trace");
     check(b" \n\t", "found an empty file, expected a trace");
-    check(b"\x80\x04\x95", "not a trace that Stepscope reads: it looks like a Python pickle");
+    check(b"\x80\x04\x95", "refused: a Python pickle that is not a memory snapshot");
+    check(
+        b"\x80\x02cos\nsystem\nX\x04\0\0\0true\x85R.",
+        "refused: a Python pickle with the opcode GLOBAL at byte 2, which can run code",
+    );
+    check(
+        b"\x80\x04\x8f.",
+        "refused: a Python pickle with the opcode EMPTY_SET at byte 2, which no memory snapshot has",
+    );
+    check(b"\x80\x06N.", "refused: a Python pickle of pickle protocol 6 at byte 0, which is unknown");
+    check(b"PK\x03\x04\0\0", "not a trace that Stepscope reads: it looks like a zip archive");
     check(b"\x0a\x00\x01XPlane", "not a trace that Stepscope reads: it looks like binary data");
     // The traces in an archive are not taken for one.
     let mut archive = vec![0; 512];
