@@ -6,7 +6,7 @@ usage: python3 amplify_snapshot.py FILE.pickle FACTOR OUT.pickle
 Segments and events come FACTOR times, each time at other addresses and later, as if as many equal jobs had run one after
 the other without giving memory back. So the blocks at the end still are what the history left, and owners add up. The
 input is read with `pickle.load`: pass only files that you trust. The output has the shape that Python writes, protocol 4
-with batches of 1000, and each round refers to the frames and texts of the first. Where a list of frames is forgotten, its
+with batches of 1000, and each round refers to the frames and strings of the first. Where a list of frames is forgotten, its
 object stays alive with the input, so no other gets its identity.
 """
 
@@ -128,7 +128,7 @@ def main(path, factor, target):
         writer = Writer(out)
 
         def segment(value):
-            # Only what the input holds is remembered: frames and texts.
+            # Only what the input holds is remembered: frames and strings.
             out.write(b"}")
             writer.memoize(None)
             out.write(b"(")

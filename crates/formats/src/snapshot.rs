@@ -7,6 +7,7 @@
 
 mod annotations;
 mod arena;
+mod block;
 mod changes;
 mod close;
 mod fault;
@@ -38,7 +39,7 @@ use self::memo::Fetched;
 use self::opcode::{Opcode, Opcodes};
 use self::teller::Teller;
 use crate::error::FormatError;
-use crate::event::TraceSink;
+use crate::event::{self, TraceSink};
 use crate::registry::{Confidence, Format, Limits};
 use crate::spool::Spool;
 
@@ -68,7 +69,17 @@ impl Format for MemorySnapshot {
         sink: &mut dyn TraceSink,
     ) -> Result<Vec<Note>, FormatError> {
         let mut spool = Spool::default();
-        let FirstPass { fetched, length_bytes, has_bytes_after_stop } = first_pass(input, limits, &mut spool, sink)?;
+        let FirstPass { fetched, length_bytes, has_bytes_after_stop, refusal } =
+            first_pass(input, limits, &mut spool, sink)?;
+        if let Some(refusal) = refusal {
+            // Nothing is told of a file that is refused. In a damaged one, what looks like an opcode may be none.
+            let mut silence = Silence;
+            let mut machine = Machine::new(fetched.clone(), limits.max_depth, Teller::new(&mut silence));
+            let outcome = second_pass(&mut Opcodes::new(spool.reader()?, limits.max_string_bytes), &mut machine, 0);
+            if !matches!(outcome, Err(Fault::Cut | Fault::Broken)) {
+                return Err(refusal);
+            }
+        }
         let mut opcodes = Opcodes::new(spool.reader()?, limits.max_string_bytes);
         let mut machine = Machine::new(fetched, limits.max_depth, Teller::new(sink));
         let outcome = second_pass(&mut opcodes, &mut machine, length_bytes);
@@ -103,6 +114,8 @@ struct FirstPass {
     fetched: Fetched,
     length_bytes: u64,
     has_bytes_after_stop: bool,
+    /// Why the file is refused, unless it is damaged before that.
+    refusal: Option<FormatError>,
 }
 
 /// Puts the bytes aside, looks at every opcode, and notes the memo slots that are fetched.
@@ -129,16 +142,17 @@ fn first_pass(
     };
     // The second pass comes to the same damage, or to another one before it.
     let is_stop = outcome.is_ok();
-    if let Err(fault) = outcome {
-        fault.damage(opcodes.start_bytes)?;
-    }
+    let refusal = match outcome {
+        Err(Fault::Io(error)) => return Err(error.into()),
+        outcome => outcome.err().and_then(|fault| fault.damage(opcodes.start_bytes).err()),
+    };
     opcodes.window.input.is_kept = false;
     let rest_bytes = opcodes.window.skip_rest()?;
     let Aside { length_bytes, is_stopped, .. } = opcodes.window.input;
     if is_stopped {
         return Err(FormatError::Stopped);
     }
-    Ok(FirstPass { fetched, length_bytes, has_bytes_after_stop: is_stop && rest_bytes > 0 })
+    Ok(FirstPass { fetched, length_bytes, has_bytes_after_stop: is_stop && rest_bytes > 0, refusal })
 }
 
 /// Runs the pickle; gives its result.
@@ -158,6 +172,21 @@ fn second_pass<R: Read>(
         if !machine.teller.sink.progress(length_bytes.midpoint(opcodes.window.offset_bytes())) {
             return Err(Fault::Stopped);
         }
+    }
+}
+
+/// Takes what is told, for finding out where a file is damaged.
+struct Silence;
+
+impl TraceSink for Silence {
+    fn header(&mut self, _: &str, _: &event::Value<'_>) {}
+
+    fn event(&mut self, _: &event::Event<'_>) {}
+
+    fn warning(&mut self, _: &event::Warning<'_>) {}
+
+    fn progress(&mut self, _: u64) -> bool {
+        true
     }
 }
 

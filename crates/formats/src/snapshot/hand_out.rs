@@ -21,6 +21,9 @@ impl Machine<'_> {
             return arena.extend_list(list, values);
         }
         arena.list_mut(list).handed_out += values.len() as u64;
+        if role == Role::BareSegments {
+            self.teller.bare_list = Some(list);
+        }
         for &value in values {
             match role {
                 Role::History { device } => self.teller.change(arena, device, value),

@@ -234,7 +234,7 @@ impl<'s> Machine<'s> {
         if self.arena.dict(dict).pairs.len() + values.len() / 2 > MAX_VALUES {
             return Err(Fault::TooManyValues);
         }
-        let is_key = |pair: &[Value]| !matches!(pair[0], Value::List(_) | Value::Dict(_));
+        let is_key = |pair: &[Value]| !matches!(pair[0], Value::List(_) | Value::Dict(_) | Value::Stack(_));
         let valid = 2 * values.chunks_exact(2).take_while(|pair| is_key(pair)).count();
         self.arena.extend_dict(dict, &values[..valid])?;
         if valid < values.len() { Err(Fault::Broken) } else { Ok(()) }

@@ -9,7 +9,7 @@ use super::fault::{Fault, MAX_VALUES};
 const NEAR_SLOTS: u64 = 1 << 27;
 
 /// Slots that are fetched somewhere in the file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Fetched {
     near: Vec<u64>,
     far: HashSet<u64>,

@@ -69,7 +69,9 @@ impl Teller<'_> {
     /// A file that is nothing but segments.
     fn bare_list(&mut self, arena: &mut Arena, value: Value) -> Result<(), FormatError> {
         let (Value::List(list) | Value::Tuple(list)) = value else { return Err(not_a_snapshot()) };
-        if arena.list(list).len() == 0 {
+        // What was handed out of another list were no segments of this file.
+        let is_other = arena.list(list).handed_out > 0 && self.bare_list != Some(list);
+        if arena.list(list).len() == 0 || is_other {
             return Err(not_a_snapshot());
         }
         for item in arena.take_items(list) {

@@ -4,22 +4,11 @@ use stepscope_model::BlockState;
 use stepscope_model::warning::WRONG_TYPES;
 
 use super::arena::{Arena, Value};
+use super::block::Block;
 use super::json::to_json;
 use super::teller::Teller;
 use super::word::Word;
 use crate::memory::{MemoryBlock, MemorySegment};
-
-/// A block whose segment is still open: where it is, and on which device, may be said behind it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    address: Option<u64>,
-    size_bytes: i64,
-    /// As recorded, and from an old history if it is not.
-    requested_size: Option<i64>,
-    requested_bytes: i64,
-    state: Option<BlockState>,
-    stack: Option<u32>,
-}
 
 impl Teller<'_> {
     /// Keeps what is known of a block until its segment is finished, and releases it.

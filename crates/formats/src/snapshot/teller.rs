@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use stepscope_model::warning::{BROKEN_FIELD, CUT_EVENT, HEADER_BROKEN, REPEATED_CONTAINER, WRONG_TYPES, WarningCode};
 
 use super::arena::{Arena, Value};
-use super::segments::Block;
+use super::block::Block;
 use super::stacks::Stacks;
 use crate::event::{TraceSink, Warning};
 use crate::track::{Track, TrackKind};
@@ -25,6 +25,8 @@ pub(super) struct Teller<'s> {
     /// Blocks of segments that are still open, by the number of their list.
     pub(super) open_blocks: HashMap<u32, Vec<Block>>,
     tracks: BTreeMap<i64, DeviceTrack>,
+    /// The list that is the whole file, if it is one.
+    pub(super) bare_list: Option<u32>,
     /// Whether the list that is the whole file holds something that is no segment.
     pub(super) is_not_bare: bool,
     /// Where the dict starts that was lost last, and whether it was an element.
@@ -49,6 +51,7 @@ impl<'s> Teller<'s> {
             totals_differ: 0,
             open_blocks: HashMap::new(),
             tracks: BTreeMap::new(),
+            bare_list: None,
             is_not_bare: false,
             lost: None,
         }
