@@ -266,7 +266,13 @@ impl Arena {
         }
     }
 
-    fn hold(&mut self, bytes: usize) -> Result<(), Fault> {
+    /// Counts memory that is no longer held.
+    pub(super) fn let_go(&mut self, bytes: usize) {
+        self.held_bytes -= bytes;
+    }
+
+    /// Counts memory that is held for values.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Fault> {
         self.held_bytes += bytes;
         if self.held_bytes > MAX_HELD_BYTES { Err(Fault::TooMuchMemory) } else { Ok(()) }
     }

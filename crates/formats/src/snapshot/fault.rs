@@ -28,6 +28,7 @@ pub(super) enum Fault {
     TooDeep,
     TooManyValues,
     TooMuchMemory,
+    TooManySlots,
     /// An opcode that is not on the list.
     Refused(&'static str),
     /// A version that is not known.
@@ -57,6 +58,7 @@ impl Fault {
             Self::TooMuchMemory => {
                 format!("whose values take more than {} MiB at once at byte {offset_bytes}", MAX_HELD_BYTES >> 20)
             }
+            Self::TooManySlots => format!("with more memo slots than any snapshot has at byte {offset_bytes}"),
             Self::Refused(opcode) => format!("with the opcode {opcode} at byte {offset_bytes}, {}", danger(opcode)),
             Self::Protocol(version) => format!("of pickle protocol {version} at byte {offset_bytes}, which is unknown"),
         };

@@ -29,7 +29,7 @@ impl Machine<'_> {
                 Role::History { device } => self.teller.change(arena, device, value),
                 Role::Segments => self.teller.segment(arena, value),
                 Role::BareSegments => self.teller.bare_segment(arena, value),
-                Role::Blocks => self.teller.block(arena, list, value),
+                Role::Blocks => self.teller.block(arena, list, value)?,
                 Role::Other => {}
             }
         }

@@ -3,15 +3,22 @@
 use std::collections::{HashMap, HashSet};
 
 use super::arena::Value;
-use super::fault::{Fault, MAX_VALUES};
+use super::fault::Fault;
 
 /// Slots below this have a bit each, at most 16 MiB in all; the others are keys of a map.
 const NEAR_SLOTS: u64 = 1 << 27;
+
+/// Slots that are fetched: 128 MiB of values. A snapshot of 1 GB has about a million.
+const MAX_FETCHED_SLOTS: usize = 8 << 20;
+
+/// Slots that are numbered as no writer numbers them.
+const MAX_SCATTERED_SLOTS: usize = 1 << 20;
 
 /// Slots that are fetched somewhere in the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fetched {
     near: Vec<u64>,
+    near_count: usize,
     far: HashSet<u64>,
 }
 
@@ -21,14 +28,16 @@ impl Fetched {
     pub(super) fn insert(&mut self, slot: u64) -> Result<(), Fault> {
         if slot >= NEAR_SLOTS {
             self.far.insert(slot);
-            return if self.far.len() > MAX_VALUES { Err(Fault::TooManyValues) } else { Ok(()) };
+            return if self.far.len() > MAX_SCATTERED_SLOTS { Err(Fault::TooManySlots) } else { Ok(()) };
         }
         let place = (slot / 64) as usize;
         if place >= self.near.len() {
             self.near.resize((place + 1).next_power_of_two(), 0);
         }
-        self.near[place] |= 1 << (slot % 64);
-        Ok(())
+        let bit = 1 << (slot % 64);
+        self.near_count += usize::from(self.near[place] & bit == 0);
+        self.near[place] |= bit;
+        if self.near_count > MAX_FETCHED_SLOTS { Err(Fault::TooManySlots) } else { Ok(()) }
     }
 }
 
@@ -75,8 +84,8 @@ impl Memo {
             }
         } else if slot > self.dense {
             self.sparse.insert(slot);
-            if self.sparse.len() > MAX_VALUES {
-                return Err(Fault::TooManyValues);
+            if self.sparse.len() > MAX_SCATTERED_SLOTS {
+                return Err(Fault::TooManySlots);
             }
         }
         if let Some(place) = self.place(slot) {

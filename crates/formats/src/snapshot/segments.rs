@@ -5,6 +5,7 @@ use stepscope_model::warning::WRONG_TYPES;
 
 use super::arena::{Arena, Value};
 use super::block::Block;
+use super::fault::Fault;
 use super::json::to_json;
 use super::teller::Teller;
 use super::word::Word;
@@ -12,10 +13,12 @@ use crate::memory::{MemoryBlock, MemorySegment};
 
 impl Teller<'_> {
     /// Keeps what is known of a block until its segment is finished, and releases it.
-    pub(super) fn block(&mut self, arena: &mut Arena, list: u32, value: Value) {
+    pub(super) fn block(&mut self, arena: &mut Arena, list: u32, value: Value) -> Result<(), Fault> {
         if let Some(block) = self.read_block(arena, value) {
+            arena.hold(size_of::<Block>())?;
             self.open_blocks.entry(list).or_default().push(block);
         }
+        Ok(())
     }
 
     /// Tells a segment of a file that is nothing but a list of them.
@@ -89,6 +92,7 @@ impl Teller<'_> {
         }
         arena.list_mut(number).is_visited = true;
         let mut blocks = self.open_blocks.remove(&number).unwrap_or_default();
+        arena.let_go(size_of_val(blocks.as_slice()));
         // The list owns what is in it: it is emptied, so that blocks are released once.
         for item in arena.take_items(number) {
             blocks.extend(self.read_block(arena, item));

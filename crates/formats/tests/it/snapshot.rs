@@ -39,6 +39,8 @@ pub(crate) struct Seen {
     pub(crate) lines: Vec<String>,
     open_blocks: u64,
     tracks: u32,
+    /// Whether the reader is asked to stop.
+    pub(crate) is_stopped: bool,
 }
 
 impl Seen {
@@ -159,7 +161,7 @@ impl TraceSink for Seen {
     }
 
     fn progress(&mut self, _: u64) -> bool {
-        true
+        !self.is_stopped
     }
 }
 

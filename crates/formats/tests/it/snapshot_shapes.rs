@@ -11,6 +11,7 @@ use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value as Json, json};
+use stepscope_formats::{FormatError, Limits, read_trace};
 
 use crate::invariants::check_reader;
 use crate::pickler::Pickler;
@@ -140,6 +141,45 @@ fn other_pickles_are_refused() {
         let error = outcome.expect_err("it is refused").to_string();
         assert_eq!(error, "refused: a Python pickle that is not a memory snapshot", "{other}");
     }
+}
+
+/// A few bytes of a file can stand for many of memory, and nothing says how many there will be.
+#[test]
+fn what_is_held_is_bounded() {
+    let segments = b"\x80\x04}\x8c\x08segments](".as_slice();
+    let blocks = [segments, b"}\x8c\x06blocks]("].concat();
+    let slots: Vec<u8> =
+        (0..=1_u32 << 20).flat_map(|slot| [b"r", (2 * slot + 5).to_le_bytes().as_slice()].concat()).collect();
+    for (bytes, reason) in [
+        ([segments, &b"]".repeat(2_100_000)].concat(), "more than 128 MiB"),
+        ([segments, &b"\x8c\x01z".repeat(4_100_000)].concat(), "more than 128 MiB"),
+        ([&blocks, b"}".repeat(2_200_000).as_slice()].concat(), "more than 128 MiB"),
+        ([b"\x80\x04}", slots.as_slice()].concat(), "more memo slots"),
+    ] {
+        let error = read(&bytes).1.expect_err("it is refused").to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn reading_stops_when_asked() {
+    let mut seen = Seen::default();
+    seen.is_stopped = true;
+    let bytes = USUAL.pickle(&snapshot(3));
+    let outcome = read_trace(bytes.as_slice(), &Limits::default(), &mut seen);
+    assert!(matches!(outcome, Err(FormatError::Stopped)), "{outcome:?}");
+    assert_eq!(seen.lines, Vec::<String>::new());
+}
+
+/// What follows damage may look like anything. Before it, an opcode that is refused costs the file.
+#[test]
+fn damage_comes_before_what_is_refused() {
+    let whole = b"}\x8c\x08segments]s".as_slice();
+    let (_, outcome) = read(&[whole, b"h\x09cos\nsystem\n."].concat());
+    assert_eq!(outcome.unwrap().into_iter().collect::<Vec<_>>(), ["pickle_broken"]);
+    let (seen, outcome) = read(&[whole, b"cos\nsystem\nh\x09."].concat());
+    assert!(outcome.unwrap_err().to_string().contains("GLOBAL at byte 13"));
+    assert!(seen.headers.is_empty() && seen.lines.is_empty(), "nothing is told of a file that is refused");
 }
 
 #[test]
