@@ -24,6 +24,8 @@ mod result;
 mod segments;
 mod stacks;
 mod teller;
+#[cfg(test)]
+mod tests;
 mod text;
 mod window;
 mod word;
