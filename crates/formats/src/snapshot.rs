@@ -41,8 +41,9 @@ use self::memo::Fetched;
 use self::opcode::{Opcode, Opcodes};
 use self::teller::Teller;
 use crate::error::FormatError;
-use crate::event::{self, TraceSink};
+use crate::event;
 use crate::registry::{Confidence, Format, Limits};
+use crate::sink::{TraceSink, Warning};
 use crate::spool::Spool;
 
 /// Opcodes of the second pass between two reports of progress.
@@ -185,7 +186,7 @@ impl TraceSink for Silence {
 
     fn event(&mut self, _: &event::Event<'_>) {}
 
-    fn warning(&mut self, _: &event::Warning<'_>) {}
+    fn warning(&mut self, _: &Warning<'_>) {}
 
     fn progress(&mut self, _: u64) -> bool {
         true

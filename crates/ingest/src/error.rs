@@ -110,7 +110,7 @@ impl IngestError {
                     (path, kind.to_string(), false)
                 }
                 FormatError::NoEvents { looks_like: None } => (path, "JSON without traceEvents".to_owned(), false),
-                FormatError::Refused { reason, .. } => (path, format!("refused: {reason}"), true),
+                FormatError::Refused { reason, .. } => (path, reason.clone(), false),
                 FormatError::Stopped => return None,
             },
             _ => return None,

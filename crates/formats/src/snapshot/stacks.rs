@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::arena::{Arena, Value};
 use super::word::Word;
-use crate::event::TraceSink;
 use crate::memory::Frame;
+use crate::sink::TraceSink;
 
 /// Frames of one stack.
 const MAX_FRAMES: usize = 4096;

@@ -7,7 +7,7 @@ use stepscope_model::warning::{BROKEN_FIELD, CUT_EVENT, HEADER_BROKEN, REPEATED_
 use super::arena::{Arena, Value};
 use super::block::Block;
 use super::stacks::Stacks;
-use crate::event::{TraceSink, Warning};
+use crate::sink::{TraceSink, Warning};
 use crate::track::{Track, TrackKind};
 
 /// What a thread of a device is called where all its memory is meant.
