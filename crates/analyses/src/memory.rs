@@ -5,6 +5,7 @@ mod at_peak;
 mod curves;
 mod open_blocks;
 mod operators;
+mod snapshot;
 
 use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
 use stepscope_model::{Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
@@ -57,6 +58,9 @@ pub(super) struct Device {
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
+    if asking.sources.iter().any(|source| snapshot::is_one(source)) {
+        return snapshot::answer(asking);
+    }
     let moments = asking.moments("ts_ns")?;
     let (table, devices) = devices(asking, &moments)?;
     let missing = missing(&table);

@@ -3,6 +3,7 @@
 pub mod gate;
 pub mod op_flops;
 pub mod sketch;
+pub mod stack_category;
 pub mod statistics;
 
 pub use sketch::Sketch;

@@ -21,6 +21,8 @@ pub struct Track<'a> {
     pub device_id: Option<i64>,
     /// Stream of the device.
     pub stream_id: Option<i64>,
+    /// Changes of memory on it are in the order of the file, whatever their times.
+    pub keeps_order: bool,
     /// Device work on it nests, so that what a span encloses is not its own time.
     pub device_work_nests: bool,
 }

@@ -11,13 +11,17 @@ pub(crate) mod names;
 pub(crate) mod pair;
 pub(crate) mod record;
 pub(crate) mod shift;
+pub(crate) mod stacks;
 pub(crate) mod tracks;
 
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use stepscope_formats::{Event, FunctionTotals, MemoryChange, Program, Time, TraceSink, Track, Value, Warning};
+use stepscope_formats::{
+    Event, Frame, FunctionTotals, MemoryBlock, MemoryChange, MemorySegment, Program, Time, TraceSink, Track, Value,
+    Warning,
+};
 use stepscope_model::args::SpanArgColumn;
 use stepscope_model::warning::{BAD_TIME, HEADER_BROKEN, METADATA, NEGATIVE_DURATION, UNSUPPORTED_PHASE, WarningCode};
 use stepscope_model::{Kind, Phase};
@@ -32,7 +36,9 @@ use self::pair::Mark;
 use self::record::{
     CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanHead, SpanKey, SpanRecord, TrackId, is_in_range,
 };
+use self::stacks::Snapshot;
 use self::tracks::Tracks;
+use crate::derive::memory_level::MemoryLevels;
 use crate::error::IngestError;
 use crate::spill::row::Field;
 use crate::spill::scratch::Scratch;
@@ -58,6 +64,9 @@ pub(crate) struct Records {
     pub functions: Functions,
     /// Programs that were compiled.
     pub programs: Vec<ToldProgram>,
+    pub snapshot: Snapshot,
+    /// How much memory the changes of a snapshot add up to.
+    pub levels: MemoryLevels,
     /// Start of the first and end of the last complete event.
     pub time_range: Option<(i64, i64)>,
     /// The first and the last time of all.
@@ -135,6 +144,8 @@ impl<'a> Collector<'a> {
             memory: Sorter::new(scratch),
             functions: Functions::new(scratch),
             programs: Vec::new(),
+            snapshot: Snapshot::new(scratch),
+            levels: MemoryLevels::default(),
             time_range: None,
             times: None,
         };
@@ -281,6 +292,7 @@ impl<'a> Collector<'a> {
         let known: Vec<&str> = MEMORY_COLUMNS.into_iter().filter(|key| integer(key).is_some()).collect();
         self.behind.clear();
         let head = MemoryHead {
+            ts_ns: Some(ts),
             size_bytes: integer("Bytes"),
             address: integer("Addr"),
             device_type: integer("Device Type"),
@@ -312,7 +324,7 @@ impl<'a> Collector<'a> {
         let mut text = |text: Option<&str>| text.map(|text| strings.text(text, behind));
         let (action, allocator, category) = (text(change.action), text(change.allocator), text(change.category));
         let head = MemoryHead {
-            has_no_time: change.ts_ns.is_none(),
+            ts_ns: change.ts_ns,
             size_bytes: change.size_bytes,
             address: change.address.map(u64::cast_signed),
             device_type: change.device_type,
@@ -327,7 +339,16 @@ impl<'a> Collector<'a> {
             ..MemoryHead::default()
         };
         let track = self.records.tracks.told(change.track);
-        let key = MomentKey { track, ts: change.ts_ns.unwrap_or(0), position: change.position };
+        let keeps_order = self.records.tracks.keeps_order(track);
+        if let Some(ts) = change.ts_ns.filter(|_| keeps_order) {
+            let range = &mut self.records.time_range;
+            *range = Some(range.map_or((ts, ts), |(first, last)| (first.min(ts), last.max(ts))));
+        }
+        if let (true, Some(device), Some(action)) = (keeps_order, change.device_id, change.action) {
+            self.records.levels.add_change(device, action, change.size_bytes.unwrap_or(0));
+        }
+        let ts = change.ts_ns.filter(|_| !keeps_order).unwrap_or(0);
+        let key = MomentKey { track, ts, position: change.position };
         self.records.memory.push_with(key, |out| put_record(head, &self.behind, out))
     }
 
@@ -471,6 +492,24 @@ impl TraceSink for Collector<'_> {
     fn memory_change(&mut self, change: &MemoryChange<'_>) {
         if self.error.is_none() {
             self.error = self.change_memory(change).err();
+        }
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.records.snapshot.frame(frame, &mut self.records.strings);
+    }
+
+    fn stack(&mut self, frames: &[u32]) {
+        self.records.snapshot.stack(frames);
+    }
+
+    fn memory_segment(&mut self, segment: &MemorySegment<'_>) {
+        self.records.snapshot.segment(segment, &mut self.records.strings);
+    }
+
+    fn memory_block(&mut self, block: &MemoryBlock) {
+        if self.error.is_none() {
+            self.error = self.records.snapshot.block(block).err();
         }
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod health;
 pub(crate) mod launches;
 pub(crate) mod link;
 mod mark;
+pub(crate) mod memory_level;
 pub(crate) mod nest;
 mod points;
 pub(crate) mod steps;
@@ -23,6 +24,7 @@ use stepscope_model::{Kind, Phase};
 use self::forward::{ForwardInputs, ForwardRow};
 use self::health::{Facts, Figure, HealthInputs};
 use self::link::{LinkInputs, Links};
+use self::memory_level::MemoryLevels;
 use self::nest::Nest;
 use self::points::{Holder, Points};
 use self::steps::{StepInputs, Steps};
@@ -63,9 +65,10 @@ pub(crate) fn derive(
     tables: &mut Tables<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Derivation, IngestError> {
+    let base = trace.header.base_time_ns;
+    let levels = std::mem::take(&mut trace.levels);
     let ReadTrace { strings, tracks, counts, scratch, header, .. } = trace;
-    let base = header.base_time_ns;
-    let mut walk = Walk::new(scratch);
+    let mut walk = Walk::new(scratch, levels, base);
     let mut flows = Moments::new(&trace.flows, base, tables.flow_rows(strings)?)?;
     let mut memory = Moments::new(&trace.memory, base, tables.memory_rows(strings)?)?;
     let mut counters = Moments::new(&trace.counters, base, tables.counter_rows(strings)?)?;
@@ -80,7 +83,7 @@ pub(crate) fn derive(
         let span = stream.next()?;
         let before = span.map(|span| (span.key.track, span.key.start));
         flows.until(before, |moment, bytes, rows| walk.flow(&moment, bytes, tracks, rows))?;
-        memory.until(before, |moment, bytes, rows| walk.memory(&moment, bytes, tracks, rows))?;
+        memory.until(before, |moment, bytes, rows| walk.memory(&moment, bytes, (tracks, strings), rows))?;
         let Some(span) = span else { break };
         walk.span(&span, strings, tracks)?;
         watch.tick()?;
@@ -111,11 +114,16 @@ struct Walk {
     steps: StepInputs,
     health: HealthInputs,
     has_nanoseconds: bool,
+    /// How much memory is in use, where a snapshot says it.
+    levels: MemoryLevels,
+    base_time_ns: i64,
 }
 
 impl Walk {
-    fn new(scratch: &Arc<Scratch>) -> Self {
+    fn new(scratch: &Arc<Scratch>, levels: MemoryLevels, base_time_ns: i64) -> Self {
         Self {
+            levels,
+            base_time_ns,
             nest: Nest::default(),
             points: Points::default(),
             self_ns: LateColumn::new(scratch),
@@ -175,14 +183,24 @@ impl Walk {
         &mut self,
         moment: &MomentKey,
         bytes: &[u8],
-        tracks: &mut Tracks,
+        (tracks, strings): (&mut Tracks, &Strings),
         rows: &mut Rows<'_>,
     ) -> Result<(), IngestError> {
         let mut texts = bytes;
-        let event = MemoryHead::take(&mut texts);
+        let mut event = MemoryHead::take(&mut texts);
         let holder = self.points.operator_at(moment.track, moment.ts);
-        tracks.list[moment.track as usize].cover(moment.ts, moment.ts);
-        Tables::memory_event(rows, moment, &event, texts, holder.map(|holder| holder.id))
+        if let Some(ts) = event.ts_ns {
+            tracks.list[moment.track as usize].cover(ts + self.base_time_ns, ts + self.base_time_ns);
+        }
+        if let (true, Some(device), Some(action)) = (tracks.keeps_order(moment.track), event.device_id, event.action) {
+            let action = strings.resolve(action, texts);
+            if let Some(levels) = self.levels.after(device, action, event.size_bytes.unwrap_or(0)) {
+                event.total_allocated_bytes = Some(levels.allocated_bytes);
+                event.total_reserved_bytes = Some(levels.reserved_bytes);
+                event.active_bytes = Some(levels.active_bytes);
+            }
+        }
+        Tables::memory_event(rows, moment, &event, texts, (holder.map(|holder| holder.id), self.base_time_ns))
     }
 }
 

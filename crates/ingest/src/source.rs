@@ -18,14 +18,16 @@ use crate::collect::names::Names;
 use crate::collect::pair;
 use crate::collect::record::{MomentKey, SpanId, SpanKey};
 use crate::collect::shift;
+use crate::collect::stacks::{BlockRow, Snapshot};
 use crate::collect::tracks::Tracks;
 use crate::collect::{Collector, Records, ToldProgram};
+use crate::derive::memory_level::MemoryLevels;
 use crate::derive::stream::SpanStream;
 use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
 use crate::runs::{Extras, Progress};
 use crate::spill::scratch::Scratch;
-use crate::spill::sorter::Sorted;
+use crate::spill::sorter::{Sorted, Sorter};
 use crate::spill::strings::Strings;
 use crate::threads::both;
 use crate::watch::Watch;
@@ -56,6 +58,9 @@ pub(crate) struct ReadTrace {
     pub memory: Sorted<MomentKey>,
     functions: Sorted<u64>,
     programs: Vec<ToldProgram>,
+    snapshot: Snapshot,
+    blocks: Sorted<BlockRow>,
+    pub levels: MemoryLevels,
     time_range: Option<(i64, i64)>,
     pub scratch: Arc<Scratch>,
 }
@@ -110,6 +115,8 @@ pub(crate) fn read(
         memory,
         functions,
         programs,
+        mut snapshot,
+        mut levels,
         time_range,
         ..
     } = records;
@@ -117,6 +124,15 @@ pub(crate) fn read(
     let moments = || Ok::<_, IngestError>((flows.finish()?, counters.finish()?, memory.finish()?));
     let (moments, spans) = both(moments, || spans.finish());
     let (flows, counters, memory) = moments?;
+    let blocks = std::mem::replace(&mut snapshot.blocks, Sorter::new(&scratch)).finish()?;
+    let is_damaged = summary.notes.iter().any(|note| matches!(note, Note::PickleTruncated | Note::PickleBroken));
+    let has_state = !is_damaged && header.circumstances.get("snapshot_state").is_some_and(|state| state == "whole");
+    levels.rewind(has_state, &snapshot.segments);
+    let mut reader = blocks.reader()?;
+    while let Some(block) = reader.next_key()? {
+        levels.add_block(&block);
+    }
+    drop(reader);
     Ok(ReadTrace {
         path: path.to_owned(),
         digest: format!("{:032x}", hashing.hasher.finish_128()),
@@ -136,6 +152,9 @@ pub(crate) fn read(
         memory,
         functions: functions.finish()?,
         programs,
+        snapshot,
+        blocks,
+        levels,
         time_range,
         scratch,
     })
@@ -229,6 +248,7 @@ impl ReadTrace {
         tables.spans(stream, &self.strings, &derivation, Made { rollups, tiles }, &self.tracks, &mut watch)?;
         tables.functions(&self.functions, &self.strings)?;
         tables.programs(&self.programs, &self.strings)?;
+        tables.snapshot(&self.snapshot, &self.blocks, &self.strings)?;
         tables.tracks(&self.tracks, &self.strings)?;
         tables.steps(&derivation.steps, &self.strings)?;
         tables.warnings(&self.counts, &self.strings)?;

@@ -14,12 +14,14 @@ mod windows;
 
 use std::collections::BTreeMap;
 
+use stepscope_figures::stack_category::language;
 use stepscope_formats::TrackKind;
-use stepscope_model::Table;
 use stepscope_model::args::SPAN_ARG_COLUMNS;
 use stepscope_model::tables::{
-    COUNTERS, FLOWS, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_EVENTS, PROGRAMS, SPANS, STEPS, TRACKS,
+    COUNTERS, FLOWS, FRAMES, FUNCTION_CALLS, FUNCTIONS, HEALTH, INGEST_WARNINGS, MEMORY_BLOCKS, MEMORY_EVENTS,
+    MEMORY_SEGMENTS, PROGRAMS, SPANS, STACKS, STEPS, TRACKS,
 };
+use stepscope_model::{BlockState, Table};
 use stepscope_store::SourceWriter;
 
 use self::op_rollup::DeviceWork;
@@ -30,6 +32,7 @@ use crate::collect::ToldProgram;
 use crate::collect::counts::Counts;
 use crate::collect::functions;
 use crate::collect::record::{CellValue, CounterHead, Flag, FlowHead, MemoryHead, MomentKey, SpanId};
+use crate::collect::stacks::{BlockRow, Snapshot};
 use crate::collect::tracks::{TrackKey, Tracks};
 use crate::derive::Derivation;
 use crate::derive::evidence::{CommRule, ForwardRule};
@@ -243,10 +246,10 @@ impl Tables<'_> {
         moment: &MomentKey,
         event: &MemoryHead,
         texts: &[u8],
-        operator: Option<SpanId>,
+        (operator, base_time_ns): (Option<SpanId>, i64),
     ) -> Result<(), IngestError> {
         rows.i32(moment.track as i32)
-            .i64(Some(moment.ts).filter(|_| !event.has_no_time))
+            .i64(event.ts_ns.map(|ts| ts + base_time_ns))
             .i64(moment.position as i64)
             .i64(event.size_bytes)
             .i64(event.address)
@@ -299,6 +302,70 @@ impl Tables<'_> {
         let mut rows = self.rows(&PROGRAMS, strings)?;
         for program in programs {
             rows.i64(program.id).text_id(Some(program.name)).i64(program.bytes as i64).end_row()?;
+        }
+        Ok(rows.finish()?)
+    }
+
+    /// Stacks, segments and blocks of a snapshot.
+    pub(crate) fn snapshot(
+        &mut self,
+        snapshot: &Snapshot,
+        blocks: &Sorted<BlockRow>,
+        strings: &Strings,
+    ) -> Result<(), IngestError> {
+        let mut rows = self.rows(&FRAMES, strings)?;
+        for (frame_id, frame) in snapshot.frames.iter().enumerate() {
+            let language = language(frame.file.map(|file| strings.get(file)), strings.get(frame.name));
+            rows.i64(frame_id as i64)
+                .text_id(Some(frame.name))
+                .text_id(frame.file)
+                .i64(frame.line)
+                .word(language)
+                .end_row()?;
+        }
+        rows.finish()?;
+        let mut rows = self.rows(&STACKS, strings)?;
+        for (stack_id, frames) in snapshot.stacks().enumerate() {
+            for (depth, frame) in frames.iter().enumerate() {
+                rows.i64(stack_id as i64).i32(depth as i32).i64(i64::from(*frame)).end_row()?;
+            }
+        }
+        rows.finish()?;
+        let mut rows = self.rows(&MEMORY_SEGMENTS, strings)?;
+        for (number, segment) in snapshot.segments.iter().enumerate() {
+            rows.i64(number as i64)
+                .null()
+                .i64(segment.device_id)
+                .i64(segment.address.map(u64::cast_signed))
+                .i64(segment.total_bytes)
+                .i64(segment.allocated_bytes)
+                .i64(segment.pending_bytes)
+                .i64(segment.inactive_bytes)
+                .i64(segment.requested_bytes)
+                .i64(segment.blocks as i64)
+                .i64(segment.stream_id)
+                .text_id(segment.kind)
+                .text_id(segment.pool)
+                .bool(segment.is_expandable)
+                .i64(segment.stack.map(i64::from))
+                .end_row()?;
+        }
+        rows.finish()?;
+        let categories = snapshot.categories(strings);
+        let mut rows = self.rows(&MEMORY_BLOCKS, strings)?;
+        let mut reader = blocks.reader()?;
+        while let Some(block) = reader.next_key()? {
+            let category = block.stack.and_then(|stack| categories.get(stack as usize)).copied().unwrap_or("unknown");
+            rows.i64(block.segment as i64)
+                .i64(block.position as i64)
+                .i64(block.device_id)
+                .i64(block.address)
+                .i64(block.size_bytes)
+                .i64(block.requested_bytes)
+                .word(block.state().map(BlockState::as_text))
+                .i64(block.stack)
+                .word(category)
+                .end_row()?;
         }
         Ok(rows.finish()?)
     }

@@ -12,6 +12,16 @@ pub const NO_INPUT_PIPELINE: &str = "no input pipeline";
 pub const NO_COMPILED_PROGRAM: &str = "no compiled program";
 /// What was measured is when it began or ended, not how long it took.
 pub const RUNS_BESIDE_OTHERS: &str = "runs beside other work";
+/// The recording has the order of its changes, and no times.
+pub const NO_TIMES: &str = "no times recorded";
+/// The snapshot has the state of the allocator, and not how it came to it.
+pub const NO_HISTORY: &str = "no history recorded";
+/// The snapshot has changes, and not the state that they lead to.
+pub const NO_SNAPSHOT_STATE: &str = "no snapshot state";
+/// Nothing says which code asked for it.
+pub const STACKS_NOT_RECORDED: &str = "stacks not recorded";
+/// There are no bytes to take a share of.
+pub const ZERO_BYTES: &str = "zero bytes";
 /// No runtime call that launched device work was recorded.
 pub const NO_LAUNCH_CALLS: &str = "no launch calls";
 /// Everything that was measured took no time, so there is no rate and no weight.

@@ -3,16 +3,20 @@
 mod all_collectives;
 mod counters;
 mod flows;
+mod frames;
 mod function_calls;
 mod functions;
 mod health;
 mod ingest_warnings;
 mod kernel_rollup;
 mod launches;
+mod memory_blocks;
 mod memory_events;
+mod memory_segments;
 mod op_rollup;
 mod programs;
 mod spans;
+mod stacks;
 mod step_breakdown;
 mod step_devices;
 mod step_overview;
@@ -23,16 +27,20 @@ mod tracks;
 pub use all_collectives::ALL_COLLECTIVES;
 pub use counters::COUNTERS;
 pub use flows::FLOWS;
+pub use frames::FRAMES;
 pub use function_calls::FUNCTION_CALLS;
 pub use functions::FUNCTIONS;
 pub use health::HEALTH;
 pub use ingest_warnings::INGEST_WARNINGS;
 pub use kernel_rollup::KERNEL_ROLLUP;
 pub use launches::LAUNCHES;
+pub use memory_blocks::MEMORY_BLOCKS;
 pub use memory_events::MEMORY_EVENTS;
+pub use memory_segments::MEMORY_SEGMENTS;
 pub use op_rollup::OP_ROLLUP;
 pub use programs::PROGRAMS;
 pub use spans::SPANS;
+pub use stacks::STACKS;
 pub use step_breakdown::STEP_BREAKDOWN;
 pub use step_devices::STEP_DEVICES;
 pub use step_overview::STEP_OVERVIEW;
@@ -43,7 +51,7 @@ pub use tracks::TRACKS;
 use crate::schema::{Column, ColumnType, Table};
 
 /// Every table that a source writes.
-pub static TABLES: [&Table; 19] = [
+pub static TABLES: [&Table; 23] = [
     &SPANS,
     &TRACKS,
     &COUNTERS,
@@ -61,6 +69,10 @@ pub static TABLES: [&Table; 19] = [
     &FUNCTIONS,
     &FUNCTION_CALLS,
     &PROGRAMS,
+    &FRAMES,
+    &STACKS,
+    &MEMORY_SEGMENTS,
+    &MEMORY_BLOCKS,
     &INGEST_WARNINGS,
     &HEALTH,
 ];

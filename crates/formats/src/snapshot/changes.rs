@@ -11,6 +11,9 @@ use super::word::Word;
 use crate::event::{self, Args};
 use crate::memory::MemoryChange;
 
+/// The number that other recordings give to CUDA, and that snapshots leave out.
+const GPU: i64 = 1;
+
 /// Members of an event.
 #[derive(Default)]
 struct Members {
@@ -50,7 +53,7 @@ impl Teller<'_> {
             action,
             size_bytes: members.size.map(|size| if is_release(members.action) { size.saturating_neg() } else { size }),
             address: members.address,
-            device_type: None,
+            device_type: Some(GPU),
             device_id: Some(device),
             total_allocated_bytes: None,
             allocator: None,

@@ -74,6 +74,7 @@ impl<'s> Teller<'s> {
                 thread: THREAD,
                 thread_name: Some(&format!("Memory of device {device}")),
                 device_id: Some(device),
+                keeps_order: true,
                 ..Track::default()
             });
             DeviceTrack { number, last_ns: None }

@@ -75,6 +75,7 @@ impl Tracks {
                     thread_name: Some(&line.name),
                     device_id: *device,
                     stream_id: stream(line_role, line),
+                    keeps_order: false,
                     device_work_nests: matches!(line_role, LineRole::Work { .. }),
                 });
             }

@@ -27,7 +27,7 @@ pub(crate) struct Header {
 }
 
 /// Keys that say how a trace was recorded: two runs that differ in a flag are not comparable.
-const CIRCUMSTANCES: [&str; 14] = [
+const CIRCUMSTANCES: [&str; 17] = [
     "record_shapes",
     "with_stack",
     "with_flops",
@@ -42,6 +42,9 @@ const CIRCUMSTANCES: [&str; 14] = [
     "profile_start_ns",
     "profile_stop_ns",
     "planes",
+    "allocator_settings",
+    "snapshot_state",
+    "segment_totals_differ",
 ];
 
 /// A process group of the rank.

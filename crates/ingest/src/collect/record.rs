@@ -329,8 +329,8 @@ row! {
     /// An allocation or a free, beside its key.
     #[derive(Default)]
     MemoryHead {
-        /// Its key has the order only.
-        has_no_time: bool,
+        /// When, as recorded; its key may have the order only.
+        ts_ns: Option<i64>,
         size_bytes: Option<i64>,
         address: Option<i64>,
         device_type: Option<i64>,

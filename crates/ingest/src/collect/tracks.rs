@@ -66,6 +66,7 @@ pub(crate) struct ToldTrack {
     thread_caption: Caption,
     /// Device work on it nests.
     pub device_work_nests: bool,
+    keeps_order: bool,
 }
 
 impl ToldTrack {
@@ -122,6 +123,7 @@ impl Tracks {
             process_caption: Caption { name: process_name, labels, ..Caption::default() },
             thread_caption: Caption { name: thread_name, ..Caption::default() },
             device_work_nests: track.device_work_nests,
+            keeps_order: track.keeps_order,
         });
     }
 
@@ -174,6 +176,11 @@ impl Tracks {
             Some("thread_sort_index") => self.threads.entry(key).or_default().sort_index = sort_index(),
             _ => {}
         }
+    }
+
+    /// Whether changes of memory on a track are in the order of the file.
+    pub(crate) fn keeps_order(&self, track: TrackId) -> bool {
+        self.list[track as usize].told.is_some_and(|told| told.keeps_order)
     }
 
     /// Whether device work on a track nests.

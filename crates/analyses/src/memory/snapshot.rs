@@ -1,0 +1,384 @@
+//! Memory snapshots of PyTorch: the state of the allocator, what most memory was used for, and what holds it at the end
+//! (metrics, section 31).
+
+mod history;
+mod stacks;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value as Json;
+use stepscope_model::null_reason::{NO_HISTORY, NO_SNAPSHOT_STATE, NO_TIMES, ZERO_BYTES};
+use stepscope_model::{
+    Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit, say,
+};
+use stepscope_runs::RunError;
+
+use self::history::{Change, EndBlock, History, Levels};
+use self::stacks::Stacks;
+use crate::Asking;
+use crate::asking::{all_missing_in, missing_in};
+
+/// Whether a recording is a snapshot.
+pub(super) fn is_one(source: &SourceRecord) -> bool {
+    source.format == "memory_snapshot"
+}
+
+/// The state of the allocator of a device, when the snapshot was made.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    segments: i64,
+    blocks: i64,
+    reserved_bytes: i64,
+    allocated_bytes: i64,
+    pending_bytes: i64,
+    inactive_bytes: i64,
+    requested_bytes: i64,
+    /// Inactive, in segments that cannot be given back.
+    stuck_bytes: i64,
+    /// Inactive, in segments that can.
+    cached_bytes: i64,
+    largest_free_bytes: i64,
+}
+
+/// A device of a snapshot.
+struct Device {
+    rank: u32,
+    window: u32,
+    number: i64,
+    state: Option<State>,
+    history: Option<History>,
+    events: i64,
+    /// Levels count from the beginning of the history, because its end is not known.
+    is_relative: bool,
+    blocks: Vec<EndBlock>,
+}
+
+/// Bytes and blocks that a stack holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    bytes: i64,
+    blocks: i64,
+}
+
+/// What holds memory, at the peak or at the end.
+struct Owner {
+    rank: u32,
+    window: u32,
+    device: i64,
+    stack: Option<i64>,
+    line: String,
+    frames: Option<String>,
+    category: String,
+    held: Held,
+}
+
+pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
+    let mut devices = Vec::new();
+    let (mut at_peak, mut at_end): (Vec<Owner>, Vec<Owner>) = (Vec::new(), Vec::new());
+    let mut categories: BTreeMap<(u32, u32, i64, String), i64> = BTreeMap::new();
+    for source in asking.sources.iter().filter(|source| is_one(source)) {
+        let (rank, window) = (source.id.rank, source.id.window);
+        let stacks = Stacks::read(asking, rank, window)?;
+        for device in read_devices(asking, source)? {
+            let category = |stack: Option<i64>| stacks.category(stack).to_owned();
+            let owners = |held: HashMap<Option<i64>, Held>| {
+                held.into_iter().map(|(stack, held)| Owner {
+                    rank,
+                    window,
+                    device: device.number,
+                    stack,
+                    line: stacks.owner(stack),
+                    frames: stacks.shown(stack),
+                    category: category(stack),
+                    held,
+                })
+            };
+            let mut parts: HashMap<Option<i64>, Held> = HashMap::new();
+            for part in device.history.iter().flat_map(|history| &history.parts) {
+                add(&mut parts, part.stack, part.bytes);
+                let category = part.category.clone().unwrap_or_else(|| category(part.stack));
+                *categories.entry((rank, window, device.number, category)).or_default() += part.bytes;
+            }
+            at_peak.extend(owners(parts));
+            let mut end: HashMap<Option<i64>, Held> = HashMap::new();
+            for block in device.blocks.iter().filter(|block| block.is_allocated) {
+                add(&mut end, block.stack, block.requested_bytes);
+            }
+            at_end.extend(owners(end));
+            devices.push(device);
+        }
+    }
+    Ok(report(asking, &devices, at_peak, at_end, categories))
+}
+
+fn add(held: &mut HashMap<Option<i64>, Held>, stack: Option<i64>, bytes: i64) {
+    let held = held.entry(stack).or_default();
+    held.bytes += bytes;
+    held.blocks += 1;
+}
+
+fn read_devices(asking: &Asking<'_>, source: &SourceRecord) -> Result<Vec<Device>, RunError> {
+    let of_source = format!("rank = {} AND \"window\" = {}", source.id.rank, source.id.window);
+    let mut states: BTreeMap<i64, State> = BTreeMap::new();
+    asking.walk(&format!("SELECT * FROM memory_segments WHERE {of_source}"), |frame| {
+        let column = |name: &str| frame.required_i64(name);
+        let (devices, totals, allocated) = (column("device_id")?, column("total_bytes")?, column("allocated_bytes")?);
+        let (pending, inactive) = (column("pending_bytes")?, column("inactive_bytes")?);
+        let (requested, blocks) = (column("requested_bytes")?, column("blocks")?);
+        for row in 0..frame.rows() {
+            let state = states.entry(devices[row]).or_default();
+            state.segments += 1;
+            state.blocks += blocks[row];
+            state.reserved_bytes += totals[row];
+            state.allocated_bytes += allocated[row];
+            state.pending_bytes += pending[row];
+            state.inactive_bytes += inactive[row];
+            state.requested_bytes += requested[row];
+            let is_stuck = allocated[row] != 0 || pending[row] != 0;
+            *(if is_stuck { &mut state.stuck_bytes } else { &mut state.cached_bytes }) += inactive[row];
+        }
+        Ok(())
+    })?;
+    let mut blocks: BTreeMap<i64, Vec<EndBlock>> = BTreeMap::new();
+    asking.walk(&format!("SELECT * FROM memory_blocks WHERE {of_source} ORDER BY segment, position"), |frame| {
+        let column = |name: &str| frame.required_i64(name);
+        let (devices, addresses, sizes) = (column("device_id")?, column("address")?, column("size_bytes")?);
+        let (requested, stacks) = (frame.i64("requested_bytes")?, frame.i64("stack_id")?);
+        for (row, state) in frame.text("state")?.into_iter().enumerate() {
+            let is_allocated = state.as_deref() == Some("allocated");
+            if is_allocated || state.as_deref() == Some("pending") {
+                let requested_bytes = requested[row].unwrap_or(sizes[row]);
+                let block = EndBlock { address: addresses[row], requested_bytes, stack: stacks[row], is_allocated };
+                blocks.entry(devices[row]).or_default().push(block);
+            } else if state.as_deref() == Some("inactive") {
+                let state = states.entry(devices[row]).or_default();
+                state.largest_free_bytes = state.largest_free_bytes.max(sizes[row]);
+            }
+        }
+        Ok(())
+    })?;
+    let mut changes = read_changes(asking, &of_source)?;
+    let has_state = |name: &str| source.header.get("snapshot_state").and_then(Json::as_str) == Some(name);
+    let is_damaged = source.notes.iter().any(|note| note.as_text().starts_with("pickle_"));
+    let numbers: Vec<i64> = states.keys().chain(changes.keys()).copied().collect();
+    let mut devices: Vec<Device> = Vec::new();
+    for device in numbers {
+        if devices.iter().any(|known| known.number == device) {
+            continue;
+        }
+        let blocks = blocks.remove(&device).unwrap_or_default();
+        let changes = changes.remove(&device).unwrap_or_default();
+        let state = states.get(&device).copied();
+        let sum = |is: fn(&EndBlock) -> bool| {
+            blocks.iter().filter(|block| is(block)).map(|block| block.requested_bytes).sum()
+        };
+        let end = Levels {
+            allocated: sum(|block| block.is_allocated),
+            active: sum(|_| true),
+            reserved: state.map_or(0, |state| state.reserved_bytes),
+        };
+        let is_relative = has_state("none") || is_damaged;
+        let history = (!changes.is_empty()).then(|| History::of(&changes, (!is_relative).then_some(end), &blocks));
+        let (rank, window, events) = (source.id.rank, source.id.window, changes.len() as i64);
+        devices.push(Device { rank, window, number: device, state, history, events, is_relative, blocks });
+    }
+    devices.sort_by_key(|device| device.number);
+    Ok(devices)
+}
+
+fn read_changes(asking: &Asking<'_>, of_source: &str) -> Result<BTreeMap<i64, Vec<Change>>, RunError> {
+    let mut changes: BTreeMap<i64, Vec<Change>> = BTreeMap::new();
+    let statement = format!(
+        "SELECT device_id, action, size_bytes, address, ts_ns, stack_id, category, CASE WHEN action = 'oom' THEN args END AS args
+         FROM memory_events WHERE {of_source} ORDER BY position"
+    );
+    asking.walk(&statement, |frame| {
+        let (devices, sizes, addresses) = (frame.i64("device_id")?, frame.i64("size_bytes")?, frame.i64("address")?);
+        let (times, stacks) = (frame.i64("ts_ns")?, frame.i64("stack_id")?);
+        let (actions, categories, args) = (frame.text("action")?, frame.text("category")?, frame.text("args")?);
+        for (row, ((action, category), args)) in actions.into_iter().zip(categories).zip(args).enumerate() {
+            let args: Option<Json> = args.and_then(|args| serde_json::from_str(&args).ok());
+            let device_free_bytes = args.and_then(|args| args.get("device_free").and_then(Json::as_i64));
+            changes.entry(devices[row].unwrap_or(0)).or_default().push(Change {
+                action: action.unwrap_or_else(|| "None".to_owned()),
+                size_bytes: sizes[row].unwrap_or(0).abs(),
+                address: addresses[row],
+                ts_ns: times[row],
+                stack: stacks[row],
+                category,
+                device_free_bytes,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(changes)
+}
+
+fn report(
+    asking: &Asking<'_>,
+    devices: &[Device],
+    mut at_peak: Vec<Owner>,
+    mut at_end: Vec<Owner>,
+    categories: BTreeMap<(u32, u32, i64, String), i64>,
+) -> Report {
+    for owners in [&mut at_peak, &mut at_end] {
+        owners.sort_by(|a, b| {
+            (b.held.bytes, &a.line, a.device, a.stack).cmp(&(a.held.bytes, &b.line, b.device, b.stack))
+        });
+    }
+    let several = devices.len() > 1;
+    let states = state_table(asking, devices);
+    let histories = history_table(asking, devices);
+    let mut peak = owner_table("rows", at_peak, several);
+    peak.title = Some("IN USE AT THE PEAK".to_owned());
+    peak.sorted_by = Some("-bytes".to_owned());
+    let mut end = owner_table("held", at_end, several);
+    end.title = Some("IN USE AT THE END".to_owned());
+    let mut rows: Vec<_> = categories.into_iter().collect();
+    rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let named = ReportColumn::named;
+    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
+    let mut by_category = ReportTable::of("categories", rows)
+        .column(named("category").holds(Holds::Texts), |(key, _)| key.3.clone())
+        .column(named("device_id").label("device").unit(Unit::Id).look(only_if(several)), |(key, _)| key.2)
+        .column(named("bytes").unit(Unit::Bytes).look(Look::Bar(None)), |(_, bytes)| *bytes)
+        .table();
+    by_category.title = Some("AT THE PEAK BY CATEGORY (ESTIMATE)".to_owned());
+    let mut missing = all_missing_in(&states, &["fragmentation_ratio", "rounding_ratio"], ZERO_BYTES);
+    missing.extend(missing_in(&histories, "peak_active_ns", NO_TIMES));
+    missing.extend(missing_in(&histories, "start_active_bytes", NO_SNAPSHOT_STATE));
+    let has_history = devices.iter().any(|device| device.history.is_some());
+    if !has_history {
+        let (path, label) = ("rows".to_owned(), "history".to_owned());
+        missing.push(Missing { path, label, reason: NO_HISTORY.into() });
+    }
+    let mut parts = vec![Part::Text(sentence(devices))];
+    parts.extend([states, histories, peak, by_category, end].map(Part::Table));
+    Report { missing, ..Report::new("memory", parts) }
+}
+
+fn state_table(asking: &Asking<'_>, devices: &[Device]) -> ReportTable {
+    let with_state = devices.iter().filter_map(|device| device.state.map(|state| (device, state)));
+    let named = ReportColumn::named;
+    let hidden = |name: &str| named(name).look(Look::Hidden);
+    let by = |name: &str| named(name).look(if asking.all_sources > 1 { Look::Value } else { Look::Hidden });
+    let share = |part: i64, whole: i64| (whole != 0).then(|| part as f64 / whole as f64);
+    let table = ReportTable::of("devices", with_state)
+        .column(named("device_id").label("device").unit(Unit::Id), |(device, _)| device.number)
+        .column(by("rank"), |(device, _)| i64::from(device.rank))
+        .column(by("window"), |(device, _)| i64::from(device.window))
+        .column(named("reserved_bytes").label("reserved"), |(_, state)| state.reserved_bytes)
+        .column(named("allocated_bytes").label("allocated"), |(_, state)| state.allocated_bytes)
+        .column(named("stuck_bytes").label("stuck"), |(_, state)| state.stuck_bytes)
+        .column(named("cached_bytes").label("cached"), |(_, state)| state.cached_bytes)
+        .column(named("fragmentation_ratio").label("fragmentation"), |(_, state)| {
+            share(state.stuck_bytes, state.reserved_bytes)
+        })
+        .column(named("rounding_ratio").label("rounding"), |(_, state)| {
+            share(state.allocated_bytes - state.requested_bytes, state.allocated_bytes)
+        })
+        .column(named("segments"), |(_, state)| state.segments)
+        .column(named("blocks"), |(_, state)| state.blocks)
+        .column(hidden("pending_bytes"), |(_, state)| state.pending_bytes)
+        .column(hidden("inactive_bytes"), |(_, state)| state.inactive_bytes)
+        .column(hidden("requested_bytes"), |(_, state)| state.requested_bytes)
+        .column(named("largest_free_bytes").label("largest free").from_width(110), |(_, state)| {
+            state.largest_free_bytes
+        })
+        .table();
+    ReportTable { title: Some("ALLOCATOR".to_owned()), ..table }
+}
+
+fn history_table(asking: &Asking<'_>, devices: &[Device]) -> ReportTable {
+    let with_history = devices.iter().filter_map(|device| device.history.as_ref().map(|history| (device, history)));
+    let named = ReportColumn::named;
+    let hidden = |name: &str| named(name).look(Look::Hidden);
+    let absolute = |device: &Device, value: i64| (!device.is_relative).then_some(value);
+    let from_start = |device: &Device, time: Option<i64>| {
+        time.map(|time| asking.since_start(device.rank.into(), device.window.into(), time))
+    };
+    let parts = |history: &History| history.parts.iter().map(|part| part.bytes).sum::<i64>();
+    let counts = |history: &History| serde_json::to_value(&history.by_action).unwrap_or(Json::Null);
+    let ooms = |history: &History| {
+        let oom = |(place, requested, free): &(usize, i64, Option<i64>)| serde_json::json!({"place": place, "requested_bytes": requested, "device_free_bytes": free});
+        Json::Array(history.out_of_memory.iter().map(oom).collect())
+    };
+    let table = ReportTable::of("history", with_history)
+        .column(named("device_id").label("device").unit(Unit::Id), |(device, _)| device.number)
+        .column(hidden("rank"), |(device, _)| i64::from(device.rank))
+        .column(hidden("window"), |(device, _)| i64::from(device.window))
+        .column(named("events"), |(device, _)| device.events)
+        .column(hidden("is_relative"), |(device, _)| device.is_relative)
+        .column(named("peak_active_bytes").label("peak"), |(_, history)| history.peak.active)
+        .column(named("peak_allocated_bytes").label("peak allocated"), |(_, history)| history.peak.allocated)
+        .column(named("peak_reserved_bytes").label("peak reserved"), |(_, history)| history.peak.reserved)
+        .column(hidden("peak_active_ns"), |(_, history)| history.peak_ns)
+        .column(named("peak_active_from_start_ns").label("peak at"), |(device, history)| {
+            from_start(device, history.peak_ns)
+        })
+        .column(hidden("peak_active_event"), |(_, history)| history.peak_change.map_or(-1, |number| number as i64))
+        .column(hidden("peak_parts_bytes"), |(_, history)| parts(history))
+        .column(hidden("peak_blocks"), |(_, history)| history.parts.len() as i64)
+        .column(hidden("start_allocated_bytes"), |(device, history)| absolute(device, history.start.allocated))
+        .column(named("start_active_bytes").label("at the start"), |(device, history)| {
+            absolute(device, history.start.active)
+        })
+        .column(hidden("start_reserved_bytes"), |(device, history)| absolute(device, history.start.reserved))
+        .column(named("end_active_bytes").label("at the end"), |(device, history)| absolute(device, history.end.active))
+        .column(hidden("end_allocated_bytes"), |(device, history)| absolute(device, history.end.allocated))
+        .column(hidden("end_reserved_bytes"), |(device, history)| absolute(device, history.end.reserved))
+        .column(hidden("allocated_bytes_sum"), |(_, history)| history.allocated_bytes)
+        .column(hidden("closed_lifetimes"), |(_, history)| history.closed_lifetimes)
+        .column(hidden("lifetime_sum_ns"), |(_, history)| history.lifetime_ns)
+        .column(hidden("out_of_order"), |(_, history)| history.out_of_order)
+        .column(hidden("freed_without_allocation"), |(_, history)| history.freed_without_allocation)
+        .column(hidden("freed_without_allocation_bytes"), |(_, history)| history.freed_without_allocation_bytes)
+        .column(hidden("allocations_not_in_a_block"), |(_, history)| history.allocations_not_in_a_block)
+        .column(named("out_of_memory_count").label("out of memory"), |(_, history)| history.out_of_memory.len() as i64)
+        .column(hidden("by_action"), |(_, history)| Cell::Json(counts(history)))
+        .column(hidden("out_of_memory"), |(_, history)| Cell::Json(ooms(history)))
+        .table();
+    ReportTable { title: Some("HISTORY".to_owned()), ..table }
+}
+
+fn owner_table(name: &str, owners: Vec<Owner>, several: bool) -> ReportTable {
+    let named = ReportColumn::named;
+    let hidden = |name: &str| named(name).look(Look::Hidden);
+    let only_if = |is_shown: bool| if is_shown { Look::Value } else { Look::Hidden };
+    ReportTable::of(name, owners)
+        .column(named("owner").holds(Holds::Texts).look(Look::Operator), |owner| owner.line.clone())
+        .column(named("category").holds(Holds::Texts), |owner| owner.category.clone())
+        .column(named("device_id").label("device").unit(Unit::Id).look(only_if(several)), |owner| owner.device)
+        .column(hidden("rank"), |owner| i64::from(owner.rank))
+        .column(hidden("window"), |owner| i64::from(owner.window))
+        .column(named("blocks"), |owner| owner.held.blocks)
+        .column(named("bytes").unit(Unit::Bytes).look(Look::Bar(None)), |owner| owner.held.bytes)
+        .column(hidden("stack_id").null(stepscope_model::null_reason::STACKS_NOT_RECORDED), |owner| owner.stack)
+        .column(hidden("frames").holds(Holds::Texts).null(stepscope_model::null_reason::STACKS_NOT_RECORDED), |owner| {
+            owner.frames.clone()
+        })
+        .table()
+}
+
+fn sentence(devices: &[Device]) -> Text {
+    let highest = devices.iter().filter_map(|device| device.history.as_ref().map(|history| (device, history)));
+    let Some((device, history)) = highest.max_by_key(|(_, history)| history.peak.active) else {
+        let reserved: i64 = devices.iter().filter_map(|device| device.state).map(|state| state.reserved_bytes).sum();
+        return Text::headline(say!("The allocator holds {}; no history is recorded.", say::memory(reserved as f64)));
+    };
+    let peak = say::memory(history.peak.active as f64);
+    if device.is_relative {
+        let sentence = say!("The memory of gpu{} grows by up to {}", device.number.to_string(), peak);
+        return Text::headline(say!("{}; how much was in use before is not recorded.", sentence));
+    }
+    let state = device.state.unwrap_or_default();
+    let stuck = say::memory(state.stuck_bytes as f64);
+    let share = if state.reserved_bytes > 0 { state.stuck_bytes as f64 / state.reserved_bytes as f64 } else { 0.0 };
+    let sentence = say!("The memory of gpu{} reaches {}", device.number.to_string(), peak);
+    Text::headline(say!(
+        "{}; {} of what is reserved at the end, {}, is stuck in fragments.",
+        sentence,
+        stuck,
+        say::ratio(share)
+    ))
+}
