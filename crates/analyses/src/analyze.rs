@@ -1,6 +1,6 @@
 //! From a question to the report: what every analysis has in common.
 
-use stepscope_model::{Cell, Part, Report, Role, Sentence, Target, Text, say};
+use stepscope_model::{Cell, Part, Report, Role, Sentence, SourceRecord, Target, Text, say};
 use stepscope_runs::{OpenRun, RunError};
 
 use super::{Analysis, Asking, Question, StepNumbers};
@@ -22,6 +22,11 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
             analysis.name,
             Target::of("functions")
         );
+        report.parts.insert(0, Part::Text(text.into()));
+    }
+    let is_snapshot = |source: &&SourceRecord| source.format == "memory_snapshot";
+    if !matches!(analysis.name, "memory" | "regions" | "steps") && asking.sources.iter().all(is_snapshot) {
+        let text = say!("This is a memory snapshot. Use `{}`.", Target::of("memory"));
         report.parts.insert(0, Part::Text(text.into()));
     }
     if let Some(note) = steps_left_out(&asking) {

@@ -87,6 +87,10 @@ pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings
     if source.notes.iter().any(is_cut) {
         return Err(ReadError::Null(reason::FILE_TRUNCATED));
     }
+    // A memory snapshot has marks, and nothing that runs between them.
+    if source.format == "memory_snapshot" {
+        return Err(ReadError::Null(reason::NO_DEVICE_EVENTS));
+    }
     // Threads of TensorFlow and JAX hand work to each other in ways that are not recorded; launch calls are what ties them
     // to a device.
     if source.format == "xplane" && source.rows.get("launches").is_none_or(|rows| *rows == 0) {

@@ -229,8 +229,9 @@ fn report(
     let several = devices.len() > 1;
     let states = state_table(asking, devices);
     let histories = history_table(asking, devices);
+    let lines = line_table(&at_peak);
     let mut peak = owner_table("rows", at_peak, several);
-    peak.title = Some("IN USE AT THE PEAK".to_owned());
+    peak.title = Some("AT THE PEAK BY STACK".to_owned());
     peak.sorted_by = Some("-bytes".to_owned());
     let mut end = owner_table("held", at_end, several);
     end.title = Some("IN USE AT THE END".to_owned());
@@ -253,7 +254,7 @@ fn report(
         missing.push(Missing { path, label, reason: NO_HISTORY.into() });
     }
     let mut parts = vec![Part::Text(sentence(devices))];
-    parts.extend([states, histories, peak, by_category, end].map(Part::Table));
+    parts.extend([states, histories, by_category, lines, peak, end].map(Part::Table));
     Report { missing, ..Report::new("memory", parts) }
 }
 
@@ -358,6 +359,29 @@ fn owner_table(name: &str, owners: Vec<Owner>, several: bool) -> ReportTable {
             owner.frames.clone()
         })
         .table()
+}
+
+/// Lines that are listed, those that hold most first.
+const LISTED: usize = 20;
+
+/// What the lines of the program hold at the peak, all devices together.
+fn line_table(at_peak: &[Owner]) -> ReportTable {
+    let mut lines: HashMap<&str, Held> = HashMap::new();
+    for owner in at_peak {
+        let held = lines.entry(&owner.line).or_default();
+        held.bytes += owner.held.bytes;
+        held.blocks += owner.held.blocks;
+    }
+    let mut lines: Vec<(&str, Held)> = lines.into_iter().collect();
+    lines.sort_by(|a, b| (b.1.bytes, a.0).cmp(&(a.1.bytes, b.0)));
+    lines.truncate(LISTED);
+    let named = ReportColumn::named;
+    let table = ReportTable::of("lines", lines)
+        .column(named("owner").holds(Holds::Texts).look(Look::Operator), |(line, _)| (*line).to_owned())
+        .column(named("blocks"), |(_, held)| held.blocks)
+        .column(named("bytes").unit(Unit::Bytes).look(Look::Bar(None)), |(_, held)| held.bytes)
+        .table();
+    ReportTable { title: Some("AT THE PEAK BY LINE".to_owned()), ..table }
 }
 
 fn sentence(devices: &[Device]) -> Text {

@@ -134,8 +134,12 @@ impl<'s> Machine<'s> {
 
     #[inline]
     fn push(&mut self, value: Value) -> Result<(), Fault> {
+        // Before the push, which could double the memory of the stack.
+        if self.stack.len() >= MAX_VALUES {
+            return Err(Fault::TooManyValues);
+        }
         self.stack.push(value);
-        if self.stack.len() > MAX_VALUES { Err(Fault::TooManyValues) } else { Ok(()) }
+        Ok(())
     }
 
     /// Puts the top of the stack into a slot; keeps it if the slot is ever fetched.

@@ -114,7 +114,9 @@ mod tests {
         }
         let blocks = [block(BlockState::Allocated, 400), block(BlockState::Pending, 7), block(BlockState::Inactive, 1)];
         levels.rewind(true, &[]);
-        blocks.iter().for_each(|block| levels.add_block(block));
+        for block in &blocks {
+            levels.add_block(block);
+        }
         let after: Vec<Levels> = changes.map(|(action, size)| levels.after(0, action, size).unwrap()).to_vec();
         assert_eq!(after[0], Levels { allocated_bytes: 430, active_bytes: 437, reserved_bytes: -2048 });
         assert_eq!(after[3], Levels { allocated_bytes: 400, active_bytes: 407, reserved_bytes: 0 });

@@ -256,8 +256,8 @@ fn what_lies_beside_traces_is_listed_and_the_rest_is_read() {
     let heard = heard.0.into_inner().unwrap();
     let want = [
         "2 files cannot be read (--strict refuses): rank2.json (No such file or directory), rank1.json (empty)",
-        "5 files are not traces that Stepscope reads: memory.pickle (a Python pickle that is not a memory snapshot), \
-         trace.pftrace (a Perfetto protobuf), pipe (a pipe or a device), kept (a store), notes.txt (text)",
+        "5 files are not traces that Stepscope reads: trace.pftrace (a Perfetto protobuf), \
+         memory.pickle (a Python pickle that is not a memory snapshot), pipe (a pipe or a device), kept (a store), notes.txt (text)",
     ];
     assert_eq!(heard, want);
     assert_eq!(workspace.health_info()["skipped_files"].as_array().unwrap().len(), 7);
