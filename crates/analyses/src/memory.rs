@@ -3,6 +3,7 @@
 
 mod at_peak;
 mod curves;
+mod growth;
 mod open_blocks;
 mod operators;
 mod snapshot;
@@ -11,6 +12,7 @@ use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_REC
 use stepscope_model::{Look, Missing, Part, Report, ReportColumn, ReportTable, Sentence, Text, say};
 use stepscope_runs::RunError;
 
+pub use self::growth::memory_growth;
 use self::open_blocks::OpenBlocks;
 use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
@@ -24,6 +26,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ("stepscope memory trace.json.gz", "most memory growth first"),
         ("stepscope memory trace.json.gz --sort -self_allocated", "most allocated first, freed or not"),
         ("stepscope memory trace.json.gz --step 2 -f json", "one step, with the curve"),
+        ("stepscope memory late.pickle --against early.pickle", "what grew between two memory snapshots"),
     ],
     groupings: &["rank", "window"],
     usual_rows: Some(20),

@@ -27,6 +27,9 @@ struct Options {
     part: PartOptions,
     #[command(flatten)]
     rules: RulesOptions,
+    /// Show what grew since this earlier memory snapshot
+    #[arg(long, value_name = "SNAPSHOT")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     input: InputOptions,
 }
@@ -119,6 +122,7 @@ pub(crate) fn options(analysis: &Analysis) -> clap::Command {
             .into_iter()
             .fold(command, |command, name| command.mut_arg(name, |it| it.hide(true)))
     };
+    let command = command.mut_arg("against", |argument| argument.hide(analysis.name != "memory"));
     let has_findings = WITH_FINDINGS.contains(&analysis.name);
     let command = command.mut_arg("rules", |argument| argument.hide(!has_findings));
     if analysis.groupings.is_empty() {
@@ -139,6 +143,10 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
         return Err(Failure::usage(format!("{} has no findings, so --rules does not apply", analysis.name))
             .with_hint("use it with `stepscope diagnose PATH`"));
     }
+    if options.against.is_some() && analysis.name != "memory" {
+        return Err(Failure::usage(format!("{} compares nothing, so --against does not apply", analysis.name))
+            .with_hint("compare two runs with `stepscope diff A B`, two memory snapshots with `stepscope memory A --against B`"));
+    }
     let thresholds = options.rules.thresholds()?;
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let progress = TerminalProgress::new(context);
@@ -146,7 +154,13 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     let [part, input] = [options.part.in_words(), options.input.in_words()];
     let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
     let question = Question { thresholds, ..options.part.question() };
-    let mut report = workspace.analyze(analysis, &question)?;
+    let mut report = match &options.against {
+        Some(earlier) => {
+            let earlier = Workspace::open(std::slice::from_ref(earlier), &options.input.settings(), &progress)?;
+            workspace.memory_growth(&earlier, &question)?
+        }
+        None => workspace.analyze(analysis, &question)?,
+    };
     report.spell(&|target| command::line(target, &rest));
     let notices = report.texts().filter(|text| text.role == Role::Steps).flat_map(|text| &text.lines);
     notices.for_each(|line| progress.notice(&sentence::written(line)));

@@ -117,6 +117,11 @@ impl Workspace {
         DiffSide::of(&self.run, question)
     }
 
+    /// What its memory snapshots hold more than those of an earlier run.
+    pub fn memory_growth(&self, earlier: &Self, question: &Question) -> Result<Report, RunError> {
+        stepscope_analyses::memory_growth(&self.run, &earlier.run, question)
+    }
+
     /// The longest piece of the critical path that is part of something; `None` if there is none.
     pub fn longest_piece(&self, of: &PathPart, question: &Question) -> Result<Option<WorstInstance>, RunError> {
         stepscope_analyses::longest_piece(&self.run, of, question)

@@ -27,6 +27,7 @@ from stepscope.torch.averages import AverageRow, KeyAverages
 from stepscope.torch.budget import CaptureWarning, Prediction
 from stepscope.torch.handler import trace_handler
 from stepscope.torch.capture import profile
+from stepscope.torch.memory_history import record_memory_history, snapshot
 
 tensorboard_trace_handler = trace_handler
 
@@ -39,7 +40,9 @@ __all__ = [
     "ProfilerActivity",
     "profile",
     "record_function",
+    "record_memory_history",
     "schedule",
+    "snapshot",
     "supported_activities",
     "tensorboard_trace_handler",
     "trace_handler",

@@ -2,7 +2,7 @@
 //! (metrics, section 31).
 
 mod history;
-mod stacks;
+pub(super) mod stacks;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -40,12 +40,12 @@ impl Frame {
 
 /// The stacks of one recording.
 #[derive(Debug, Default)]
-pub(super) struct Stacks {
+pub(crate) struct Stacks {
     frames: HashMap<i64, Vec<Frame>>,
 }
 
 impl Stacks {
-    pub(super) fn read(asking: &Asking<'_>, rank: u32, window: u32) -> Result<Self, RunError> {
+    pub(crate) fn read(asking: &Asking<'_>, rank: u32, window: u32) -> Result<Self, RunError> {
         let mut stacks = Self::default();
         let of_source = format!("rank = {rank} AND \"window\" = {window}");
         let statement = format!(
@@ -67,7 +67,7 @@ impl Stacks {
 
     /// The line of the program that a stack belongs to: the innermost of its own Python files, else the innermost Python
     /// file, else what is not the allocator.
-    pub(super) fn owner(&self, stack: Option<i64>) -> String {
+    pub(crate) fn owner(&self, stack: Option<i64>) -> String {
         let Some(frames) = stack.and_then(|stack| self.frames.get(&stack)).filter(|frames| !frames.is_empty()) else {
             return NO_STACK.to_owned();
         };
@@ -89,7 +89,7 @@ impl Stacks {
     }
 
     /// The frames of a stack, innermost first, one line each.
-    pub(super) fn shown(&self, stack: Option<i64>) -> Option<String> {
+    pub(crate) fn shown(&self, stack: Option<i64>) -> Option<String> {
         let frames = self.frames.get(&stack?)?;
         Some(frames.iter().map(Frame::shown).collect::<Vec<_>>().join("\n"))
     }
