@@ -22,3 +22,4 @@ mod snapshot_hostile;
 mod snapshot_shapes;
 mod threads;
 mod writer;
+mod xplane;
