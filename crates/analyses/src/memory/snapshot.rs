@@ -247,7 +247,10 @@ fn report(
     by_category.title = Some("AT THE PEAK BY CATEGORY (ESTIMATE)".to_owned());
     let mut missing = all_missing_in(&states, &["fragmentation_ratio", "rounding_ratio"], ZERO_BYTES);
     missing.extend(missing_in(&histories, "peak_active_ns", NO_TIMES));
-    missing.extend(missing_in(&histories, "start_active_bytes", NO_SNAPSHOT_STATE));
+    let levels = ["start_allocated_bytes", "start_active_bytes", "start_reserved_bytes"];
+    missing.extend(all_missing_in(&histories, &levels, NO_SNAPSHOT_STATE));
+    let levels = ["end_allocated_bytes", "end_active_bytes", "end_reserved_bytes"];
+    missing.extend(all_missing_in(&histories, &levels, NO_SNAPSHOT_STATE));
     let has_history = devices.iter().any(|device| device.history.is_some());
     if !has_history {
         let (path, label) = ("rows".to_owned(), "history".to_owned());
