@@ -25,7 +25,7 @@ struct Growth {
     frames: Option<String>,
     before_bytes: i64,
     after_bytes: i64,
-    growth_blocks: i64,
+    more_blocks: i64,
 }
 
 /// Compares what the snapshots of two runs hold, by the content of stacks.
@@ -38,9 +38,9 @@ pub fn memory_growth(later: &OpenRun, earlier: &OpenRun, question: &Question) ->
         let of = |held: Option<&Held>| held.map_or((0, 0), |held| (held.bytes, held.blocks));
         let ((before_bytes, before_blocks), (after_bytes, after_blocks)) = (of(old), of(new));
         let owner = new.or(old).map(|held| held.owner.clone()).unwrap_or_default();
-        let growth_blocks = after_blocks - before_blocks;
-        let row = Growth { owner, frames: frames.clone(), before_bytes, after_bytes, growth_blocks };
-        (before_bytes != after_bytes || growth_blocks != 0).then_some(row)
+        let more_blocks = after_blocks - before_blocks;
+        let row = Growth { owner, frames: frames.clone(), before_bytes, after_bytes, more_blocks };
+        (before_bytes != after_bytes || more_blocks != 0).then_some(row)
     };
     let mut rows: Vec<Growth> = stacks.into_iter().filter_map(growth).collect();
     rows.sort_by(|a, b| (b.bytes(), &a.owner, &a.frames).cmp(&(a.bytes(), &b.owner, &b.frames)));
@@ -98,7 +98,7 @@ fn table(rows: Vec<Growth>) -> ReportTable {
     ReportTable::of("rows", rows)
         .column(named("owner").holds(Holds::Texts).look(Look::Operator), |growth| growth.owner.clone())
         .column(named("growth_bytes").label("growth").unit(Unit::Bytes), Growth::bytes)
-        .column(named("growth_blocks").label("blocks"), |growth| growth.growth_blocks)
+        .column(named("growth_blocks").label("blocks"), |growth| growth.more_blocks)
         .column(named("before_bytes").label("before").unit(Unit::Bytes), |growth| growth.before_bytes)
         .column(named("after_bytes").label("after").unit(Unit::Bytes), |growth| growth.after_bytes)
         .column(frames, |growth| growth.frames.clone())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use stepscope_formats::{Event, Limits, MemoryChange, ReadSummary, Track, TraceSink, Value, Warning, read_trace};
+use stepscope_formats::{Event, Limits, MemoryChange, ReadSummary, TraceSink, Track, Value, Warning, read_trace};
 use stepscope_model::{Kind, Note};
 
 /// Keeps what a reader says, as text.
@@ -26,7 +26,13 @@ impl TraceSink for Told {
         self.steps += usize::from(event.kind == Some(Kind::Annotation));
         let args: Vec<String> = event.args.iter().map(|(key, value)| format!("{key}={value:?}")).collect();
         let times = (event.start.ns, event.dur.ns);
-        self.events.push(format!("{:?} {:?} {:?} {times:?} {}", event.kind, event.category, event.name, args.join(" ")));
+        self.events.push(format!(
+            "{:?} {:?} {:?} {times:?} {}",
+            event.kind,
+            event.category,
+            event.name,
+            args.join(" ")
+        ));
     }
 
     fn memory_change(&mut self, change: &MemoryChange<'_>) {
@@ -107,7 +113,10 @@ fn the_order_of_fields_does_not_matter() {
     let stats = field(5, &[b"\x08\x07".as_slice(), &field(2, &field(2, b"step_num"))].concat());
     let plane = |parts: &[&Vec<u8>]| field(1, &parts.iter().flat_map(|part| part.iter().copied()).collect::<Vec<u8>>());
     let (told, _) = read(&plane(&[&name, &line, &kinds, &stats]));
-    assert_eq!(told.events, [r#"Some(Annotation) Text("step") Text("train") (Some(12), Some(1)) step_num=Number("42")"#]);
+    assert_eq!(
+        told.events,
+        [r#"Some(Annotation) Text("step") Text("train") (Some(12), Some(1)) step_num=Number("42")"#]
+    );
     assert_eq!(told.tracks, [r#"host 5 Some("main") None"#]);
     for parts in [[&stats, &name, &kinds, &late], [&kinds, &late, &stats, &name]] {
         let bytes = plane(&parts);
