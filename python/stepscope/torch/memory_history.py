@@ -40,10 +40,11 @@ def snapshot(path: str | os.PathLike[str]) -> Path | None:
     if not torch.cuda.is_available():
         say("no memory snapshot is written: there is no CUDA device")
         return None
+    dump: Any = torch.cuda.memory._dump_snapshot
     unfinished = target.with_name(f"{target.name}.{os.getpid()}.unfinished")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        torch.cuda.memory._dump_snapshot(str(unfinished))
+        dump(str(unfinished))
         os.replace(unfinished, target)
     except (OSError, RuntimeError) as error:
         with suppress(OSError):
