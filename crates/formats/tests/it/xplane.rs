@@ -5,6 +5,7 @@ use std::path::Path;
 
 use stepscope_formats::{Event, Limits, MemoryChange, ReadSummary, TraceSink, Track, Value, Warning, read_trace};
 use stepscope_model::{Kind, Note};
+use stepscope_testkit::corpus;
 
 /// Keeps what a reader says, as text.
 #[derive(Debug, Default, PartialEq)]
@@ -99,6 +100,54 @@ fn a_cut_file_has_no_more_than_the_whole() {
             assert!(told.events.len() <= whole, "cut {part}");
             let is_cut = summary.notes.contains(&Note::ProtobufTruncated);
             assert!(is_cut || told.events.len() == whole, "cut {part}: {:?}", summary.notes);
+        }
+    }
+}
+
+/// Counts what a reader says.
+#[derive(Debug, Default)]
+struct Counted {
+    events: u64,
+}
+
+impl TraceSink for Counted {
+    fn header(&mut self, _: &str, _: &Value<'_>) {}
+
+    fn event(&mut self, _: &Event<'_>) {
+        self.events += 1;
+    }
+
+    fn memory_change(&mut self, _: &MemoryChange<'_>) {
+        self.events += 1;
+    }
+
+    fn warning(&mut self, _: &Warning<'_>) {}
+
+    fn progress(&mut self, _: u64) -> bool {
+        true
+    }
+}
+
+#[test]
+#[ignore = "needs the corpus"]
+fn cut_recordings_have_no_more_than_the_whole() {
+    let folders = ["xplane", "jax", "tensorflow"].map(|folder| corpus().trace(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("it is there"));
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "pb"));
+    assert!(files.len() > 10);
+    for path in files {
+        let bytes = fs::read(&path).unwrap();
+        let mut whole = Counted::default();
+        read_trace(&bytes[..], &Limits::default(), &mut whole).unwrap();
+        for part in 1..64 {
+            let length = bytes.len() * part / 64;
+            let mut counted = Counted::default();
+            // The first bytes alone may be anything.
+            if let Err(error) = read_trace(&bytes[..length], &Limits::default(), &mut counted) {
+                assert_eq!(counted.events, 0, "{}, {length} bytes: {error}", path.display());
+            }
+            assert!(counted.events <= whole.events, "{}, {length} bytes", path.display());
         }
     }
 }
