@@ -28,6 +28,19 @@ export type Column = {
   from_width: number,
 };
 
+export type DeviceMemory = {
+  /** Number of the device. */
+  device_id: number,
+  /** Stacks that blocks and curves refer to by their place. */
+  owners: Array<MemoryOwner>,
+  /** Segments, the largest first; at most 2,000 with 100,000 blocks together. */
+  segments: Array<SegmentMap>,
+  /** Segments that are not among them. */
+  segments_left_out: number,
+  /** How memory was in use over time; null where no history is recorded. */
+  timeline: MemoryTimeline | null,
+};
+
 export type EmptyPage = {
   /** What is not there. */
   title: string,
@@ -68,6 +81,52 @@ export type LaneMarks = {
   depth: number,
   /** Start and end of each mark, by time; spans that no pixel separates are one mark. */
   ranges: Array<[number, number]>,
+};
+
+export type MapBlock = {
+  /** Where it begins in its segment. */
+  offset_bytes: number,
+  /** Size. */
+  size_bytes: number,
+  /** What was asked for. */
+  requested_bytes: number | null,
+  /** allocated, pending or inactive. */
+  state: string,
+  /** Place of the stack that allocated it. */
+  owner: number | null,
+};
+
+export type MemoryOwner = {
+  /** Line that it is called by. */
+  line: string,
+  /** Frames, one per line, innermost first. */
+  frames: string | null,
+  /** What it is likely for. */
+  category: string,
+};
+
+export type MemoryPicture = {
+  /** Devices, in order. */
+  devices: Array<DeviceMemory>,
+};
+
+export type MemoryTimeline = {
+  /** Nanoseconds from the start of the recording, or numbers of events where no times are recorded. */
+  at: Array<number>,
+  /** Whether `at` holds times. */
+  has_times: boolean,
+  /** Whether levels count from the start of the history, because its end is not known. */
+  is_relative: boolean,
+  /** Bytes in use. */
+  active_bytes: Array<number>,
+  /** Bytes reserved. */
+  reserved_bytes: Array<number>,
+  /** What the stacks that hold most at the peak hold, most first; with the rest they add up to `active_bytes`. */
+  stacks: Array<StackCurve>,
+  /** What all other stacks hold. */
+  other_bytes: Array<number>,
+  /** Place of the peak in the lists. */
+  peak: number,
 };
 
 export type Metric = {
@@ -253,6 +312,27 @@ export type SearchStep = {
   found: SearchMatch | null,
 };
 
+export type SegmentMap = {
+  /** Address; beyond 2^53 a text. */
+  address: number | bigint | string,
+  /** Stream. */
+  stream_id: number | null,
+  /** small or large. */
+  segment_type: string | null,
+  /** Whether it can grow. */
+  is_expandable: boolean | null,
+  /** Size. */
+  total_bytes: number,
+  /** Bytes of allocated blocks. */
+  allocated_bytes: number,
+  /** Bytes of blocks that wait to be freed. */
+  pending_bytes: number,
+  /** Bytes of inactive blocks. */
+  inactive_bytes: number,
+  /** Blocks in the order of addresses. */
+  blocks: Array<MapBlock>,
+};
+
 export type Sentence = Array<Piece>;
 
 export type Series = {
@@ -320,6 +400,13 @@ export type SpanDetails = {
   stack: Array<string>,
   /** All spans of this name and kind in the recording. */
   same_name: SameName,
+};
+
+export type StackCurve = {
+  /** Place of the stack. */
+  owner: number,
+  /** Bytes it holds. */
+  bytes: Array<number>,
 };
 
 export type Status = { "health": Grade | null } | { "good": {

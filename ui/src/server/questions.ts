@@ -3,6 +3,7 @@ import { sentencesIn, written } from "../format/say";
 import { askJson, askNumbers, isAborted, postJson } from "./client";
 import { revisionOf } from "./revisions";
 import type {
+  MemoryPicture,
   NameSearch,
   Report,
   Search,
@@ -34,6 +35,11 @@ export function difference(a: string, b: string, parameters: Parameters): Promis
 
 export function outline(source: SourceKey): Promise<TimelineOutline> {
   return remember(source.run, `/timeline${query({ rank: source.rank, window: source.window })}`);
+}
+
+/** The segments of a memory snapshot with their blocks, and what each stack holds over time. */
+export function memoryPicture(source: SourceKey): Promise<MemoryPicture> {
+  return remember(source.run, `/memory/picture${query({ rank: source.rank, window: source.window })}`);
 }
 
 export function span(source: SourceKey, spanId: number, signal: AbortSignal): Promise<SpanDetails> {

@@ -12,6 +12,7 @@ export const KEYS = [
   "rank",
   "ranks",
   "window",
+  "device",
   "steps",
   "from",
   "to",
@@ -42,13 +43,15 @@ export type Place = { page: Page; choices: Choices };
 const CARRIED: Key[] = ["run", "rank", "window", "steps", "from", "to", "a", "b"];
 
 /** What means something in one recording only. */
-const OF_RECORDING: Key[] = ["sel", "view", "marks", "pin", "fold"];
+const OF_RECORDING: Key[] = ["device", "sel", "view", "marks", "pin", "fold"];
 /** What is left behind with a run, a rank or a window, as it would mean something else in the next one. */
 const LEFT_WITH: Partial<Record<Key, Key[]>> = {
   run: ["rank", "ranks", "window", "steps", "from", "to", ...OF_RECORDING],
   // Steps and times from the first of them are the same in all ranks of a job.
-  rank: ["window", "sel", "marks", "pin", "fold"],
+  rank: ["window", "device", "sel", "marks", "pin", "fold"],
   window: ["steps", "from", "to", ...OF_RECORDING],
+  // Blocks and stacks are numbered on each device.
+  device: ["sel"],
   // The step that two runs are aligned by, and what is seen of it.
   a: ["align", "view"],
   b: ["align", "view"],

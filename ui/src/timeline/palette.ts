@@ -102,10 +102,13 @@ export function mixed(color: Rgba, other: Rgba, share: number): Rgba {
 
 /** Lighter or darker inside of the hue of the class. */
 function shaded(paint: Paint, by: number): Paint {
+  return { ...paint, color: lightened(paint.color, by) };
+}
+
+/** Lighter, or darker for a share below 0. */
+export function lightened(color: Rgba, by: number): Rgba {
   const target = by > 0 ? 255 : 0;
-  const mix = (value: number) => Math.round(value + (target - value) * Math.abs(by));
-  const [red, green, blue, alpha] = paint.color;
-  return { ...paint, color: [mix(red), mix(green), mix(blue), alpha] };
+  return mixed(color, [target, target, target, color[3]], Math.abs(by));
 }
 
 function hash(text: string): number {
