@@ -1,7 +1,7 @@
 // Colors of the stacks that hold memory. The category of a stack picks one of the class hues; stacks of one category
 // are lighter and darker steps of it, in the order of what they hold.
 import type { ClassName } from "../format/names";
-import { lightened, rgba, type Rgba } from "../timeline/palette";
+import { lightened, mixed, rgba, type Rgba } from "../timeline/palette";
 import type { DeviceMemory } from "../server/types";
 
 /** The class whose hue a category has; both the names of PyTorch's profiler and those that follow from a stack. */
@@ -16,9 +16,9 @@ const HUES: Record<string, ClassName> = {
   optimizer_state: "dataloader",
   input: "runtime",
   inputs: "runtime",
-  temporary: "memcpy",
-  autograd_detail: "memcpy",
-  other: "memset",
+  temporary: "memset",
+  autograd_detail: "memset",
+  other: "memcpy",
 };
 
 /** Steps of lightness: those that follow one another differ most. */
@@ -46,9 +46,13 @@ export function ownerPaints(device: Pick<DeviceMemory, "owners" | "timeline">): 
   return paints;
 }
 
+/** How much of its color what is not known has: much of a picture may be older than the history. */
+const UNKNOWN_SHARE = 0.66;
+
 /** The color of a paint; `token` reads a color of the page. */
 export function paintColor(paint: OwnerPaint, token: (name: string) => string): Rgba {
-  return lightened(rgba(token(`--${paint.hue}`)), paint.shade);
+  const full = rgba(token(`--${paint.hue}`));
+  return lightened(paint.hue === "other" ? mixed(rgba(token("--surface")), full, UNKNOWN_SHARE) : full, paint.shade);
 }
 
 export function cssColor([red, green, blue]: Rgba): string {

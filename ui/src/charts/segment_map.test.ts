@@ -5,6 +5,7 @@ import {
   boxesOf,
   cachedBytes,
   firstBelow,
+  fitSegments,
   hitBlock,
   layoutSegments,
   piecesOf,
@@ -38,8 +39,10 @@ function made(sizes: number[], more: Partial<SegmentMap> = {}): SegmentMap {
   };
 }
 
-const layout = (segments: SegmentMap[], width = 100, magnified = 1) =>
-  layoutSegments(segments, segmentGroups(segments), width, magnified);
+const layout = (segments: SegmentMap[], width = 100, magnified = 1, height = 300) => {
+  const groups = segmentGroups(segments);
+  return layoutSegments(segments, groups, width, fitSegments(segments, groups, width, height) / magnified);
+};
 
 test("free memory is stuck beside blocks and cached alone", () => {
   expect([made([10, -5]), made([-5]), made([5])].map(stuckBytes)).toEqual([5, 0, 0]);
@@ -70,9 +73,16 @@ test("segments are to scale, and the next row takes what does not fit", () => {
   expect([headings.length, height > parts[1]!.y + ROW_PX]).toEqual([1, true]);
 });
 
-test("many segments share rows; a magnified one goes on in the next", () => {
-  const many = Array.from({ length: 160 }, () => made([10]));
-  expect(new Set(layout(many).parts.map((part) => part.y)).size).toBeLessThan(24);
+test("many segments share rows, so that the height is enough", () => {
+  const many = Array.from({ length: 40 }, () => made([10]));
+  expect(layout(many).height).toBeLessThanOrEqual(300);
+  // More than can be seen at all keep the least width.
+  const tooMany = layout(Array.from({ length: 4000 }, () => made([10])));
+  expect(tooMany.height).toBeGreaterThan(300);
+  expect(tooMany.parts[0]!.width).toBeCloseTo(4, 0);
+});
+
+test("a magnified segment goes on in the next row", () => {
   const { parts } = layout([made([100])], 100, 2.5);
   expect(parts.map(({ from, to, width }) => [from, to, width])).toEqual([
     [0, 40, 100],

@@ -9,8 +9,6 @@ const HEADING_PX = 26;
 const GROUP_GAP_PX = 8;
 /** A segment that is smaller is drawn so wide that it can be seen. */
 const LEAST_PX = 4;
-/** About so many rows the whole device takes, unless it is magnified. */
-const ROWS = 16;
 
 /** Segments of one stream and type. */
 export type SegmentGroup = { label: string; segments: number[]; totalBytes: number; stuckBytes: number };
@@ -56,21 +54,25 @@ function groupLabel({ stream_id, segment_type, is_expandable }: SegmentMap): str
   return label.charAt(0).toUpperCase() + label.slice(1);
 }
 
-/** Bytes that a pixel stands for: the largest segment takes a row, unless the device would take too many of them. */
-function bytesPerPx(segments: SegmentMap[], width: number): number {
+/** How the scale grows from one attempt to the next until the device fits. */
+const COARSER = 1.06;
+
+/** The whole device in a picture of at most this height, if it can be: the largest segment takes at most a row. */
+export function fitSegments(segments: SegmentMap[], groups: SegmentGroup[], width: number, height: number): number {
   const largest = segments.reduce((most, segment) => Math.max(most, segment.total_bytes), 1);
-  const total = segments.reduce((sum, segment) => sum + segment.total_bytes, 0);
-  return Math.max(largest, total / ROWS > largest ? total / ROWS : 0) / width;
+  let scale = largest / width;
+  // Where even the least width is too much for the height, a coarser scale changes nothing.
+  for (; scale < largest / LEAST_PX && layoutSegments(segments, groups, width, scale).height > height; scale *= COARSER);
+  return scale;
 }
 
-/** `magnified` is how many times longer than at first segments are. */
+/** `scale` is the bytes that a pixel stands for. */
 export function layoutSegments(
   segments: SegmentMap[],
   groups: SegmentGroup[],
   width: number,
-  magnified: number,
+  scale: number,
 ): MapLayout {
-  const scale = bytesPerPx(segments, width) / magnified;
   const parts: MapPart[] = [];
   const headings: MapHeading[] = [];
   let y = 0;

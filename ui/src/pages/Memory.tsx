@@ -1,5 +1,5 @@
 // Memory: its curve, what is alive at its peak, who allocates it and what is never freed.
-import { createMemo, For, Show, type JSX } from "solid-js";
+import { createMemo, For, lazy, Match, Show, Switch, type JSX } from "solid-js";
 import { figureText, numberOf } from "../format/number";
 import { factsOf, said, say, written } from "../format/say";
 import { MemoryChart, type Curve } from "../charts/MemoryChart";
@@ -13,6 +13,9 @@ import { choose, pageAddress } from "../state/route";
 import { fromZero, run, scope, source, sourceKey, timelineOutline } from "../state/session";
 import { Lede, SmallTable, Stat } from "../report/parts";
 import { cellNamed, headline, reasonOf, tableNamed } from "../report/table";
+import { isSnapshot } from "./memory_snapshot";
+
+const MemorySnapshot = lazy(() => import("./MemorySnapshot"));
 
 export function Memory(props: { entry: PageEntry }): JSX.Element {
   const question = createMemo(() => {
@@ -31,14 +34,14 @@ export function Memory(props: { entry: PageEntry }): JSX.Element {
       }
     >
       {(report) => (
-        <Show
-          when={(tableNamed(report(), "devices")?.rows.length ?? 0) > 0}
-          fallback={
-            <EmptyState {...props.entry.page.empty} />
-          }
-        >
-          <MemoryOf report={report()} />
-        </Show>
+        <Switch fallback={<EmptyState {...props.entry.page.empty} />}>
+          <Match when={isSnapshot(report())}>
+            <MemorySnapshot report={report()} />
+          </Match>
+          <Match when={(tableNamed(report(), "devices")?.rows.length ?? 0) > 0}>
+            <MemoryOf report={report()} />
+          </Match>
+        </Switch>
       )}
     </Answer>
   );

@@ -57,7 +57,7 @@ export function CellView(props: {
         <Ends
           text={cellText(props.shown, props.cell)}
           whole={String(props.cell)}
-          tail={differenceLength(cellText(props.shown, props.cell))}
+          tail={differenceLength(cellText(props.shown, props.cell)) ?? placeLength(props.cell as string)}
         />
       </Match>
       <Match when={look() === "class"}>
@@ -115,6 +115,12 @@ export function CellView(props: {
 function differenceLength(text: string): number | undefined {
   const difference = /.{0,4} \[[^\]]*\]$/.exec(text)?.[0].length;
   return difference === undefined ? undefined : Math.max(TAIL, difference);
+}
+
+/** The length of a line of code without its folders, `model.py:39 forward`, unless that is long itself. */
+function placeLength(text: string): number | undefined {
+  const length = /[^/\\]*\.py:\d+ .*$/.exec(text)?.[0].length ?? 0;
+  return length > TAIL && length <= 2 * TAIL ? length : undefined;
 }
 
 /** The length of what tells a stack apart, which stays in sight. */

@@ -8,6 +8,7 @@ import { Overview } from "../pages/Overview";
 import { Sql } from "../pages/Sql";
 import { TablePage } from "../pages/TablePage";
 import { openQuestions } from "../server/client";
+import type { Source } from "../server/types";
 import { addressWith, currentPage, pageAddress } from "../state/route";
 import { followSession, run, session, sessionError, tablePage, unknown } from "../state/session";
 import { chooseRail, railChoice } from "../state/theme";
@@ -57,6 +58,10 @@ export function App(): JSX.Element {
   );
 }
 
+/** Nothing was recorded. A memory snapshot may have segments and no events. */
+const isEmpty = (source: Source) =>
+  source.events === 0 && source.complete_steps === 0 && !source.rows.memory_segments;
+
 /** The page of a run that can be looked at; otherwise why there is none. */
 function RunOrReason(): JSX.Element {
   const reading = () => session()?.runs.filter((run) => run.state === "reading") ?? [];
@@ -81,7 +86,7 @@ function RunOrReason(): JSX.Element {
       <Match when={run()?.state === "failed"}>
         <ErrorState error={run()?.error ?? "the trace could not be read"} />
       </Match>
-      <Match when={run()?.sources.every((source) => source.events === 0 && source.complete_steps === 0)}>
+      <Match when={run()?.sources.every(isEmpty)}>
         <EmptyState
           title="This trace has no events"
           why="A profiler that stops before its first step writes such a file. Call prof.step() after each iteration."

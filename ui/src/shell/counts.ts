@@ -12,6 +12,8 @@ const [counts, setCounts] = createSignal<Partial<Record<Page, number>>>({});
 export function rowCount(page: Page): number | undefined {
   if (page === "distributed") return ranks().length === 1 ? 0 : ranks().length || undefined;
   const shown = tablePage(page)?.page;
+  // A snapshot may have segments and no events.
+  if (page === "memory" && source()?.rows.memory_segments) return undefined;
   const inTable = shown?.table ? source()?.rows[shown.table] : undefined;
   if (inTable === 0 || shown?.count === "of_table") return inTable;
   return shown?.count === "asked" ? counts()[page] : undefined;
