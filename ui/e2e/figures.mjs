@@ -188,7 +188,8 @@ export async function compareDistributed(page, ask, found) {
 
 /** Memory: the strip of the device with the highest peak. */
 export async function compareMemory(page, ask, found) {
-  const { devices } = await ask("memory");
+  const { devices, history } = await ask("memory");
+  if (history) return compareSnapshot(page, devices, history, found);
   const device = devices.find((device) => device.device !== "cpu") ?? devices[0];
   const shown = await stats(page);
   const of = (label) => [...shown].find(([name]) => name.startsWith(label))?.[1];
@@ -198,6 +199,28 @@ export async function compareMemory(page, ask, found) {
   found.same(of("Growth over"), device.net_bytes, "net growth");
   found.same(of("Total allocated"), device.allocated_bytes, "allocated");
   found.same(of("Not freed"), device.alloc_without_free, "not freed");
+}
+
+/** A memory snapshot: figures of the chosen device, and what its two legends add up to. */
+async function compareSnapshot(page, devices, history, found) {
+  const named = /^gpu(\d+)/.exec(await page.locator(".lede p").last().innerText())?.[1];
+  const of = (rows) => rows.find((row) => row.device_id === Number(named));
+  const [state, past] = [of(devices), of(history)];
+  const shown = await stats(page);
+  found.same(shown.get("Peak active"), past.peak_active_bytes, "peak");
+  found.same(shown.get("Reserved at the end"), state.reserved_bytes, "reserved");
+  found.same(shown.get("Allocated at the end"), state.allocated_bytes, "allocated");
+  found.same(shown.get("Stuck in fragments"), state.stuck_bytes, "stuck");
+  found.same(shown.get("Cached, can be returned"), state.cached_bytes, "cached");
+  for (const [title, exact] of [["Stack", past.peak_active_bytes], ["Memory", state.reserved_bytes]]) {
+    const legend = page.locator(`.legend:has(th:text-is("${title}"))`);
+    const unit = /, (\S+)$/.exec(await legend.locator("th.num").first().innerText())[1];
+    const rows = await legend.locator("tbody tr td.num:nth-last-child(2)").allInnerTexts();
+    found.same(rows.at(-1), exact, `${title.toLowerCase()} in all`, unit);
+    const sum = rows.slice(0, -1).reduce((sum, text) => sum + Number(text.replaceAll(/[^\d.]/g, "")), 0);
+    const whole = Number(rows.at(-1).replaceAll(",", ""));
+    assert.ok(Math.abs(sum - whole) <= 0.01 * rows.length, `${title}: rows add up to ${sum}, not ${whole}`);
+  }
 }
 
 /** The critical path: its sentence, and every row by class, operator and kernel. */

@@ -118,7 +118,7 @@ export async function layoutFaults(page) {
     }
 
     // Pictures over texts that are not theirs.
-    for (const picture of root.querySelectorAll(".spark svg, .spark, .step-chart svg, .busy-strip, .heat, .bar-track, .meter, .memory-chart canvas")) {
+    for (const picture of root.querySelectorAll(".spark svg, .spark, .step-chart svg, .busy-strip, .heat, .bar-track, .meter, .memory-chart canvas, .stacked-chart canvas, .segment-chart canvas")) {
       if (!isSeen(picture)) continue;
       const box = meet(picture.getBoundingClientRect(), clipOf(picture.parentElement).box);
       for (const line of lines)

@@ -34,10 +34,12 @@ const sized = values.sized ?? folder;
 if (!values.sized) execFileSync(process.execPath, [new URL("sized_traces.mjs", import.meta.url).pathname, folder]);
 const recorded = join(corpus, "traces", "kineto", "resnet50_num_workers_0");
 const [earlier, later] = readdirSync(recorded).sort();
+const SNAPSHOT = "made_two_devices.pickle";
 // The later of two windows first: the one that arrives takes its number.
 const PATHS = {
   resnet: join(folder, "resnet"),
   "megatron-tp8": join(corpus, "traces", "astra-sim", "megatron-tp8"),
+  [SNAPSHOT]: join(corpus, "traces", "memory_snapshots", SNAPSHOT),
   ...Object.fromEntries(["steps-1", "steps-96", "steps-10000", "ranks-1024"].map((run) => [run, join(sized, run)])),
   ...(values.ranks && { "ranks-1024": values.ranks }),
 };
@@ -56,7 +58,8 @@ const asker = (run, options = {}) => (analysis, more = {}) => command(pathOf(run
 
 // Runs of a store and of traces are in the order of the server.
 const open = (await server.askJson("api/session")).runs.map((run) => run.run);
-const RUN_GONE = `Run gone is not open here; open runs are ${open.slice(0, -1).join(", ")} and ${open.at(-1)}.`;
+// The page names six of them.
+const RUN_GONE = `Run gone is not open here; open runs are ${open.slice(0, 6).join(", ")} and ${open.length - 6} more.`;
 
 const TABLES = { operators: "ops", communication: "comms" };
 /** A state that is one address: figures of its page are compared. */
@@ -220,6 +223,22 @@ const STATES = {
   "1100 pixels": shows("#/overview?run=resnet", "resnet", {}, { width: 1100 }),
   "2560 pixels": shows("#/overview?run=megatron-tp8&rank=7", "megatron-tp8", { rank: 7 }, { width: 2560 }),
   "1920 pixels, light": shows("#/memory?run=resnet", "resnet", {}, { width: 1920, theme: "light" }),
+
+  // Memory snapshots.
+  "a memory snapshot": shows(`#/memory?run=${SNAPSHOT}`, SNAPSHOT, {}, { width: 1280, theme: "light" }),
+  "another device of a snapshot, magnified": shows(`#/memory?run=${SNAPSHOT}`, SNAPSHOT, {}, {
+    act: async (page) => {
+      await page.locator("[aria-label=Device] button >> nth=1").click();
+      await page.locator("[aria-label=Scale] button >> nth=1").click();
+    },
+    also: async (page, found) => {
+      await page.locator(".segment-chart").press("ArrowRight");
+      await page.locator(".block-details h3").waitFor();
+      found.equal(await address(page), `#/memory?run=${SNAPSHOT}&device=1&sel=block-0.0&view=4`, "the address");
+      await page.keyboard.press("Escape");
+      found.equal(await address(page), `#/memory?run=${SNAPSHOT}&device=1&view=4`, "the address afterward");
+    },
+  }),
 
   // Links.
   "a table sorted, filtered, with a row": shows(

@@ -88,7 +88,12 @@ export function SegmentChart(props: {
     const context = canvas.getContext("2d")!;
     context.scale(dots, dots);
     const style = getComputedStyle(canvas);
-    const token = (name: string) => style.getPropertyValue(name).trim();
+    const known = new Map<string, string>();
+    const token = (name: string) => {
+      let value = known.get(name);
+      if (value === undefined) known.set(name, (value = style.getPropertyValue(name).trim()));
+      return value;
+    };
     context.textBaseline = "middle";
     context.translate(0, -scroll());
     const colors = paints().map((paint) => paintColor(paint, token));
@@ -96,6 +101,7 @@ export function SegmentChart(props: {
       colors,
       css: colors.map(cssColor),
       other: paintColor({ hue: "other", shade: 0 }, token),
+      hatched: new Map<string, CanvasPattern | string>(),
       token,
     };
     for (const { y, group } of layout().headings) {
@@ -113,12 +119,26 @@ export function SegmentChart(props: {
         y + 12,
       );
     }
+    context.font = `11px ${token("--sans")}`;
     const { parts } = layout();
     for (let at = firstBelow(parts, scroll()); at < parts.length && parts[at]!.y < scroll() + seen(); at++)
       drawPart(context, parts[at]!, tones);
   }
 
-  type Tones = { colors: Rgba[]; css: string[]; other: Rgba; token: (name: string) => string };
+  type Tones = {
+    colors: Rgba[];
+    css: string[];
+    other: Rgba;
+    /** By color, as a pattern takes a while to make. */
+    hatched: Map<string, CanvasPattern | string>;
+    token: (name: string) => string;
+  };
+
+  function hatchedIn(context: CanvasRenderingContext2D, tones: Tones, color: string): CanvasPattern | string {
+    let pattern = tones.hatched.get(color);
+    if (!pattern) tones.hatched.set(color, (pattern = hatch(context, color)));
+    return pattern;
+  }
 
   function drawPart(context: CanvasRenderingContext2D, part: MapPart, tones: Tones): void {
     const segment = segments()[part.segment]!;
@@ -139,12 +159,12 @@ export function SegmentChart(props: {
       const color = tones.colors[owner] ?? tones.other;
       const css = tones.css[owner] ?? cssColor(tones.other);
       context.globalAlpha = props.owner === undefined || props.owner === owner ? 1 : FAINT;
-      context.fillStyle = block.state === "pending" ? hatch(context, css) : css;
+      context.fillStyle = block.state === "pending" ? hatchedIn(context, tones, css) : css;
       context.fillRect(part.x + left, part.y, wide, ROW_PX);
       context.globalAlpha = 1;
       if (wide < LABEL_FROM_PX || block.state === "pending") continue;
       if (props.owner !== undefined && props.owner !== owner) continue;
-      label(context, [lineOf(block.owner), figureText("bytes", block.size_bytes)], part.x + left, part.y, wide, inkOn(color), token);
+      label(context, [lineOf(block.owner), figureText("bytes", block.size_bytes)], part.x + left, part.y, wide, inkOn(color));
     }
     context.strokeStyle = token("--line-strong");
     context.lineWidth = 1;
@@ -161,9 +181,7 @@ export function SegmentChart(props: {
     y: number,
     room: number,
     color: string,
-    token: (name: string) => string,
   ): void {
-    context.font = `11px ${token("--sans")}`;
     const text = [`${line}  ${size}`, size].find((text) => context.measureText(text).width <= room - 12);
     if (!text) return;
     context.fillStyle = color;

@@ -9,7 +9,7 @@ import { bandAt, byteUnit, edgesOf, endOf, levelsOf, placeAt, type Band } from "
 
 const TOP = 30;
 const BOTTOM = 24;
-const LEFT = 48;
+const LEFT = 58;
 const RIGHT = 72;
 const FAINT = 0.22;
 /** Bands so flat have no line of their own between them. */

@@ -20,7 +20,7 @@ const VIEWS: [string, string][] = [
   ["64", "64×"],
   ["table", "table"],
 ];
-const MOST_ROWS = 2000;
+const MOST_ROWS = 500;
 
 export function MemorySegments(props: {
   device: DeviceMemory;
@@ -43,7 +43,7 @@ export function MemorySegments(props: {
       <header>
         <h2>Segments</h2>
         <span class="what">
-          at the end, largest first
+          at the end, {view() === "table" && props.device.segments.length > MOST_ROWS ? `the ${MOST_ROWS} largest` : "largest first"}
           {props.device.segments_left_out > 0
             ? `; ${counted(props.device.segments_left_out, "smaller segments")} not shown`
             : ""}

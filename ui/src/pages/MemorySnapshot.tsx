@@ -3,11 +3,12 @@ import { createMemo, Show, type JSX } from "solid-js";
 import { figureText, numberOf } from "../format/number";
 import { counted } from "../format/names";
 import { factsOf, say, said } from "../format/say";
+import { isShownAtFirst } from "../report/columns";
 import { Lede, SmallTable, Stat } from "../report/parts";
 import { Segments } from "../report/Segments";
 import { headline, tableNamed } from "../report/table";
 import { memoryPicture } from "../server/questions";
-import type { DeviceMemory, MemoryPicture, Report } from "../server/types";
+import type { Column, DeviceMemory, MemoryPicture, Report } from "../server/types";
 import { Answer } from "../shell/Answer";
 import { EmptyState, UnknownState } from "../shell/states";
 import { createAnswer } from "../state/answer";
@@ -105,7 +106,7 @@ function Stats(props: { report: Report; device: number }): JSX.Element {
   const when = () => {
     const [time, event] = [past("peak_active_from_start_ns"), past("peak_active_event")];
     if (time !== null) return `${figureText("ns", time)} after the start`;
-    return event === null ? undefined : `at event ${figureText("plain", event)}; no times recorded`;
+    return event === null ? undefined : `at event ${figureText("plain", event)} of ${figureText("plain", past("events"))}`;
   };
   const rounding = () => {
     const [allocated, requested] = [numberOf(end("allocated_bytes")), numberOf(end("requested_bytes"))];
@@ -232,40 +233,37 @@ function Tables(props: { report: Report; device: number; isOne: boolean }): JSX.
     const found = tableNamed(props.report, name);
     return found && rowsOfDevice(found, props.device);
   };
-  const Panel = (panel: { name: string; title: string; what?: string; missing: string }) => (
-    <section class="panel">
-      <header>
-        <h2>{panel.title}</h2>
-        <span class="what">{panel.what}</span>
-      </header>
-      <Show
-        when={(table(panel.name)?.rows.length ?? 0) > 0 && table(panel.name)}
-        fallback={<p class="nothing">Not known: {panel.missing}.</p>}
-      >
-        {(rows) => (
-          <div class="scrolled" role="region" tabindex="0" aria-label={panel.title}>
-            <SmallTable table={rows()} missing={props.report.missing} most={50} />
-          </div>
-        )}
-      </Show>
-    </section>
+  const isStateKnown = () => figureOf(props.report, "devices", props.device, "reserved_bytes") !== null;
+  const Panel = (panel: { name: string; title: string; what?: string; children?: JSX.Element }) => (
+    <Show when={panel.children !== undefined || (table(panel.name)?.rows.length ?? 0) > 0}>
+      <section class="panel">
+        <header>
+          <h2>{panel.title}</h2>
+          <span class="what">{panel.what}</span>
+        </header>
+        <Show when={(table(panel.name)?.rows.length ?? 0) > 0 && table(panel.name)} fallback={panel.children}>
+          {(rows) => (
+            <div class="scrolled" role="region" tabindex="0" aria-label={panel.title}>
+              <SmallTable table={rows()} missing={props.report.missing} most={50} isShown={isShown} />
+            </div>
+          )}
+        </Show>
+      </section>
+    </Show>
   );
   return (
-    <div class="cols memory-grid">
-      <Panel name="rows" title="At the peak by stack" missing={missingHistory(props.report)} />
-      <Panel name="held" title="In use at the end" missing={missingState(props.report)} />
-      <Panel
-        name="lines"
-        title="At the peak by line"
-        what={props.isOne ? undefined : "all devices"}
-        missing={missingHistory(props.report)}
-      />
-      <Panel
-        name="categories"
-        title="At the peak by category"
-        what="estimated from the stacks"
-        missing={missingHistory(props.report)}
-      />
+    <div class="cols memory-grid snapshot-tables">
+      <Panel name="rows" title="At the peak by stack">
+        <p class="nothing">Not known: {missingHistory(props.report)}.</p>
+      </Panel>
+      <Panel name="held" title="In use at the end">
+        <p class="nothing">{isStateKnown() ? "No block is in use." : `Not known: ${missingState(props.report)}.`}</p>
+      </Panel>
+      <Panel name="lines" title="At the peak by line" what={props.isOne ? undefined : "all devices"} />
+      <Panel name="categories" title="At the peak by category" what="estimated from the stacks" />
     </div>
   );
 }
+
+/** All rows are of the device that the page shows. */
+const isShown = (column: Column) => column.name !== "device_id" && isShownAtFirst(column, 1200);

@@ -1,5 +1,5 @@
 // The parts of a report besides its main table, each by its kind. A new analysis needs nothing here.
-import { For, Show, type JSX } from "solid-js";
+import { createMemo, For, Show, type JSX } from "solid-js";
 import { columnLabel, sentenceCase } from "../format/names";
 import { figure, numberOf } from "../format/number";
 import { capitalized, written } from "../format/say";
@@ -145,8 +145,9 @@ export function SmallTable(props: {
   /** Shows what a row is about in the timeline. */
   open?: (row: Cell[]) => void;
 }): JSX.Element {
-  const columns = () =>
-    shownColumns(props.table, props.missing, props.isShown ?? ((column) => isShownAtFirst(column, 1200)));
+  const columns = createMemo(() =>
+    shownColumns(props.table, props.missing, props.isShown ?? ((column) => isShownAtFirst(column, 1200))),
+  );
   const classPlace = () => props.table.columns.findIndex((column) => column.look === "class");
   return (
     <table>

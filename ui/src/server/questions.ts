@@ -39,7 +39,9 @@ export function outline(source: SourceKey): Promise<TimelineOutline> {
 
 /** The segments of a memory snapshot with their blocks, and what each stack holds over time. */
 export function memoryPicture(source: SourceKey): Promise<MemoryPicture> {
-  return remember(source.run, `/memory/picture${query({ rank: source.rank, window: source.window })}`);
+  // Addresses beyond 2^53 are texts; looking for long integers in so many blocks takes a while.
+  const path = `/memory/picture${query({ rank: source.rank, window: source.window })}`;
+  return remember(source.run, path, undefined, undefined, askNumbers);
 }
 
 export function span(source: SourceKey, spanId: number, signal: AbortSignal): Promise<SpanDetails> {
@@ -197,12 +199,13 @@ function remember<T>(
   path: string,
   refine: (answer: T) => T = (answer) => answer,
   otherRevision?: number,
+  ask: typeof askJson = askJson,
 ): Promise<T> {
   const revision = revisionOf(run);
   const key = JSON.stringify([run, revision, path, otherRevision]);
   const known = remembered.get(key);
   if (known) return known as Promise<T>;
-  const answer = askJson<T>(runAddress(run) + path, undefined, revision).then(refine);
+  const answer = ask<T>(runAddress(run) + path, undefined, revision).then(refine);
   remembered.set(key, answer);
   answer.catch((error) => {
     if (isAborted(error) || remembered.get(key) === answer) remembered.delete(key);

@@ -46,6 +46,7 @@ const MOUSE: [string, string][] = [
   ["Click a track's name", "collapse or expand it"],
   ["Click or drag on step bars", "select one or more steps"],
   ["Click a frame of a flame graph", "zoom in to it"],
+  ["Click a stack or a block of memory", "show its call stack"],
   ["Drag on the memory chart", "select a range"],
   ["Double-click the memory chart", "clear the range"],
 ];
