@@ -180,7 +180,9 @@ function Pictures(props: { report: Report; picture: MemoryPicture; device: numbe
     const selected = selection();
     return selected && !("owner" in selected) ? selected : undefined;
   };
-  const select = (selected: Selection | undefined) => choose({ sel: writeSelection(selected) }, "replace");
+  // Arrow keys walk from block to block; stacks are few enough to go back to.
+  const select = (selected: Selection | undefined) =>
+    choose({ sel: writeSelection(selected) }, selected && "owner" in selected ? "push" : "replace");
   return (
     <>
       <Show
