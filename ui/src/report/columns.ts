@@ -31,6 +31,8 @@ export type Values = "sum" | "step" | "call";
 
 const LETTER_PX = 9.5;
 const SMALLEST_NUMBER_PX = 72;
+/** A short word of wide letters, such as `memory`, is not cut. */
+const LEAST_TEXT_PX = 76;
 const WIDEST_TEXT_PX = 320;
 /** Rows whose texts are measured for the width of a column. */
 const MEASURED_ROWS = 200;
@@ -150,7 +152,7 @@ function describe(
     ? 220
     : isNumber
       ? Math.max(SMALLEST_NUMBER_PX, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.7) + 20)
-      : Math.min(WIDEST_TEXT_PX, Math.max(64, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.6) + 20));
+      : Math.min(WIDEST_TEXT_PX, Math.max(LEAST_TEXT_PX, header * 6.9 + 34, longest * (isRaw ? 8.4 : 7.6) + 20));
   return { ...shown, width: `${Math.round(px)}px` };
 }
 

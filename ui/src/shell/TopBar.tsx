@@ -205,7 +205,12 @@ const UNKNOWN_STEPS = "unknown";
 
 function StepSelector(): JSX.Element {
   const steps = () => timelineOutline()?.steps ?? [];
-  const number = (place: number) => stepNumber(steps()[place]?.name ?? String(place));
+  /** Names of a program that runs again and again are all the same. */
+  const isNamed = createMemo(() => new Set(steps().map((step) => step.name)).size === steps().length);
+  const number = (place: number) => {
+    const step = steps()[place];
+    return step && isNamed() ? stepNumber(step.name) : String(step?.number ?? place);
+  };
   const span = (first: number, last: number) => (first === last ? number(first) : `${number(first)}–${number(last)}`);
   const all = () => span(0, steps().length - 1);
   const value = () => {
