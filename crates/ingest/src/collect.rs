@@ -38,7 +38,7 @@ use self::record::{
 };
 use self::stacks::Snapshot;
 use self::tracks::Tracks;
-use crate::derive::memory_level::MemoryLevels;
+use crate::derive::memory_level::LevelsByDevice;
 use crate::error::IngestError;
 use crate::spill::row::Field;
 use crate::spill::scratch::Scratch;
@@ -66,7 +66,7 @@ pub(crate) struct Records {
     pub programs: Vec<ToldProgram>,
     pub snapshot: Snapshot,
     /// How much memory the changes of a snapshot add up to.
-    pub levels: MemoryLevels,
+    pub levels: LevelsByDevice,
     /// Start of the first and end of the last complete event.
     pub time_range: Option<(i64, i64)>,
     /// The first and the last time of all.
@@ -145,7 +145,7 @@ impl<'a> Collector<'a> {
             functions: Functions::new(scratch),
             programs: Vec::new(),
             snapshot: Snapshot::new(scratch),
-            levels: MemoryLevels::default(),
+            levels: LevelsByDevice::default(),
             time_range: None,
             times: None,
         };

@@ -24,7 +24,7 @@ use stepscope_model::{Kind, Phase};
 use self::forward::{ForwardInputs, ForwardRow};
 use self::health::{Facts, Figure, HealthInputs};
 use self::link::{LinkInputs, Links};
-use self::memory_level::MemoryLevels;
+use self::memory_level::LevelsByDevice;
 use self::nest::Nest;
 use self::points::{Holder, Points};
 use self::steps::{StepInputs, Steps};
@@ -115,12 +115,12 @@ struct Walk {
     health: HealthInputs,
     has_nanoseconds: bool,
     /// How much memory is in use, where a snapshot says it.
-    levels: MemoryLevels,
+    levels: LevelsByDevice,
     base_time_ns: i64,
 }
 
 impl Walk {
-    fn new(scratch: &Arc<Scratch>, levels: MemoryLevels, base_time_ns: i64) -> Self {
+    fn new(scratch: &Arc<Scratch>, levels: LevelsByDevice, base_time_ns: i64) -> Self {
         Self {
             levels,
             base_time_ns,

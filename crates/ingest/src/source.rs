@@ -21,7 +21,7 @@ use crate::collect::shift;
 use crate::collect::stacks::{BlockRow, Snapshot};
 use crate::collect::tracks::Tracks;
 use crate::collect::{Collector, Records, ToldProgram};
-use crate::derive::memory_level::MemoryLevels;
+use crate::derive::memory_level::LevelsByDevice;
 use crate::derive::stream::SpanStream;
 use crate::derive::{Derivation, derive};
 use crate::error::{IngestError, shown};
@@ -60,7 +60,7 @@ pub(crate) struct ReadTrace {
     programs: Vec<ToldProgram>,
     snapshot: Snapshot,
     blocks: Sorted<BlockRow>,
-    pub levels: MemoryLevels,
+    pub levels: LevelsByDevice,
     time_range: Option<(i64, i64)>,
     pub scratch: Arc<Scratch>,
 }

@@ -4,47 +4,23 @@
 
 use std::collections::BTreeMap;
 
+use stepscope_figures::memory_levels::{MemoryAction, MemoryLevels};
 use stepscope_model::BlockState;
 
 use crate::collect::stacks::{BlockRow, ToldSegment};
 
-/// The three levels of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "named as the columns that they become")]
-pub(crate) struct Levels {
-    pub allocated_bytes: i64,
-    pub active_bytes: i64,
-    pub reserved_bytes: i64,
-}
-
-impl Levels {
-    /// Adds what a change of that size does; `size_bytes` is negative for a free.
-    pub(crate) fn change(&mut self, action: &str, size_bytes: i64) {
-        let (allocated, active, reserved) = match action {
-            "alloc" | "free" => (size_bytes, size_bytes, 0),
-            "free_requested" => (size_bytes, 0, 0),
-            "free_completed" => (0, size_bytes, 0),
-            "segment_alloc" | "segment_map" | "segment_free" | "segment_unmap" => (0, 0, size_bytes),
-            _ => return,
-        };
-        self.allocated_bytes = self.allocated_bytes.saturating_add(allocated);
-        self.active_bytes = self.active_bytes.saturating_add(active);
-        self.reserved_bytes = self.reserved_bytes.saturating_add(reserved);
-    }
-}
-
 /// The levels of each device as the changes come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryLevels {
-    by_device: BTreeMap<i64, Levels>,
+pub(crate) struct LevelsByDevice {
+    by_device: BTreeMap<i64, MemoryLevels>,
     /// The state at the end is known, so that levels are more than differences.
     is_absolute: bool,
 }
 
-impl MemoryLevels {
+impl LevelsByDevice {
     /// Adds up changes as they are read.
     pub(crate) fn add_change(&mut self, device: i64, action: &str, size_bytes: i64) {
-        self.by_device.entry(device).or_default().change(action, size_bytes);
+        self.by_device.entry(device).or_default().change(MemoryAction::of(action), size_bytes.saturating_abs());
     }
 
     /// Goes to the beginning: the end without all changes. `is_absolute` says that the end is known; its blocks are added.
@@ -55,10 +31,7 @@ impl MemoryLevels {
             return;
         }
         for (device, change) in changes {
-            let levels = self.by_device.entry(device).or_default();
-            levels.allocated_bytes = -change.allocated_bytes;
-            levels.active_bytes = -change.active_bytes;
-            levels.reserved_bytes = -change.reserved_bytes;
+            self.by_device.insert(device, MemoryLevels::default().minus(change));
         }
         for segment in segments {
             let levels = self.by_device.entry(segment.device_id).or_default();
@@ -72,21 +45,17 @@ impl MemoryLevels {
             return;
         }
         let requested_bytes = block.requested_bytes.unwrap_or(block.size_bytes);
-        let levels = self.by_device.entry(block.device_id).or_default();
-        match block.state() {
-            Some(BlockState::Allocated) => {
-                levels.allocated_bytes = levels.allocated_bytes.saturating_add(requested_bytes);
-                levels.active_bytes = levels.active_bytes.saturating_add(requested_bytes);
-            }
-            Some(BlockState::Pending) => levels.active_bytes = levels.active_bytes.saturating_add(requested_bytes),
-            Some(BlockState::Inactive) | None => {}
+        let allocated_bytes = if block.state() == Some(BlockState::Allocated) { requested_bytes } else { 0 };
+        if matches!(block.state(), Some(BlockState::Allocated | BlockState::Pending)) {
+            let levels = self.by_device.entry(block.device_id).or_default();
+            *levels = levels.plus(MemoryLevels { allocated_bytes, active_bytes: requested_bytes, reserved_bytes: 0 });
         }
     }
 
     /// The levels after the next change of a device; `None` where only differences are known.
-    pub(crate) fn after(&mut self, device: i64, action: &str, size_bytes: i64) -> Option<Levels> {
+    pub(crate) fn after(&mut self, device: i64, action: &str, size_bytes: i64) -> Option<MemoryLevels> {
         let levels = self.by_device.entry(device).or_default();
-        levels.change(action, size_bytes);
+        levels.change(MemoryAction::of(action), size_bytes.saturating_abs());
         self.is_absolute.then_some(*levels)
     }
 }
@@ -108,7 +77,7 @@ mod tests {
             stack: None,
         };
         let changes = [("alloc", 100), ("free_requested", -30), ("free_completed", -30), ("segment_alloc", 2048)];
-        let mut levels = MemoryLevels::default();
+        let mut levels = LevelsByDevice::default();
         for (action, size) in changes {
             levels.add_change(0, action, size);
         }
@@ -117,10 +86,10 @@ mod tests {
         for block in &blocks {
             levels.add_block(block);
         }
-        let after: Vec<Levels> = changes.map(|(action, size)| levels.after(0, action, size).unwrap()).to_vec();
-        assert_eq!(after[0], Levels { allocated_bytes: 430, active_bytes: 437, reserved_bytes: -2048 });
-        assert_eq!(after[3], Levels { allocated_bytes: 400, active_bytes: 407, reserved_bytes: 0 });
-        let mut relative = MemoryLevels::default();
+        let after: Vec<MemoryLevels> = changes.map(|(action, size)| levels.after(0, action, size).unwrap()).to_vec();
+        assert_eq!(after[0], MemoryLevels { allocated_bytes: 430, active_bytes: 437, reserved_bytes: -2048 });
+        assert_eq!(after[3], MemoryLevels { allocated_bytes: 400, active_bytes: 407, reserved_bytes: 0 });
+        let mut relative = LevelsByDevice::default();
         relative.rewind(false, &[]);
         assert_eq!(relative.after(0, "alloc", 5), None);
     }
