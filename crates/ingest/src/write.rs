@@ -9,6 +9,7 @@ mod op_rollup;
 mod overview;
 pub(crate) mod rollups;
 pub(crate) mod rows;
+mod stretches;
 pub(crate) mod tiles;
 mod windows;
 

@@ -9,37 +9,26 @@ use stepscope_model::{Class, Phase};
 use self::sweep::{Shares, Sweep};
 use super::activity::{Activity, activity};
 use super::rows::Rows;
-use crate::collect::record::TrackId;
+use super::stretches::Stretches;
 use crate::derive::steps::Steps;
 use crate::derive::stream::Span;
 use crate::error::IngestError;
-use crate::spill::row::row;
 use crate::spill::scratch::Scratch;
-use crate::spill::sorter::Sorter;
 use crate::spill::strings::Strings;
-
-row! {
-    /// A stretch of a track in which an activity goes on.
-    #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    Stretch { start: i64, end: i64, activity: u8, }
-}
 
 /// The breakdown of a source being worked out.
 pub(crate) struct Breakdown {
-    track: TrackId,
-    /// For each activity, the stretch of the current track that may still grow.
-    open: [Option<(i64, i64)>; Activity::ALL.len()],
     /// From the first host span or device event to the last.
     hull: Option<(i64, i64)>,
-    stretches: Sorter<Stretch>,
+    stretches: Stretches<{ Activity::ALL.len() }>,
 }
 
 impl Breakdown {
     pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
-        Self { track: 0, open: [None; Activity::ALL.len()], hull: None, stretches: Sorter::new(scratch) }
+        Self { hull: None, stretches: Stretches::new(scratch) }
     }
 
-    /// Takes the next span, in the order of the table. What touches on a track becomes one stretch.
+    /// Takes the next span, in the order of the table.
     pub(crate) fn push(
         &mut self,
         span: &Span<'_>,
@@ -50,27 +39,14 @@ impl Breakdown {
         if head.phase != Phase::Complete || !(head.kind.is_host() || head.kind.is_device()) {
             return Ok(());
         }
-        if key.track != self.track {
-            self.end_track()?;
-            self.track = key.track;
-        }
         let (start, end) = (key.start, key.end());
         self.hull = Some(self.hull.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
         let Some(activity) = activity(span, is_communication, strings).and_then(Activity::index) else { return Ok(()) };
-        match &mut self.open[activity] {
-            Some((_, open_end)) if start <= *open_end => *open_end = end.max(*open_end),
-            open => {
-                if let Some((start, end)) = open.replace((start, end)) {
-                    self.stretches.push(Stretch { start, end, activity: activity as u8 })?;
-                }
-            }
-        }
-        Ok(())
+        self.stretches.push(key.track, (start, end), activity)
     }
 
     /// Shares out the time of every step, and of the whole, and writes a row for each.
-    pub(crate) fn finish(mut self, steps: &Steps, mut rows: Rows<'_>) -> Result<(), IngestError> {
-        self.end_track()?;
+    pub(crate) fn finish(self, steps: &Steps, mut rows: Rows<'_>) -> Result<(), IngestError> {
         let mut sweep = Sweep::new(steps.list.iter().map(|step| (step.start, step.end)));
         if let Some((first, _)) = self.hull {
             sweep.take(first, first, None);
@@ -78,7 +54,7 @@ impl Breakdown {
         let stretches = self.stretches.finish()?;
         let mut reader = stretches.reader()?;
         while let Some(stretch) = reader.next_key()? {
-            sweep.take(stretch.start, stretch.end, Activity::ALL.get(usize::from(stretch.activity)).copied());
+            sweep.take(stretch.start, stretch.end, Activity::ALL.get(usize::from(stretch.what)).copied());
         }
         if let Some((_, last)) = self.hull {
             sweep.take(last, last, None);
@@ -91,15 +67,6 @@ impl Breakdown {
             write_row(&mut rows, None, shares)?;
         }
         Ok(rows.finish()?)
-    }
-
-    fn end_track(&mut self) -> Result<(), IngestError> {
-        for (activity, open) in self.open.iter_mut().enumerate() {
-            if let Some((start, end)) = open.take() {
-                self.stretches.push(Stretch { start, end, activity: activity as u8 })?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use stepscope_model::{Kind, Phase};
 
 use super::rows::Rows;
+use super::stretches::{Stretch, Stretches};
 use super::windows::Windows;
 use crate::collect::names::NameFacts;
-use crate::collect::record::TrackId;
 use crate::derive::steps::Steps;
 use crate::derive::stream::Span;
 use crate::error::IngestError;
-use crate::spill::row::row;
 use crate::spill::scratch::Scratch;
-use crate::spill::sorter::Sorter;
 use crate::spill::strings::Strings;
 
 /// The classes, the first that is active counts. The last is for what none of the others is.
@@ -55,26 +53,17 @@ impl OverviewClass {
     }
 }
 
-row! {
-    /// A stretch of a track in which a class is active.
-    #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    Stretch { start: i64, end: i64, class: u8, }
-}
-
 /// The overview of a source being worked out.
 pub(crate) struct Overview {
-    track: TrackId,
-    /// For each class, the stretch of the current track that may still grow.
-    open: [Option<(i64, i64)>; CLASSES],
-    stretches: Sorter<Stretch>,
+    stretches: Stretches<CLASSES>,
 }
 
 impl Overview {
     pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
-        Self { track: 0, open: [None; CLASSES], stretches: Sorter::new(scratch) }
+        Self { stretches: Stretches::new(scratch) }
     }
 
-    /// Takes the next span, in the order of the table. What touches on a track becomes one stretch.
+    /// Takes the next span, in the order of the table.
     pub(crate) fn push(
         &mut self,
         span: &Span<'_>,
@@ -85,25 +74,11 @@ impl Overview {
             return Ok(());
         }
         let Some(class) = OverviewClass::of(span, is_communication, strings) else { return Ok(()) };
-        if span.key.track != self.track {
-            self.end_track()?;
-            self.track = span.key.track;
-        }
-        let (start, end) = (span.key.start, span.key.end());
-        match &mut self.open[class as usize] {
-            Some((_, open_end)) if start <= *open_end => *open_end = end.max(*open_end),
-            open => {
-                if let Some((start, end)) = open.replace((start, end)) {
-                    self.stretches.push(Stretch { start, end, class: class as u8 })?;
-                }
-            }
-        }
-        Ok(())
+        self.stretches.push(span.key.track, (span.key.start, span.key.end()), class as usize)
     }
 
     /// Shares out the time of every step, and writes a row for each.
-    pub(crate) fn finish(mut self, steps: &Steps, mut rows: Rows<'_>) -> Result<(), IngestError> {
-        self.end_track()?;
+    pub(crate) fn finish(self, steps: &Steps, mut rows: Rows<'_>) -> Result<(), IngestError> {
         let mut sweep = Sweep::new(steps);
         let stretches = self.stretches.finish()?;
         let mut reader = stretches.reader()?;
@@ -120,15 +95,6 @@ impl Overview {
             rows.i64(length_ns - window.got.iter().sum::<i64>()).end_row()?;
         }
         Ok(rows.finish()?)
-    }
-
-    fn end_track(&mut self) -> Result<(), IngestError> {
-        for (class, open) in self.open.iter_mut().enumerate() {
-            if let Some((start, end)) = open.take() {
-                self.stretches.push(Stretch { start, end, class: class as u8 })?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -150,7 +116,7 @@ impl Sweep {
 
     fn take(&mut self, stretch: &Stretch) {
         self.advance(stretch.start);
-        let until = &mut self.active_until_ns[usize::from(stretch.class) % CLASSES];
+        let until = &mut self.active_until_ns[usize::from(stretch.what) % CLASSES];
         *until = stretch.end.max(*until);
     }
 
