@@ -76,6 +76,8 @@ pub struct Facts {
     pub memory: Option<(i64, i64)>,
     /// Allocated and reserved memory when most was reserved.
     pub reserved_peak: Option<(i64, i64)>,
+    /// What memory snapshots say of the allocator.
+    pub allocator: Option<Allocator>,
     /// Allocated memory at the end of each step of the rank with the most steps.
     pub memory_after_steps: Vec<i64>,
     /// Resident memory of the process at the end of each step of the rank with the most steps, where it was recorded.
@@ -94,6 +96,42 @@ pub struct Facts {
     pub has_stacks: bool,
     /// What the replayed steps show; none where nothing could be replayed.
     pub window: Option<Window>,
+}
+
+/// What memory snapshots say of the allocator, all devices together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocator {
+    /// Its state when the snapshot was made, where that is recorded.
+    pub state: Option<AllocatorState>,
+    /// Allocations that failed.
+    pub failures: i64,
+    /// Bytes that the largest of them asked for.
+    pub failed_bytes: i64,
+    /// Bytes that the device had left then.
+    pub device_free_bytes: Option<i64>,
+    /// Most that was in use, of the device where that was highest.
+    pub peak_active_bytes: i64,
+    /// Most that was reserved, of that device.
+    pub peak_reserved_bytes: i64,
+    /// Bytes taken from that device in the history.
+    pub taken_bytes: i64,
+    /// Bytes given back to it.
+    pub returned_bytes: i64,
+    /// Calls that gave some back.
+    pub returns: i64,
+}
+
+/// The state of an allocator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocatorState {
+    /// Segments.
+    pub reserved_bytes: i64,
+    /// Blocks that the program holds.
+    pub allocated_bytes: i64,
+    /// What the program asked for in these.
+    pub requested_bytes: i64,
+    /// Free bytes in segments that cannot be given back.
+    pub stuck_bytes: i64,
 }
 
 /// How long complete steps take.

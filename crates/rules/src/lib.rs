@@ -6,8 +6,10 @@
 //! names a [`Remedy`], which whoever has the events replays, and [`judge`] weighs the outcome.
 
 mod advice;
+mod allocation_rounding;
 mod allocator_in_loop;
 mod blocking_transfers;
+mod cache_churn;
 mod data_loading;
 mod data_parallel;
 #[cfg(test)]
@@ -31,6 +33,7 @@ mod memory_pressure;
 mod missed_fusion;
 mod non_nccl;
 mod optimizer_on_host;
+mod out_of_memory;
 mod pageable_copies;
 mod precision;
 mod profiler_overhead;
@@ -56,7 +59,7 @@ use stepscope_model::{Sentence, Severity, Target};
 
 pub use self::advice::{Fix, Framework, Need};
 pub use self::data_loading::is_loading_region;
-pub use self::facts::{Bound, Copies, Facts, SlowLink, StepTimes, Waits};
+pub use self::facts::{Allocator, AllocatorState, Bound, Copies, Facts, SlowLink, StepTimes, Waits};
 pub use self::hardware::{Hardware, NumberFormat, Vendor};
 pub use self::instances::{Instances, Meant};
 use self::limits::Limits;
@@ -157,7 +160,7 @@ pub(crate) struct Found {
 }
 
 /// Every rule.
-pub static RULES: [&Rule; 33] = [
+pub static RULES: [&Rule; 36] = [
     &data_loading::RULE,
     &too_few_workers::RULE,
     &slow_first_batch::RULE,
@@ -180,8 +183,11 @@ pub static RULES: [&Rule; 33] = [
     &non_nccl::RULE,
     &data_parallel::RULE,
     &allocator_in_loop::RULE,
+    &out_of_memory::RULE,
     &memory_pressure::RULE,
     &fragmentation::RULE,
+    &allocation_rounding::RULE,
+    &cache_churn::RULE,
     &memory_leak::RULE,
     &host_memory_growth::RULE,
     &recompilation::RULE,

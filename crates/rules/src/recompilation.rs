@@ -7,7 +7,7 @@ use super::{Causes, Facts, Fix, Found, Framework, Instances, Limits, Need, Part,
 pub(super) static RULE: Rule = Rule {
     name: "recompilation",
     label: "Compiling in the loop",
-    what: "`torch.compile` compiles, or the runtime loads a module, after the second step of the trace.",
+    what: "`torch.compile` or XLA compiles, or the runtime loads a module, after the second step of the trace.",
     why: "Compiling takes seconds and loading milliseconds, in which the device gets no work.",
     thresholds: &[],
     weight: Weight::Saving(Remedy::Remove(Part::Compiling)),
@@ -18,13 +18,18 @@ pub(super) static RULE: Rule = Rule {
             when: &[Need::Uses(Framework::Compile)],
         },
         Fix { code: "# run every shape once before the loop", when: &[] },
+        Fix {
+            code: "# pad inputs to a few shapes, and run each once before the loop\n# keep what a compiled function closes over: jax.jit and tf.function compile again for a new one",
+            when: &[Need::Uses(Framework::Xla)],
+        },
         Fix { code: "# CUDA_MODULE_LOADING=EAGER loads modules at the start", when: &[Need::Of(Vendor::Nvidia)] },
     ],
     not_this: "if the trace begins while the program still warms up",
     show: &[Target::of("steps"), Target::of("launches")],
     instances: Instances::all(
         "SELECT name, span_id, start_ns, dur_ns FROM timeline_spans
-           WHERE {events} AND (name LIKE '%dynamo_timed%' OR name LIKE '%ModuleLoad%' OR name LIKE '%LibraryLoad%')",
+           WHERE {events} AND (name LIKE '%dynamo_timed%' OR name LIKE '%ModuleLoad%' OR name LIKE '%LibraryLoad%'
+             OR name LIKE '%backend_compile%' OR name LIKE '%::Compile%')",
     ),
     find,
 };
