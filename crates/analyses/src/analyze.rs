@@ -24,8 +24,10 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
         );
         report.parts.insert(0, Part::Text(text.into()));
     }
-    let is_snapshot = |source: &&SourceRecord| source.format == "memory_snapshot";
-    if !matches!(analysis.name, "memory" | "regions" | "steps") && asking.sources.iter().all(is_snapshot) {
+    let is_snapshot = |source: &&SourceRecord| source.is_memory_snapshot();
+    if !matches!(analysis.name, "summary" | "memory" | "diagnose" | "regions" | "steps")
+        && asking.sources.iter().all(is_snapshot)
+    {
         let text = say!("This is a memory snapshot. Use `{}`.", Target::of("memory"));
         report.parts.insert(0, Part::Text(text.into()));
     }

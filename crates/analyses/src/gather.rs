@@ -73,6 +73,7 @@ fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, RunError> {
         add_memory(asking, &mut facts)?;
     }
     memory_levels::add(asking, &mut facts)?;
+    facts.allocator = crate::memory::allocator_facts(asking)?;
     add_stacks(asking, &mut facts)?;
     add_ranks(asking, &complete, &mut facts)?;
     Ok(facts)
@@ -151,7 +152,7 @@ fn add_annotations(
     if asking.sources.iter().any(|source| source.step_source == StepSource::ServingAnnotation) {
         facts.frameworks.insert(Framework::Serving);
     }
-    if asking.sources.iter().any(|source| source.format == "xplane") {
+    if asking.sources.iter().any(|source| source.is_xplane()) {
         facts.frameworks.insert(Framework::Xla);
     }
     let annotated = |condition: &str| {

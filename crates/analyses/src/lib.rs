@@ -53,7 +53,7 @@ pub use self::gate::{
     Baseline, BaselineError, Checked, GateMetric, GateOptions, GateRun, JudgedMetric, MetricError, Outcome, check,
     measure as measure_for_gate, read_metrics, shorten_check,
 };
-pub use self::memory::memory_growth;
+pub use self::memory::{memory_growth, memory_picture};
 pub use self::metrics::measure;
 pub use self::question::Question;
 pub use self::rules_file::{RulesFileError, read_thresholds};

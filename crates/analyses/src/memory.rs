@@ -1,6 +1,7 @@
 //! Memory: peaks and curves of devices, what is alive at the peak, what operators allocate, and what is never freed
 //! (metrics, section 16).
 
+mod allocators;
 mod at_peak;
 mod curves;
 mod growth;
@@ -14,6 +15,9 @@ use stepscope_runs::RunError;
 
 pub use self::growth::memory_growth;
 use self::open_blocks::OpenBlocks;
+pub(crate) use self::snapshot::allocator::facts as allocator_facts;
+pub(crate) use self::snapshot::answer as of_snapshots;
+pub use self::snapshot::picture::memory_picture;
 use super::asking::all_missing_in;
 use super::{Analysis, Asking, Content, EmptyPage, Page, RowCount};
 use crate::metrics::memory::{PAIRINGS, SUMS};
@@ -61,15 +65,21 @@ pub(super) struct Device {
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
-    if asking.sources.iter().any(|source| snapshot::is_one(source)) {
+    if asking.sources.iter().any(|source| source.is_memory_snapshot()) {
         return snapshot::answer(asking);
     }
     let moments = asking.moments("ts_ns")?;
     let (table, devices) = devices(asking, &moments)?;
     let missing = missing(&table);
     let operators = operators::table(asking, &moments)?;
-    let Some(highest) = devices.iter().max_by_key(|device| (device.name != "cpu", device.peak_bytes)) else {
-        let text = Text::from("No memory events. Record them with profile_memory=True.");
+    // Of equal peaks the first.
+    let Some(highest) = devices.iter().rev().max_by_key(|device| (device.name != "cpu", device.peak_bytes)) else {
+        let is_xplane = asking.sources.iter().all(|source| source.is_xplane());
+        let text = Text::from(if is_xplane {
+            "No memory events: the recording has none of an allocator."
+        } else {
+            "No memory events. Record them with profile_memory=True."
+        });
         let mut report = Report::new("memory", vec![Part::Text(text), Part::Table(table), Part::Table(operators)]);
         let (path, label) = ("rows".to_owned(), "memory".to_owned());
         report.missing.push(Missing { path, label, reason: NO_MEMORY_EVENTS.into() });
@@ -77,6 +87,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     };
     let blocks = OpenBlocks::read(asking, &moments)?;
     let mut parts = vec![Part::Text(sentence(highest, &devices, &blocks)), Part::Table(table)];
+    parts.extend(allocators::table(asking, &moments)?.map(Part::Table));
     parts.extend(curves::read(asking, &moments, highest)?.into_iter().map(Part::Series));
     parts.push(Part::Table(operators));
     parts.extend(at_peak::table(asking, &moments, highest)?.map(Part::Table));

@@ -3,6 +3,7 @@
 mod compute;
 mod profile;
 mod regions;
+mod snapshot;
 mod utilization;
 
 use serde_json::Value as Json;
@@ -52,6 +53,9 @@ const DRAWN_STEPS: usize = 8;
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if asking.sources.iter().all(|source| source.is_profile()) {
         return profile::answer(asking);
+    }
+    if asking.sources.iter().all(|source| source.is_memory_snapshot()) {
+        return snapshot::answer(asking);
     }
     let measured = measure(asking)?;
     let Measured { steps, facts, .. } = &measured;

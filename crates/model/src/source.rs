@@ -165,6 +165,24 @@ impl SourceRecord {
         self.content.element()
     }
 
+    /// Whether it is a snapshot of an allocator, which has memory and nothing else.
+    #[must_use]
+    pub fn is_memory_snapshot(&self) -> bool {
+        self.format == "memory_snapshot"
+    }
+
+    /// Whether its snapshot has the state of the allocator to the end.
+    #[must_use]
+    pub fn has_allocator_state(&self) -> bool {
+        self.is_memory_snapshot() && self.header.get("snapshot_state").is_some_and(|state| state == "whole")
+    }
+
+    /// Whether XLA or TensorFlow recorded it.
+    #[must_use]
+    pub fn is_xplane(&self) -> bool {
+        self.format == "xplane"
+    }
+
     /// Whether it has steps to add up, but was read without the sums (`--without rollups`).
     #[must_use]
     pub fn are_sums_left_out(&self) -> bool {

@@ -6,7 +6,8 @@ use std::path::Path;
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
-    NameSearch, Report, Search, SearchMarks, SearchStep, Session, SpanDetails, Timeline, TimelineCurves, WorstInstance,
+    MemoryPicture, NameSearch, Report, Search, SearchMarks, SearchStep, Session, SpanDetails, Timeline, TimelineCurves,
+    WorstInstance,
 };
 
 /// What cannot be read off a type because it is written in a way of its own.
@@ -44,6 +45,7 @@ fn declarations() -> String {
     found.visit::<Report>();
     found.visit::<Timeline>();
     found.visit::<TimelineCurves>();
+    found.visit::<MemoryPicture>();
     found.visit::<SpanDetails>();
     found.visit::<Search>();
     found.visit::<SearchStep>();

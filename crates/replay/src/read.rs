@@ -88,12 +88,12 @@ pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings
         return Err(ReadError::Null(reason::FILE_TRUNCATED));
     }
     // A memory snapshot has marks, and nothing that runs between them.
-    if source.format == "memory_snapshot" {
+    if source.is_memory_snapshot() {
         return Err(ReadError::Null(reason::NO_DEVICE_EVENTS));
     }
     // Threads of TensorFlow and JAX hand work to each other in ways that are not recorded; launch calls are what ties them
     // to a device.
-    if source.format == "xplane" && source.rows.get("launches").is_none_or(|rows| *rows == 0) {
+    if source.is_xplane() && source.rows.get("launches").is_none_or(|rows| *rows == 0) {
         return Err(ReadError::Null(reason::LAUNCH_CALLS_NOT_RECORDED));
     }
     let tables = columns::Tables { store, run, source };

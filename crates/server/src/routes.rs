@@ -7,6 +7,7 @@ mod changes;
 mod diff;
 mod findings;
 mod longest_piece;
+mod memory_picture;
 mod metrics;
 mod search;
 mod session;
@@ -36,7 +37,7 @@ pub(crate) struct Route {
 }
 
 /// Every endpoint.
-static ROUTES: [&Route; 18] = [
+static ROUTES: [&Route; 19] = [
     &session::ROUTE,
     &analyses::ROUTE,
     &findings::ROUTE,
@@ -44,6 +45,7 @@ static ROUTES: [&Route; 18] = [
     &whatif::ROUTE,
     &diff::ROUTE,
     &longest_piece::ROUTE,
+    &memory_picture::ROUTE,
     &metrics::ROUTE,
     &sql::ROUTE,
     &timeline::ROUTE,

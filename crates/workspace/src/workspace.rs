@@ -11,7 +11,7 @@ use stepscope_analyses::{Analysis, AskedChange, Asking, DiffSide, GateMetric, Ga
 use stepscope_engine::{CancelFlag, QueryOptions, QueryResult};
 use stepscope_ingest::Progress;
 use stepscope_model::warning::is_loss;
-use stepscope_model::{Report, SkippedFile, SourceRecord, SourceSummary, WorstInstance};
+use stepscope_model::{MemoryPicture, Report, SkippedFile, SourceRecord, SourceSummary, WorstInstance};
 use stepscope_rules::Thresholds;
 use stepscope_runs::{Cache, OpenRun, RunError, RunInput, Settings, report_of};
 use stepscope_timeline::Timelines;
@@ -120,6 +120,11 @@ impl Workspace {
     /// What its memory snapshots hold more than those of an earlier run.
     pub fn memory_growth(&self, earlier: &Self, question: &Question) -> Result<Report, RunError> {
         stepscope_analyses::memory_growth(&self.run, &earlier.run, question)
+    }
+
+    /// What a page draws of its memory snapshot; nothing if it has none.
+    pub fn memory_picture(&self, question: &Question) -> Result<MemoryPicture, RunError> {
+        stepscope_analyses::memory_picture(&self.run, question)
     }
 
     /// The longest piece of the critical path that is part of something; `None` if there is none.

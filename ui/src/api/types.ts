@@ -33,11 +33,11 @@ export type DeviceMemory = {
   device_id: number,
   /** Stacks that blocks and curves refer to by their place. */
   owners: Array<MemoryOwner>,
-  /** Segments, the largest first; at most 2,000 with 100,000 blocks together. */
+  /** Segments, the largest first. */
   segments: Array<SegmentMap>,
-  /** Segments that are not among them. */
+  /** Segments that are not among them, because there are too many. */
   segments_left_out: number,
-  /** How memory was in use over time; null where no history is recorded. */
+  /** How much memory was in use; none where no history is recorded. */
   timeline: MemoryTimeline | null,
 };
 
@@ -84,48 +84,48 @@ export type LaneMarks = {
 };
 
 export type MapBlock = {
-  /** Where it begins in its segment. */
+  /** Where in the segment it begins. */
   offset_bytes: number,
-  /** Size. */
+  /** Its size. */
   size_bytes: number,
   /** What was asked for. */
   requested_bytes: number | null,
   /** allocated, pending or inactive. */
   state: string,
-  /** Place of the stack that allocated it. */
+  /** Who allocated it, as a place among the owners. */
   owner: number | null,
 };
 
 export type MemoryOwner = {
-  /** Line that it is called by. */
+  /** The line of the program that it belongs to. */
   line: string,
-  /** Frames, one per line, innermost first. */
+  /** Its frames, innermost first, one on each line. */
   frames: string | null,
-  /** What it is likely for. */
+  /** What its memory is for; an estimate. */
   category: string,
 };
 
 export type MemoryPicture = {
-  /** Devices, in order. */
+  /** In the order of their numbers. */
   devices: Array<DeviceMemory>,
 };
 
 export type MemoryTimeline = {
-  /** Nanoseconds from the start of the recording, or numbers of events where no times are recorded. */
+  /** Nanoseconds from the start of the recording, or numbers of changes where no times are recorded. */
   at: Array<number>,
-  /** Whether `at` holds times. */
+  /** Whether times are recorded. */
   has_times: boolean,
-  /** Whether levels count from the start of the history, because its end is not known. */
+  /** Levels count from the start of the history, because its end is not known. */
   is_relative: boolean,
-  /** Bytes in use. */
+  /** What was in use. */
   active_bytes: Array<number>,
-  /** Bytes reserved. */
+  /** What the allocator had taken. */
   reserved_bytes: Array<number>,
-  /** What the stacks that hold most at the peak hold, most first; with the rest they add up to `active_bytes`. */
+  /** What the stacks that hold most at the peak held, most first. */
   stacks: Array<StackCurve>,
-  /** What all other stacks hold. */
+  /** What the other stacks held. */
   other_bytes: Array<number>,
-  /** Place of the peak in the lists. */
+  /** Place of the peak. */
   peak: number,
 };
 
@@ -313,15 +313,15 @@ export type SearchStep = {
 };
 
 export type SegmentMap = {
-  /** Address; beyond 2^53 a text. */
-  address: number | bigint | string,
-  /** Stream. */
+  /** Address, as people write it. */
+  address: string | null,
+  /** Stream that it belongs to. */
   stream_id: number | null,
-  /** small or large. */
+  /** small or large, as recorded. */
   segment_type: string | null,
   /** Whether it can grow. */
   is_expandable: boolean | null,
-  /** Size. */
+  /** Its size. */
   total_bytes: number,
   /** Bytes of allocated blocks. */
   allocated_bytes: number,
@@ -329,7 +329,7 @@ export type SegmentMap = {
   pending_bytes: number,
   /** Bytes of inactive blocks. */
   inactive_bytes: number,
-  /** Blocks in the order of addresses. */
+  /** Its blocks, in the order of their addresses. */
   blocks: Array<MapBlock>,
 };
 
@@ -403,9 +403,9 @@ export type SpanDetails = {
 };
 
 export type StackCurve = {
-  /** Place of the stack. */
+  /** Its place among the owners. */
   owner: number,
-  /** Bytes it holds. */
+  /** Bytes at each moment. */
   bytes: Array<number>,
 };
 

@@ -26,7 +26,7 @@ function made(sizes: number[], more: Partial<SegmentMap> = {}): SegmentMap {
   const sum = (isMeant: (size: number) => boolean) =>
     sizes.filter(isMeant).reduce((total, size) => total + Math.abs(size), 0);
   return {
-    address: 4096,
+    address: "0x1000",
     stream_id: 0,
     segment_type: "large",
     is_expandable: false,

@@ -192,6 +192,17 @@ function MemoryOf(props: { report: Report }): JSX.Element {
               </div>
             </Show>
           </section>
+          <Show when={tableNamed(props.report, "allocators")}>
+            {(allocators) => (
+              <section class="panel">
+                <header>
+                  <h2>Allocators</h2>
+                  <span class="what">what each can give</span>
+                </header>
+                <SmallTable table={allocators()} missing={props.report.missing} />
+              </section>
+            )}
+          </Show>
           <Show when={devices().rows.length > 1}>
             <section class="panel">
               <header>

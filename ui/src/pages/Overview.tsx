@@ -38,7 +38,14 @@ export function Overview(): JSX.Element {
               doubt={lossDoubt()}
             />
             <Show when={onlyTable(summary())} fallback={<StepsAndDevices summary={summary()} />}>
-              {(only) => <OnlyPanel of={only()} missing={summary().missing} />}
+              {(only) => (
+                <>
+                  <OnlyPanel of={only()} missing={summary().missing} />
+                  <Show when={tableNamed(summary(), "findings")}>
+                    <Findings breakdown={undefined} />
+                  </Show>
+                </>
+              )}
             </Show>
           </>
         )}
@@ -77,13 +84,15 @@ function StepsAndDevices(props: { summary: Report }): JSX.Element {
 
 type OnlyTable = { title: string; what: string; page: Page; more: string; table: TablePart };
 
-/** What a recording without steps and devices is made of: functions of a profile, or regions that a program marked. */
+/** What a recording without steps and devices is made of: functions of a profile, memory of a snapshot, or regions. */
 function onlyTable(summary: Report): OnlyTable | undefined {
   const [functions, regions] = [tableNamed(summary, "functions"), tableNamed(summary, "regions")];
   if (functions) {
     const what = "longest cumulative time";
     return { title: "Functions", what, page: "functions", more: "all", table: functions };
   }
+  const lines = tableNamed(summary, "memory_lines");
+  if (lines) return { title: "Memory at the peak", what: "by line of code", page: "memory", more: "all", table: lines };
   const what = "longest self time";
   return regions && { title: "Regions", what, page: "timeline", more: "timeline", table: regions };
 }

@@ -73,6 +73,7 @@ test("blocks in use add up by category", () => {
 });
 
 test("addresses keep all digits", () => {
-  expect(hexAddress(139_637_976_727_552, 512)).toBe("0x7f0000000200");
-  expect(hexAddress("18446744073709551615")).toBe("0xffffffffffffffff");
+  expect(hexAddress("0x7f0000000000", 512)).toBe("0x7f0000000200");
+  expect(hexAddress("0xffffffffffffffff")).toBe("0xffffffffffffffff");
+  expect(hexAddress(null)).toBe("–");
 });

@@ -70,9 +70,9 @@ export function writeSelection(selection: Selection | undefined): string | undef
   return "owner" in selection ? `stack-${selection.owner}` : `block-${selection.segment}.${selection.block}`;
 }
 
-/** An address as debuggers write it; beyond 2^53 it comes as text. */
-export function hexAddress(address: number | bigint | string, offset = 0): string {
-  return `0x${(BigInt(address) + BigInt(offset)).toString(16)}`;
+/** The address of a block, as debuggers write it, from that of its segment. */
+export function hexAddress(address: string | null, offset = 0): string {
+  return address === null ? "–" : `0x${(BigInt(address) + BigInt(offset)).toString(16)}`;
 }
 
 /** Bytes of the blocks of a device that are in use, by category, most first. */

@@ -21,6 +21,8 @@ test.each([
   ["top(Net)::forward.fc(torch.nn.Linear)::forward", "top(Net)::forward"],
   ["top(Net)::forward", null],
   ["Linear_0", null],
+  ["model/encoder.0/dense", "model/encoder.0"],
+  ["jit(f)/transpose(jvp(a/b))", "jit(f)"],
 ])("%s is in %s", (name, parent) => expect(pathBefore(name)).toBe(parent));
 
 test("rows get the parent as a column that is not shown", () => {

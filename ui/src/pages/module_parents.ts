@@ -28,15 +28,25 @@ export function parentsOf(answer: Report): Map<string, string> {
   return new Map((table?.rows ?? []).map((row) => [module(row[name]), module(row[parent])]));
 }
 
-/** `top(Net)::forward.fc(Linear)::forward` is in `top(Net)::forward`; a name without a path is in nothing. */
+/**
+ * `top(Net)::forward.fc(Linear)::forward` is in `top(Net)::forward`, and the name scope `model/dense` in `model`; a name
+ * without a path is in nothing.
+ */
 export function pathBefore(name: string): string | null {
+  const [slash, dot] = [cutAt(name, "/"), cutAt(name, ".")];
+  const cut = slash < 0 ? dot : slash;
+  return cut < 0 ? null : name.slice(0, cut);
+}
+
+/** The last place of a character outside parentheses; -1 if there is none. */
+function cutAt(name: string, separator: string): number {
   let [depth, cut] = [0, -1];
   for (let place = 0; place < name.length; place++) {
     if (name[place] === "(") depth++;
     else if (name[place] === ")") depth = Math.max(0, depth - 1);
-    else if (name[place] === "." && depth === 0) cut = place;
+    else if (name[place] === separator && depth === 0) cut = place;
   }
-  return cut < 0 ? null : name.slice(0, cut);
+  return cut;
 }
 
 /** The report with a column `parent` in its rows, which is not shown. */

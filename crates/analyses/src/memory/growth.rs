@@ -31,6 +31,8 @@ struct Growth {
 /// Compares what the snapshots of two runs hold, by the content of stacks.
 pub fn memory_growth(later: &OpenRun, earlier: &OpenRun, question: &Question) -> Result<Report, RunError> {
     let (before, after) = (held(earlier, question)?, held(later, question)?);
+    let has_state = before.is_some() && after.is_some();
+    let (before, after) = before.zip(after).unwrap_or_default();
     let stacks: Vec<&Option<String>> =
         before.keys().chain(after.keys().filter(|key| !before.contains_key(*key))).collect();
     let growth = |frames: &Option<String>| {
@@ -47,9 +49,8 @@ pub fn memory_growth(later: &OpenRun, earlier: &OpenRun, question: &Question) ->
     let mut table = table(rows);
     table.sorted_by = Some("-growth_bytes".to_owned());
     let total = sum_of(&table, "growth_bytes");
-    let has_state = !before.is_empty() && !after.is_empty();
     let sentence = match total {
-        _ if !has_state => Text::from("One of the two has no state to compare."),
+        _ if !has_state => Text::headline("One of the two has no state of an allocator to compare."),
         0.. => Text::headline(say!("{} more is held than before.", say::memory(total as f64))),
         _ => Text::headline(say!("{} less is held than before.", say::memory(-total as f64))),
     };
@@ -68,9 +69,12 @@ impl Growth {
     }
 }
 
-/// What is held at the end, by the frames of the stack.
-fn held(run: &OpenRun, question: &Question) -> Result<BTreeMap<Option<String>, Held>, RunError> {
+/// What is held at the end, by the frames of the stack; `None` if no state is recorded.
+fn held(run: &OpenRun, question: &Question) -> Result<Option<BTreeMap<Option<String>, Held>>, RunError> {
     let asking = Asking::of(run, question)?;
+    if !asking.sources().iter().any(|source| source.has_allocator_state()) {
+        return Ok(None);
+    }
     let mut all: BTreeMap<Option<String>, Held> = BTreeMap::new();
     for source in asking.sources() {
         let (rank, window) = (source.id.rank, source.id.window);
@@ -89,7 +93,7 @@ fn held(run: &OpenRun, question: &Question) -> Result<BTreeMap<Option<String>, H
             held.blocks += blocks[row];
         }
     }
-    Ok(all)
+    Ok(Some(all))
 }
 
 fn table(rows: Vec<Growth>) -> ReportTable {

@@ -1,57 +1,26 @@
 //! Memory snapshots of PyTorch: the state of the allocator, what most memory was used for, and what holds it at the end
 //! (metrics, section 31).
 
+pub(super) mod allocator;
 mod history;
+pub(super) mod picture;
+mod read;
 pub(super) mod stacks;
+mod step_growth;
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value as Json;
-use stepscope_model::null_reason::{NO_HISTORY, NO_SNAPSHOT_STATE, NO_TIMES, ZERO_BYTES};
-use stepscope_model::{
-    Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, SourceRecord, Text, Unit, say,
-};
+use stepscope_model::null_reason::{FILE_TRUNCATED, NO_HISTORY, NO_SNAPSHOT_STATE, NO_TIMES, ZERO_BYTES};
+use stepscope_model::{Cell, Holds, Look, Missing, Part, Report, ReportColumn, ReportTable, Text, Unit, say};
 use stepscope_runs::RunError;
 
-use self::history::{Change, EndBlock, History, Levels};
+use self::history::History;
+use self::read::{Device, State};
 use self::stacks::Stacks;
+use self::step_growth::StepGrowth;
 use crate::Asking;
 use crate::asking::{all_missing_in, missing_in};
-
-/// Whether a recording is a snapshot.
-pub(super) fn is_one(source: &SourceRecord) -> bool {
-    source.format == "memory_snapshot"
-}
-
-/// The state of the allocator of a device, when the snapshot was made.
-#[derive(Clone, Copy, Debug, Default)]
-struct State {
-    segments: i64,
-    blocks: i64,
-    reserved_bytes: i64,
-    allocated_bytes: i64,
-    pending_bytes: i64,
-    inactive_bytes: i64,
-    requested_bytes: i64,
-    /// Inactive, in segments that cannot be given back.
-    stuck_bytes: i64,
-    /// Inactive, in segments that can.
-    cached_bytes: i64,
-    largest_free_bytes: i64,
-}
-
-/// A device of a snapshot.
-struct Device {
-    rank: u32,
-    window: u32,
-    number: i64,
-    state: Option<State>,
-    history: Option<History>,
-    events: i64,
-    /// Levels count from the beginning of the history, because its end is not known.
-    is_relative: bool,
-    blocks: Vec<EndBlock>,
-}
 
 /// Bytes and blocks that a stack holds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,14 +41,15 @@ struct Owner {
     held: Held,
 }
 
-pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
+pub(crate) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let mut devices = Vec::new();
     let (mut at_peak, mut at_end): (Vec<Owner>, Vec<Owner>) = (Vec::new(), Vec::new());
     let mut categories: BTreeMap<(u32, u32, i64, String), i64> = BTreeMap::new();
-    for source in asking.sources.iter().filter(|source| is_one(source)) {
+    let mut grown = Vec::new();
+    for source in asking.sources.iter().filter(|source| source.is_memory_snapshot()) {
         let (rank, window) = (source.id.rank, source.id.window);
         let stacks = Stacks::read(asking, rank, window)?;
-        for device in read_devices(asking, source)? {
+        for device in read::devices(asking, source)? {
             let category = |stack: Option<i64>| stacks.category(stack).to_owned();
             let owners = |held: HashMap<Option<i64>, Held>| {
                 held.into_iter().map(|(stack, held)| Owner {
@@ -107,111 +77,19 @@ pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
             at_end.extend(owners(end));
             devices.push(device);
         }
+        if let Some(growth) = step_growth::read(asking, source)? {
+            grown.push(grown_table(growth, &stacks, devices.len() > 1));
+        }
     }
-    Ok(report(asking, &devices, at_peak, at_end, categories))
+    let mut report = report(asking, &devices, at_peak, at_end, categories);
+    report.parts.extend(grown.into_iter().map(Part::Table));
+    Ok(report)
 }
 
 fn add(held: &mut HashMap<Option<i64>, Held>, stack: Option<i64>, bytes: i64) {
     let held = held.entry(stack).or_default();
     held.bytes += bytes;
     held.blocks += 1;
-}
-
-fn read_devices(asking: &Asking<'_>, source: &SourceRecord) -> Result<Vec<Device>, RunError> {
-    let of_source = format!("rank = {} AND \"window\" = {}", source.id.rank, source.id.window);
-    let mut states: BTreeMap<i64, State> = BTreeMap::new();
-    asking.walk(&format!("SELECT * FROM memory_segments WHERE {of_source}"), |frame| {
-        let column = |name: &str| frame.required_i64(name);
-        let (devices, totals, allocated) = (column("device_id")?, column("total_bytes")?, column("allocated_bytes")?);
-        let (pending, inactive) = (column("pending_bytes")?, column("inactive_bytes")?);
-        let (requested, blocks) = (column("requested_bytes")?, column("blocks")?);
-        for row in 0..frame.rows() {
-            let state = states.entry(devices[row]).or_default();
-            state.segments += 1;
-            state.blocks += blocks[row];
-            state.reserved_bytes += totals[row];
-            state.allocated_bytes += allocated[row];
-            state.pending_bytes += pending[row];
-            state.inactive_bytes += inactive[row];
-            state.requested_bytes += requested[row];
-            let is_stuck = allocated[row] != 0 || pending[row] != 0;
-            *(if is_stuck { &mut state.stuck_bytes } else { &mut state.cached_bytes }) += inactive[row];
-        }
-        Ok(())
-    })?;
-    let mut blocks: BTreeMap<i64, Vec<EndBlock>> = BTreeMap::new();
-    asking.walk(&format!("SELECT * FROM memory_blocks WHERE {of_source} ORDER BY segment, position"), |frame| {
-        let column = |name: &str| frame.required_i64(name);
-        let (devices, addresses, sizes) = (column("device_id")?, column("address")?, column("size_bytes")?);
-        let (requested, stacks) = (frame.i64("requested_bytes")?, frame.i64("stack_id")?);
-        for (row, state) in frame.text("state")?.into_iter().enumerate() {
-            let is_allocated = state.as_deref() == Some("allocated");
-            if is_allocated || state.as_deref() == Some("pending") {
-                let requested_bytes = requested[row].unwrap_or(sizes[row]);
-                let block = EndBlock { address: addresses[row], requested_bytes, stack: stacks[row], is_allocated };
-                blocks.entry(devices[row]).or_default().push(block);
-            } else if state.as_deref() == Some("inactive") {
-                let state = states.entry(devices[row]).or_default();
-                state.largest_free_bytes = state.largest_free_bytes.max(sizes[row]);
-            }
-        }
-        Ok(())
-    })?;
-    let mut changes = read_changes(asking, &of_source)?;
-    let has_state = |name: &str| source.header.get("snapshot_state").and_then(Json::as_str) == Some(name);
-    let is_damaged = source.notes.iter().any(|note| note.as_text().starts_with("pickle_"));
-    let numbers: Vec<i64> = states.keys().chain(changes.keys()).copied().collect();
-    let mut devices: Vec<Device> = Vec::new();
-    for device in numbers {
-        if devices.iter().any(|known| known.number == device) {
-            continue;
-        }
-        let blocks = blocks.remove(&device).unwrap_or_default();
-        let changes = changes.remove(&device).unwrap_or_default();
-        let state = states.get(&device).copied();
-        let sum = |is: fn(&EndBlock) -> bool| {
-            blocks.iter().filter(|block| is(block)).map(|block| block.requested_bytes).sum()
-        };
-        let end = Levels {
-            allocated: sum(|block| block.is_allocated),
-            active: sum(|_| true),
-            reserved: state.map_or(0, |state| state.reserved_bytes),
-        };
-        let is_relative = has_state("none") || is_damaged;
-        let history = (!changes.is_empty()).then(|| History::of(&changes, (!is_relative).then_some(end), &blocks));
-        let (rank, window, events) = (source.id.rank, source.id.window, changes.len() as i64);
-        devices.push(Device { rank, window, number: device, state, history, events, is_relative, blocks });
-    }
-    devices.sort_by_key(|device| device.number);
-    Ok(devices)
-}
-
-fn read_changes(asking: &Asking<'_>, of_source: &str) -> Result<BTreeMap<i64, Vec<Change>>, RunError> {
-    let mut changes: BTreeMap<i64, Vec<Change>> = BTreeMap::new();
-    let statement = format!(
-        "SELECT device_id, action, size_bytes, address, ts_ns, stack_id, category, CASE WHEN action = 'oom' THEN args END AS args
-         FROM memory_events WHERE {of_source} ORDER BY position"
-    );
-    asking.walk(&statement, |frame| {
-        let (devices, sizes, addresses) = (frame.i64("device_id")?, frame.i64("size_bytes")?, frame.i64("address")?);
-        let (times, stacks) = (frame.i64("ts_ns")?, frame.i64("stack_id")?);
-        let (actions, categories, args) = (frame.text("action")?, frame.text("category")?, frame.text("args")?);
-        for (row, ((action, category), args)) in actions.into_iter().zip(categories).zip(args).enumerate() {
-            let args: Option<Json> = args.and_then(|args| serde_json::from_str(&args).ok());
-            let device_free_bytes = args.and_then(|args| args.get("device_free").and_then(Json::as_i64));
-            changes.entry(devices[row].unwrap_or(0)).or_default().push(Change {
-                action: action.unwrap_or_else(|| "None".to_owned()),
-                size_bytes: sizes[row].unwrap_or(0).abs(),
-                address: addresses[row],
-                ts_ns: times[row],
-                stack: stacks[row],
-                category,
-                device_free_bytes,
-            });
-        }
-        Ok(())
-    })?;
-    Ok(changes)
 }
 
 fn report(
@@ -251,6 +129,12 @@ fn report(
     missing.extend(all_missing_in(&histories, &levels, NO_SNAPSHOT_STATE));
     let levels = ["end_allocated_bytes", "end_active_bytes", "end_reserved_bytes"];
     missing.extend(all_missing_in(&histories, &levels, NO_SNAPSHOT_STATE));
+    if states.rows.is_empty() {
+        let is_cut = |state: &Json| state == "cut";
+        let is_cut = asking.sources.iter().any(|source| source.header.get("snapshot_state").is_some_and(is_cut));
+        let reason = if is_cut { FILE_TRUNCATED } else { NO_SNAPSHOT_STATE };
+        missing.push(Missing { path: "devices".to_owned(), label: "allocator".to_owned(), reason: reason.into() });
+    }
     let has_history = devices.iter().any(|device| device.history.is_some());
     if !has_history {
         let (path, label) = ("rows".to_owned(), "history".to_owned());
@@ -311,11 +195,11 @@ fn history_table(asking: &Asking<'_>, devices: &[Device]) -> ReportTable {
         .column(named("device_id").label("device").unit(Unit::Id), |(device, _)| device.number)
         .column(hidden("rank"), |(device, _)| i64::from(device.rank))
         .column(hidden("window"), |(device, _)| i64::from(device.window))
-        .column(named("events"), |(device, _)| device.events)
+        .column(named("events"), |(_, history)| history.changes as i64)
         .column(hidden("is_relative"), |(device, _)| device.is_relative)
-        .column(named("peak_active_bytes").label("peak"), |(_, history)| history.peak.active)
-        .column(named("peak_allocated_bytes").label("peak allocated"), |(_, history)| history.peak.allocated)
-        .column(named("peak_reserved_bytes").label("peak reserved"), |(_, history)| history.peak.reserved)
+        .column(named("peak_active_bytes").label("peak"), |(_, history)| history.peak.active_bytes)
+        .column(named("peak_allocated_bytes").label("peak allocated"), |(_, history)| history.peak.allocated_bytes)
+        .column(named("peak_reserved_bytes").label("peak reserved"), |(_, history)| history.peak.reserved_bytes)
         .column(hidden("peak_active_ns"), |(_, history)| history.peak_ns)
         .column(named("peak_active_from_start_ns").label("peak at"), |(device, history)| {
             from_start(device, history.peak_ns)
@@ -323,14 +207,16 @@ fn history_table(asking: &Asking<'_>, devices: &[Device]) -> ReportTable {
         .column(hidden("peak_active_event"), |(_, history)| history.peak_change.map_or(-1, |number| number as i64))
         .column(hidden("peak_parts_bytes"), |(_, history)| parts(history))
         .column(hidden("peak_blocks"), |(_, history)| history.parts.len() as i64)
-        .column(hidden("start_allocated_bytes"), |(device, history)| absolute(device, history.start.allocated))
+        .column(hidden("start_allocated_bytes"), |(device, history)| absolute(device, history.start.allocated_bytes))
         .column(named("start_active_bytes").label("at the start"), |(device, history)| {
-            absolute(device, history.start.active)
+            absolute(device, history.start.active_bytes)
         })
-        .column(hidden("start_reserved_bytes"), |(device, history)| absolute(device, history.start.reserved))
-        .column(named("end_active_bytes").label("at the end"), |(device, history)| absolute(device, history.end.active))
-        .column(hidden("end_allocated_bytes"), |(device, history)| absolute(device, history.end.allocated))
-        .column(hidden("end_reserved_bytes"), |(device, history)| absolute(device, history.end.reserved))
+        .column(hidden("start_reserved_bytes"), |(device, history)| absolute(device, history.start.reserved_bytes))
+        .column(named("end_active_bytes").label("at the end"), |(device, history)| {
+            absolute(device, history.end.active_bytes)
+        })
+        .column(hidden("end_allocated_bytes"), |(device, history)| absolute(device, history.end.allocated_bytes))
+        .column(hidden("end_reserved_bytes"), |(device, history)| absolute(device, history.end.reserved_bytes))
         .column(hidden("allocated_bytes_sum"), |(_, history)| history.allocated_bytes)
         .column(hidden("closed_lifetimes"), |(_, history)| history.closed_lifetimes)
         .column(hidden("lifetime_sum_ns"), |(_, history)| history.lifetime_ns)
@@ -364,6 +250,27 @@ fn owner_table(name: &str, owners: Vec<Owner>, several: bool) -> ReportTable {
         .table()
 }
 
+/// What stacks hold more at the end of the last step than at the end of the first.
+fn grown_table(growth: StepGrowth, stacks: &Stacks, several: bool) -> ReportTable {
+    let StepGrowth { first, last, steps, grown } = growth;
+    let named = ReportColumn::named;
+    let none = stepscope_model::null_reason::STACKS_NOT_RECORDED;
+    let device = if several { Look::Value } else { Look::Hidden };
+    let per_step = |bytes: i64| bytes as f64 / (steps - 1) as f64;
+    let table = ReportTable::of("grown", grown)
+        .column(named("owner").holds(Holds::Texts).look(Look::Operator), |((_, stack), _)| stacks.owner(*stack))
+        .column(named("device_id").label("device").unit(Unit::Id).look(device), |((device, _), _)| *device)
+        .column(named("growth_blocks").label("blocks"), |(_, held)| held.blocks)
+        .column(named("growth_bytes").label("growth").unit(Unit::Bytes), |(_, held)| held.bytes)
+        .column(named("bytes_per_step").label("per step").unit(Unit::Bytes), |(_, held)| per_step(held.bytes))
+        .column(named("frames").holds(Holds::Texts).look(Look::Hidden).null(none), |((_, stack), _)| {
+            stacks.shown(*stack)
+        })
+        .table();
+    let notes = vec![say!("from the end of {} to the end of {}", first, last)];
+    ReportTable { title: Some("GREW OVER THE STEPS".to_owned()), notes, ..table }
+}
+
 /// Lines that are listed, those that hold most first.
 const LISTED: usize = 20;
 
@@ -389,11 +296,15 @@ fn line_table(at_peak: &[Owner]) -> ReportTable {
 
 fn sentence(devices: &[Device]) -> Text {
     let highest = devices.iter().filter_map(|device| device.history.as_ref().map(|history| (device, history)));
-    let Some((device, history)) = highest.max_by_key(|(_, history)| history.peak.active) else {
-        let reserved: i64 = devices.iter().filter_map(|device| device.state).map(|state| state.reserved_bytes).sum();
+    let Some((device, history)) = highest.max_by_key(|(_, history)| history.peak.active_bytes) else {
+        let states: Vec<State> = devices.iter().filter_map(|device| device.state).collect();
+        if states.is_empty() {
+            return Text::headline("The snapshot has neither the state of the allocator nor a history.");
+        }
+        let reserved: i64 = states.iter().map(|state| state.reserved_bytes).sum();
         return Text::headline(say!("The allocator holds {}; no history is recorded.", say::memory(reserved as f64)));
     };
-    let peak = say::memory(history.peak.active as f64);
+    let peak = say::memory(history.peak.active_bytes as f64);
     if device.is_relative {
         let sentence = say!("The memory of gpu{} grows by up to {}", device.number.to_string(), peak);
         return Text::headline(say!("{}; how much was in use before is not recorded.", sentence));

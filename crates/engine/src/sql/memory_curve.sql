@@ -6,7 +6,7 @@
 -- ts_ns: When; null where only the order is recorded.
 -- event_index: The profiler's own number of the event; -1 when it has none.
 -- position: Position of the event in the file, from 0.
--- size_bytes: Bytes: positive for an allocation, negative for a free; 0 when they were not recorded.
+-- size_bytes: Bytes: positive for an allocation, negative for a free; without a size, a free has that of the allocation before it at its address, else 0.
 -- level_bytes: Sum of the bytes of the device since the trace began.
 -- total_allocated_bytes: Bytes in use on the device after it; null in old traces.
 -- total_reserved_bytes: Bytes held by the allocator after it; null in old traces.
@@ -28,7 +28,8 @@ WITH events AS (
     ts_ns,
     coalesce(event_index, -1) AS event_index,
     position,
-    coalesce(size_bytes, 0) AS size_bytes,
+    action,
+    size_bytes,
     total_allocated_bytes,
     total_reserved_bytes,
     address,
@@ -36,6 +37,29 @@ WITH events AS (
   FROM memory_events
   -- Snapshots also tell when a free has completed, and what the allocator asks the device for.
   WHERE action IS NULL OR action IN ('alloc', 'free', 'free_requested')
+),
+sized AS (
+  SELECT
+    rank,
+    window,
+    device,
+    track_id,
+    ts_ns,
+    event_index,
+    position,
+    -- Allocators of TPUs free an address without saying how much was there.
+    coalesce(
+      size_bytes,
+      CASE WHEN action = 'free' THEN -greatest(lag(size_bytes) OVER (
+        PARTITION BY rank, window, device, address ORDER BY ts_ns, event_index, position
+      ), 0) END,
+      0
+    ) AS size_bytes,
+    total_allocated_bytes,
+    total_reserved_bytes,
+    address,
+    operator_id
+  FROM events
 )
 SELECT
   rank,
@@ -58,4 +82,4 @@ SELECT
     PARTITION BY rank, window, device, address, size_bytes = 0 ORDER BY ts_ns, event_index, position
   ) AS size_after_bytes,
   operator_id
-FROM events
+FROM sized

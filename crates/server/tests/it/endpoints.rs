@@ -34,6 +34,7 @@ fn every_answer_says_which_state_of_its_run_it_is_from() {
         "/api/runs/job/whatif?no_sync",
         "/api/runs/job/diff/job",
         "/api/runs/job/metrics",
+        "/api/runs/job/memory/picture",
         "/api/runs/job/timeline",
         "/api/runs/job/timeline/counters?from=0&to=1000&width=10",
         "/api/runs/job/timeline/tracks/0?from=0&to=1000&width=10",

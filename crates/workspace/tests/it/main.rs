@@ -21,6 +21,7 @@ mod idle_by_stream;
 mod kernels_and_copies;
 mod launch;
 mod memory;
+mod memory_picture;
 mod metrics;
 mod operators;
 mod runs;
