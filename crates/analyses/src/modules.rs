@@ -3,6 +3,7 @@
 mod backward;
 mod frames;
 mod hierarchy;
+mod scopes;
 
 use std::collections::HashMap;
 
@@ -104,17 +105,19 @@ pub(super) struct Recorded {
 pub(super) fn read(asking: &Asking<'_>) -> Result<Recorded, RunError> {
     let recorded = asking.query(
         "SELECT count(python_module_id) AS frames, count(nullif(module_hierarchy, '')) AS hierarchies,
-           count(forward_id) AS backward
-         FROM spans WHERE {source} AND kind IN ('py', 'op') AND phase = 'X'",
+           count(forward_id) AS backward, count(framework_op) AS scopes
+         FROM spans WHERE {source} AND kind IN ('py', 'op', 'kernel') AND phase = 'X'",
     )?;
     let has = |name: &str| recorded.required_i64(name).map(|counts| counts.first().is_some_and(|count| *count > 0));
     let (has_frames, has_hierarchies, has_backward) = (has("frames")?, has("hierarchies")?, has("backward")?);
-    let has_any = has_frames || has_hierarchies;
+    let has_scopes = has("scopes")?;
+    let has_any = has_frames || has_hierarchies || has_scopes;
     let has_device = asking.has_device_events()?;
     let backward = if has_any && has_backward && has_device { backward::times(asking)? } else { HashMap::new() };
     let modules = match (has_frames, has_hierarchies) {
         (true, _) => frames::read(asking, &backward)?,
         (false, true) => hierarchy::read(asking, &backward)?,
+        (false, false) if has_scopes => scopes::read(asking)?,
         (false, false) => HashMap::new(),
     };
     Ok(Recorded { modules, has_any, has_device, has_backward })
@@ -124,14 +127,20 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let Recorded { modules, has_any, has_device, has_backward } = read(asking)?;
     let table = table(asking, modules, has_device, has_backward && has_device);
     if !has_any {
-        let text = Text::from("No modules. Record them with with_stack=True or with_modules=True.");
+        let is_xplane = asking.sources.iter().all(|source| source.is_xplane());
+        let text = Text::from(if is_xplane {
+            "No modules: no operator says which name scope it is in."
+        } else {
+            "No modules. Record them with with_stack=True or with_modules=True."
+        });
         let mut report = Report::new("modules", vec![Part::Text(text), Part::Table(table)]);
-        let (path, label, reason) =
-            ("rows".to_owned(), "modules".to_owned(), argument_not_recorded("Python module id"));
+        let argument = if is_xplane { "name scope" } else { "Python module id" };
+        let (path, label, reason) = ("rows".to_owned(), "modules".to_owned(), argument_not_recorded(argument));
         report.missing.push(Missing { path, label, reason: reason.into() });
         return Ok(report);
     }
-    let mut missing = all_missing_in(&table, &["occurrences"], &argument_not_recorded("Python module id"));
+    let call = if asking.sources.iter().all(|source| source.is_xplane()) { "call" } else { "Python module id" };
+    let mut missing = all_missing_in(&table, &["occurrences"], &argument_not_recorded(call));
     if has_device {
         missing.extend(all_missing_in(&table, &["backward_device_ns"], &argument_not_recorded("Sequence number")));
     } else {
