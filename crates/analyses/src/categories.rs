@@ -68,8 +68,8 @@ fn kernels(asking: &Asking<'_>, condition: &str) -> String {
         )
     } else {
         format!(
-            "SELECT category, rank, \"window\", step, device_id, stream_id, name, 1 AS events, dur_ns, dur_ns AS least_ns,
-               dur_ns AS most_ns, CAST(NULL AS BIGINT) AS bytes
+            "SELECT category, rank, \"window\", step, device_id, stream_id, name, 1 AS events, self_ns AS dur_ns,
+               self_ns AS least_ns, self_ns AS most_ns, CAST(NULL AS BIGINT) AS bytes
              FROM device_events WHERE {{events}} AND {condition} AND kind = 'kernel'"
         )
     }

@@ -64,14 +64,17 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let by_category = asking.groups_by("category");
     let operation = if by_category { "CAST(NULL AS VARCHAR)" } else { "operation" };
     let program = if asking.groups_by("program") || !by_category { "program" } else { "CAST(NULL AS VARCHAR)" };
+    let program_id = if program == "program" { "program_id" } else { "CAST(NULL AS BIGINT)" };
     let keys = [("rank", "rank"), ("window", "\"window\""), ("step", "step"), ("device", "device_id")];
     let keys = keys.map(|(grouping, column)| asking.key(grouping, column, "BIGINT")).join(", ");
     let frame = asking.query(&format!(
-        "SELECT {operation} AS operation, hlo_category AS category, {program} AS program, {keys},
+        "SELECT {operation} AS operation, hlo_category AS category, {program} AS program,
+           {program_id} AS program_id, {keys},
            count(*) AS count, sum(coalesce(device_dur_ns, dur_ns)) AS total_ns, sum(self_ns) AS self_ns,
            sum(flops) FILTER (WHERE is_leaf) AS flops, sum(model_flops) FILTER (WHERE is_leaf) AS model_flops,
            sum(bytes_accessed) FILTER (WHERE is_leaf) AS bytes
-         FROM ({OPERATIONS}) GROUP BY ALL ORDER BY self_ns DESC, operation, category, program, rank, \"window\", step"
+         FROM ({OPERATIONS}) GROUP BY ALL 
+         ORDER BY self_ns DESC, operation, category, program, program_id, rank, \"window\", step"
     ))?;
     let peaks = Peaks::of(asking.sources.iter().flat_map(|source| source.devices.iter().flatten()));
     let mut table = rows(asking, &frame, peaks)?;
@@ -82,8 +85,14 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
         missing_in(&table, "model_flops", &argument_not_recorded("model_flops")),
         missing_in(&table, "bytes", &argument_not_recorded("bytes_accessed")),
     ];
+    // A row without a rate, though its amounts are recorded, is one that begins or ends another.
+    let has_any = |argument: &str| {
+        let amount = if argument == "flops" { "flops" } else { "bytes" };
+        sum_of(&table, amount) > 0
+    };
     let no_peak = |peak: Option<f64>, argument: &str| match peak {
         None => UNKNOWN_DEVICE_PEAK.to_owned(),
+        Some(_) if has_any(argument) => RUNS_BESIDE_OTHERS.to_owned(),
         Some(_) => argument_not_recorded(argument),
     };
     missing.push(missing_in(&table, "peak_flops_ratio", &no_peak(peaks.flops_per_s, "flops")));
@@ -91,7 +100,8 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     missing.push(missing_in(&table, "flops_per_byte", &argument_not_recorded("flops")));
     missing.push(missing_in(&table, "category", &argument_not_recorded("hlo_category")));
     missing.push(missing_in(&table, "bound", &no_peak(peaks.ridge(), "flops")));
-    let mut report = Report::new("hlo", vec![Part::Text(sentence(&table, peaks)), Part::Table(table)]);
+    let mut report =
+        Report::new("hlo", vec![Part::Text(sentence(&table, peaks, asking.has_device_events()?)), Part::Table(table)]);
     if let Part::Table(table) = &report.parts[1] {
         if table.rows.is_empty() {
             let (path, label) = ("rows".to_owned(), "operations".to_owned());
@@ -133,6 +143,7 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
     let (flops, model_flops, bytes) = (frame.i64("flops")?, frame.i64("model_flops")?, frame.i64("bytes")?);
     let keys = [frame.i64("rank")?, frame.i64("window")?, frame.i64("step")?, frame.i64("device_id")?];
     let texts = [frame.text("operation")?, frame.text("category")?, frame.text("program")?];
+    let program_ids = frame.i64("program_id")?;
     let whole: i64 = own.iter().sum();
     // What runs beside other work takes another time than that in which it began or ended.
     let is_async =
@@ -161,6 +172,7 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
         .column(operation, |row| texts[0][*row].clone())
         .column(named("category").holds(Holds::Texts), |row| texts[1][*row].clone())
         .column(program, |row| texts[2][*row].clone())
+        .column(hidden("program_id").unit(Unit::Id).null(argument_not_recorded("program_id")), |row| program_ids[*row])
         .column(key("rank", "rank"), |row| keys[0][*row])
         .column(key("window", "window"), |row| keys[1][*row])
         .column(key("step", "step"), |row| keys[2][*row])
@@ -172,7 +184,7 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
         .column(named("flops").label("FLOPs").unit(Unit::Flops).look(only_if(has_flops)), |row| flops[*row])
         .column(hidden("model_flops").unit(Unit::Flops), |row| model_flops[*row])
         .column(named("flops_per_s").label("rate").unit(Unit::FlopsPerSecond).look(only_if(has_flops)), flops_per_s)
-        .column(named("peak_flops_ratio").label("of peak").look(only_if(has_flops)), |row| {
+        .column(named("peak_flops_ratio").label("of peak rate").look(only_if(has_flops)), |row| {
             of_peak(flops_per_s(row), peaks.flops_per_s)
         })
         .column(hidden("bytes").unit(Unit::MovedBytes), |row| bytes[*row])
@@ -184,9 +196,10 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
                 .from_width(110),
             gb_per_s,
         )
-        .column(named("peak_bandwidth_ratio").label("of its peak").look(only_if(has_flops)).from_width(110), |row| {
-            of_peak(gb_per_s(row).map(|rate| rate * 1e9), peaks.bytes_per_s)
-        })
+        .column(
+            named("peak_bandwidth_ratio").label("of peak bandw.").look(only_if(has_flops)).from_width(110),
+            |row| of_peak(gb_per_s(row).map(|rate| rate * 1e9), peaks.bytes_per_s),
+        )
         .column(hidden("flops_per_byte"), intensity)
         .column(named("bound").holds(Holds::Texts).look(only_if(has_flops)).from_width(130), bound)
         .table();
@@ -205,16 +218,17 @@ fn begins_or_ends_another(operation: &str) -> bool {
     name.ends_with("-start") || name.ends_with("-done")
 }
 
-fn sentence(table: &ReportTable, peaks: Peaks) -> Text {
+fn sentence(table: &ReportTable, peaks: Peaks, is_on_device: bool) -> Text {
     if table.rows.is_empty() {
         return Text::from("No operation of an XLA program is recorded.");
     }
+    let place = if is_on_device { "device" } else { "host" };
     let (own_ns, flops) = (sum_of(table, "self_ns"), sum_of(table, "flops"));
-    let takes = say!("Operations of XLA programs take {} of device time", say::ns(own_ns as f64));
+    let takes = say!("Operations of XLA programs take {} of {} time", say::ns(own_ns as f64), place);
     match peaks.flops_per_s {
         Some(peak) if flops > 0 && own_ns > 0 => {
             let rate = flops as f64 / own_ns as f64 * 1e9;
-            Text::headline(say!("{}, at {} of the device's peak.", takes, say::ratio(rate / peak)))
+            Text::headline(say!("{}, at {} of the device's peak FLOP/s.", takes, say::ratio(rate / peak)))
         }
         _ => Text::headline(say!("{}.", takes)),
     }

@@ -150,13 +150,13 @@ fn sums_of_spans(asking: &Asking<'_>, keys: &[String]) -> String {
     };
     format!(
         "SELECT name, {}, {},
-           sum(blocks_per_sm * dur_ns) / nullif(sum(dur_ns) FILTER (WHERE blocks_per_sm IS NOT NULL), 0) AS blocks_per_sm,
-           sum(est_achieved_occupancy_percent / 100 * dur_ns)
-             / nullif(sum(dur_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL), 0) AS occupancy_ratio,
+           sum(blocks_per_sm * self_ns) / nullif(sum(self_ns) FILTER (WHERE blocks_per_sm IS NOT NULL), 0) AS blocks_per_sm,
+           sum(est_achieved_occupancy_percent / 100 * self_ns)
+             / nullif(sum(self_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL), 0) AS occupancy_ratio,
            count(comm_rule) > 0 AS is_communication, count(operator_id) AS with_operator
          FROM ({events}) GROUP BY ALL",
         keys.join(", "),
-        named_columns("dur_ns", "true")
+        named_columns("self_ns", "true")
     )
 }
 

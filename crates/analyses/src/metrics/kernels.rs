@@ -13,17 +13,17 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
     let kernels = measuring.query(&format!(
         "WITH by_name AS (
            SELECT name, count(comm_rule) AS communication, count(operator_id) AS linked_to_op,
-                  count(blocks_per_sm) AS blocks_count, sum(blocks_per_sm * dur_ns) AS blocks_sum,
-                  sum(dur_ns) FILTER (WHERE blocks_per_sm IS NOT NULL) AS blocks_ns,
+                  count(blocks_per_sm) AS blocks_count, sum(blocks_per_sm * self_ns) AS blocks_sum,
+                  sum(self_ns) FILTER (WHERE blocks_per_sm IS NOT NULL) AS blocks_ns,
                   count(est_achieved_occupancy_percent) AS occupancy_count,
-                  sum(est_achieved_occupancy_percent * dur_ns) AS occupancy_sum,
-                  sum(dur_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL) AS occupancy_ns,
+                  sum(est_achieved_occupancy_percent * self_ns) AS occupancy_sum,
+                  sum(self_ns) FILTER (WHERE est_achieved_occupancy_percent IS NOT NULL) AS occupancy_ns,
                   {}
            FROM device_events WHERE {{source}} AND kind = 'kernel' GROUP BY name
          )
          SELECT *, count(*) OVER () AS all_names, sum(dur_count) OVER () AS all_count, sum(dur_total) OVER () AS all_ns
          FROM by_name ORDER BY dur_total DESC, name LIMIT {LISTED}",
-        distribution::columns("dur", "dur_ns", "true")
+        distribution::columns("dur", "self_ns", "true")
     ))?;
     let whole = |name: &str| kernels.required_i64(name).map(|values| values.first().copied().unwrap_or(0));
     let all_ns = whole("all_ns")?;

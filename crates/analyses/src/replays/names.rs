@@ -43,7 +43,9 @@ pub(super) fn is_loader(annotation: &str) -> bool {
 
 /// A span that compiles code, or loads it onto the device.
 pub(super) fn is_compiling(span: &str) -> bool {
-    ["dynamo_timed", "ModuleLoad", "LibraryLoadData"].iter().any(|part| span.contains(part))
+    ["dynamo_timed", "ModuleLoad", "LibraryLoadData", "backend_compile", "::Compile"]
+        .iter()
+        .any(|part| span.contains(part))
 }
 
 /// An annotation of communication that the host does itself.
@@ -89,7 +91,14 @@ mod tests {
         );
         check(
             is_compiling,
-            &["_compile.compile_inner (dynamo_timed)", "cuModuleLoadData", "cuLibraryLoadData", "hipModuleLoad"],
+            &[
+                "_compile.compile_inner (dynamo_timed)",
+                "cuModuleLoadData",
+                "cuLibraryLoadData",
+                "hipModuleLoad",
+                "backend_compile_and_load",
+                "PjRtCpuClient::Compile",
+            ],
             &["Torch-Compiled Region: 0/0", "CompiledFunction"],
         );
         check(is_loader, &["enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"], &["DataLoader"]);

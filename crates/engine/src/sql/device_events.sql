@@ -8,6 +8,7 @@
 -- start_ns: Start.
 -- end_ns: End.
 -- dur_ns: Length.
+-- self_ns: Length without what runs inside, by the device's own clock where that is recorded.
 -- position: Position of the event in the file, from 0.
 -- kind: kernel, memcpy or memset.
 -- class: compute, communication, memcpy or memset.
@@ -34,6 +35,7 @@ SELECT
   start_ns,
   start_ns + dur_ns AS end_ns,
   dur_ns,
+  self_ns,
   position,
   kind,
   CASE WHEN kind <> 'kernel' THEN kind WHEN comm_rule IS NULL THEN 'compute' ELSE 'communication' END AS class,

@@ -14,10 +14,10 @@ SELECT
   name,
   class,
   count(*) AS calls,
-  sum(dur_ns) AS total_ns,
-  min(dur_ns) AS min_ns,
-  max(dur_ns) AS max_ns,
-  avg(dur_ns) AS mean_ns
+  sum(self_ns) AS total_ns,
+  min(self_ns) AS min_ns,
+  max(self_ns) AS max_ns,
+  avg(self_ns) AS mean_ns
 FROM device_events
 WHERE kind = 'kernel'
 GROUP BY rank, window, name, class
