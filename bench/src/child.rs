@@ -72,6 +72,7 @@ pub(crate) fn limit(limit: Limit, path: &Path) -> Result<LimitReport> {
         Limit::Inflate => "inflate",
         Limit::Tape => "tape",
         Limit::Quotes => "quotes",
+        Limit::Read => "read",
     };
     run(this()?.arg("limit-once").arg(name).arg(path))
 }

@@ -14,6 +14,7 @@ mod distinct;
 mod expected;
 mod exports;
 mod fingerprint;
+mod formats;
 mod gate;
 mod json_text;
 mod judge;
@@ -64,6 +65,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Memory => memory::memory(plan, &scratch()?)?,
         Task::Size => (size::size(plan, &scratch()?)?, Vec::new()),
         Task::Reopen => reopen::reopen(plan, &scratch()?)?,
+        Task::Formats => formats::formats(plan, &scratch()?)?,
         Task::Views => views::views(plan, &scratch()?)?,
         Task::Exports => exports::exports(plan, &scratch()?)?,
         Task::Browser => browser::browser(plan, &scratch()?)?,
@@ -108,6 +110,7 @@ fn all(plan: &Plan, scratch: &Scratch) -> Result<(Vec<Row>, Vec<Series>)> {
         views::views(plan, scratch)?,
         exports::exports(plan, scratch)?,
         memory::memory(plan, scratch)?,
+        formats::formats(plan, scratch)?,
     ] {
         rows.extend(more_rows);
         series.extend(more_series);

@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::hint::black_box;
-use std::io::Read;
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use flate2::{Decompress, FlushDecompress, Status};
 use serde::{Deserialize, Serialize};
+use stepscope_formats::{Event, Limits, MemoryChange, TraceSink, Value, Warning, read_trace};
 use stepscope_ingest::{Extras, Options, Progress, ingest};
 use stepscope_store::Store;
 
@@ -49,6 +50,8 @@ pub(crate) enum Limit {
     Tape,
     /// Count the quotes of a plain file, which is in memory.
     Quotes,
+    /// Read a trace of any format and count its events, without keeping them.
+    Read,
 }
 
 /// Ingests one trace into a new store and says what it took.
@@ -85,6 +88,13 @@ pub(crate) fn limit_once(limit: Limit, path: &Path) -> Result<LimitReport> {
             let tape = simd_json::to_tape(&mut bytes).with_context(|| format!("simd-json: {}", path.display()))?;
             (begin.elapsed().as_secs_f64(), tape.0.len() as u64)
         }
+        Limit::Read => {
+            let begin = Instant::now();
+            let mut counted = Counted::default();
+            let file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+            read_trace(file, &Limits::default(), &mut counted)?;
+            (begin.elapsed().as_secs_f64(), counted.events)
+        }
         Limit::Quotes => {
             let bytes = fs::read(path)?;
             let begin = Instant::now();
@@ -93,6 +103,36 @@ pub(crate) fn limit_once(limit: Limit, path: &Path) -> Result<LimitReport> {
         }
     };
     Ok(LimitReport { wall_s, count })
+}
+
+/// Counts events and changes of memory.
+#[derive(Default)]
+struct Counted {
+    events: u64,
+}
+
+impl TraceSink for Counted {
+    fn header(&mut self, _: &str, _: &Value<'_>) {}
+
+    fn event(&mut self, event: &Event<'_>) {
+        self.events += 1;
+        black_box(event);
+    }
+
+    fn memory_change(&mut self, change: &MemoryChange<'_>) {
+        self.events += 1;
+        black_box(change);
+    }
+
+    fn scratch_file(&mut self) -> io::Result<File> {
+        tempfile::tempfile()
+    }
+
+    fn warning(&mut self, _: &Warning<'_>) {}
+
+    fn progress(&mut self, _: u64) -> bool {
+        true
+    }
 }
 
 /// Hears nothing and stops nothing.

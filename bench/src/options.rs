@@ -73,6 +73,8 @@ pub(crate) enum Task {
     Size,
     /// The second question about a trace, by the command.
     Reopen,
+    /// Large XPlane files and memory snapshots: readers alone, and ingest under a memory limit.
+    Formats,
     /// Every view on a large recording and on many ranks, and what its sums cost at ingest.
     Views,
     /// Exports of all spans in every format under a memory limit.
@@ -165,6 +167,8 @@ pub(crate) struct Plan {
     pub(crate) xdit_copies: u32,
     /// Copies of the control trace for the rows about memory.
     pub(crate) long_copies: u32,
+    /// Size of the files of other formats.
+    pub(crate) format_bytes: u64,
     /// Size of the trace of distinct strings.
     pub(crate) distinct_bytes: u64,
     /// Memory limit of the limited runs.
@@ -200,6 +204,7 @@ impl Plan {
             control_copies: if quick { 2 } else { 16 },
             xdit_copies: if quick { 1 } else { 8 },
             long_copies: if quick { 4 } else { 128 },
+            format_bytes: if quick { 8_000_000 } else { 1_000_000_000 },
             distinct_bytes: if quick { 24_000_000 } else { 1_200_000_000 },
             memory_limit_bytes: settings.limit.unwrap_or(512 << 20),
             bytes_an_event: 10.0,

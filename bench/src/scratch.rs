@@ -109,7 +109,13 @@ impl Scratch {
         Ok(tempfile::TempDir::with_prefix_in("store-", &self.folder)?)
     }
 
-    fn make(&self, name: &str, source_bytes: u64, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<Made> {
+    /// A file of that name, made unless it is there.
+    pub(crate) fn make(
+        &self,
+        name: &str,
+        source_bytes: u64,
+        write: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
+    ) -> Result<Made> {
         let path = self.folder.join(name);
         let note_path = self.folder.join(format!("{name}.made"));
         let bytes = path.metadata().map_or(0, |metadata| metadata.len());
