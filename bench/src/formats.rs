@@ -28,6 +28,8 @@ struct Format {
     source: Source,
     /// What repeats a file.
     script: &'static str,
+    /// Share of the file that it repeats.
+    repeated: f64,
     /// Ending of the file.
     ending: &'static str,
     /// Plain bytes per second of the reader alone, in millions.
@@ -41,6 +43,7 @@ const FORMATS: [Format; 2] = [
         name: "XPlane",
         source: Source { name: "xplane", path: "xplane/xprof_demo_GPU-multi-worker.xplane.pb" },
         script: "amplify_xplane.py",
+        repeated: 0.62,
         ending: "xplane.pb",
         mb_per_s: 150.0,
         per_event: 1.0,
@@ -49,6 +52,7 @@ const FORMATS: [Format; 2] = [
         name: "snapshot",
         source: Source { name: "snapshot", path: "memory_snapshots/wedsonlin_medium_512_training.pickle" },
         script: "amplify_snapshot.py",
+        repeated: 0.98,
         ending: "pickle",
         mb_per_s: 60.0,
         per_event: 1.5,
@@ -154,7 +158,7 @@ fn lost(report: &IngestReport) -> Vec<String> {
 fn made(plan: &Plan, scratch: &Scratch, format: &Format) -> Result<Made> {
     let from = scratch.corpus_trace(format.source.path)?;
     let bytes = from.metadata()?.len();
-    let copies = (plan.format_bytes / bytes).max(2) + 1;
+    let copies = (plan.format_bytes as f64 / (bytes as f64 * format.repeated)).ceil().max(2.0) as u64;
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format.script);
     scratch.make(&format!("{}-x{copies}.{}", format.source.name, format.ending), bytes, &mut |out| {
         let mut python = Command::new("python3");

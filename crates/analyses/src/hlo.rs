@@ -196,10 +196,9 @@ fn rows(asking: &Asking<'_>, frame: &Frame, peaks: Peaks) -> Result<ReportTable,
                 .from_width(110),
             gb_per_s,
         )
-        .column(
-            named("peak_bandwidth_ratio").label("of peak bandw.").look(only_if(has_flops)).from_width(110),
-            |row| of_peak(gb_per_s(row).map(|rate| rate * 1e9), peaks.bytes_per_s),
-        )
+        .column(named("peak_bandwidth_ratio").label("of peak bandw.").look(only_if(has_flops)).from_width(110), |row| {
+            of_peak(gb_per_s(row).map(|rate| rate * 1e9), peaks.bytes_per_s)
+        })
         .column(hidden("flops_per_byte"), intensity)
         .column(named("bound").holds(Holds::Texts).look(only_if(has_flops)).from_width(130), bound)
         .table();
