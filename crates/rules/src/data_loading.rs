@@ -46,7 +46,7 @@ const WHICH_DATA: [&str; 5] = ["train", "val", "valid", "eval", "test"];
 pub(super) static RULE: Rule = Rule {
     name: "data_loading",
     label: "Data loading",
-    what: "More than {share_ratio} of the critical path of a rank is spent in `enumerate(DataLoader)`, or waiting for the next element of `tf.data`. Without these, regions named for data loading count, such as `data_loading`.",
+    what: "More than {share_ratio} of the critical path of a rank waits for a DataLoader or for `tf.data`. Without these, regions named for data loading count, such as `data_loading`.",
     why: "The next batch is not ready when the step needs it, so the step waits until the host has built it.",
     thresholds: &[SHARE, STEPS],
     weight: Weight::Saving(Remedy::InputReady),
