@@ -28,6 +28,7 @@ mod scratch;
 mod series;
 mod size;
 mod speed;
+mod sums;
 mod views;
 
 use std::fs::File;
@@ -63,6 +64,7 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
     let result = match task {
         Task::Speed => speed::speed(plan, &scratch()?)?,
         Task::Memory => memory::memory(plan, &scratch()?)?,
+        Task::Sums => (sums::sums(plan, &scratch()?)?, Vec::new()),
         Task::Size => (size::size(plan, &scratch()?)?, Vec::new()),
         Task::Reopen => reopen::reopen(plan, &scratch()?)?,
         Task::Formats => formats::formats(plan, &scratch()?)?,

@@ -136,7 +136,7 @@ impl TraceSink for Counted {
 }
 
 /// Hears nothing and stops nothing.
-struct Silent;
+pub(crate) struct Silent;
 
 impl Progress for Silent {
     fn update(&self, _: &str, _: u64, _: Option<u64>) {}

@@ -71,6 +71,8 @@ pub(crate) enum Task {
     Memory,
     /// Bytes per event.
     Size,
+    /// Bytes of the sums of a source, without its events.
+    Sums,
     /// The second question about a trace, by the command.
     Reopen,
     /// Large XPlane files and memory snapshots: readers alone, and ingest under a memory limit.

@@ -79,6 +79,13 @@ impl Scratch {
         Ok(full)
     }
 
+    /// A folder of traces of the corpus.
+    pub(crate) fn corpus_folder(&self, path: &str) -> Result<PathBuf> {
+        let full = self.corpus.join("traces").join(path);
+        anyhow::ensure!(full.is_dir(), "no folder at {}; set STEPSCOPE_CORPUS or --corpus", full.display());
+        Ok(full)
+    }
+
     /// A source with that many copies, not compressed.
     pub(crate) fn amplified(&self, source: Source, copies: u32) -> Result<Made> {
         let from = self.corpus_trace(source.path)?;
