@@ -2,7 +2,7 @@
 import { createMemo, Show, type JSX } from "solid-js";
 import { figureText, numberOf } from "../format/number";
 import { counted } from "../format/names";
-import { factsOf, say, said } from "../format/say";
+import { factsOf, say, said, written } from "../format/say";
 import { isShownAtFirst } from "../report/columns";
 import { Lede, SmallTable, Stat } from "../report/parts";
 import { Segments } from "../report/Segments";
@@ -263,6 +263,7 @@ function Tables(props: { report: Report; device: number; isOne: boolean }): JSX.
       </Panel>
       <Panel name="lines" title="At the peak by line" what={props.isOne ? undefined : "all devices"} />
       <Panel name="categories" title="At the peak by category" what="estimated from the stacks" />
+      <Panel name="grown" title="Grew over the steps" what={table("grown")?.notes.map(written).join(", ")} />
     </div>
   );
 }
