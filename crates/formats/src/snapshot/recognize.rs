@@ -9,13 +9,19 @@ use crate::registry::{Confidence, HEAD_BYTES};
 /// How sure it is that `head` begins a memory snapshot. Any pickle is possible: the machine then says what is wrong.
 pub(super) fn sniff(head: &[u8]) -> Confidence {
     let holds = |text: &str| memmem::find(head, text.as_bytes()).is_some();
-    if !is_pickle(head) || holds("LineStats") {
+    if !is_pickle(head) || names_line_stats(head) {
         Confidence::No
     } else if holds("segments") || holds("device_traces") || (holds("blocks") && holds("total_size")) {
         Confidence::Certain
     } else {
         Confidence::Possible
     }
+}
+
+/// Whether it names the class of a line profile. A member of that class, behind a dot, is no profile's.
+fn names_line_stats(head: &[u8]) -> bool {
+    const CLASS: &[u8] = b"LineStats";
+    memmem::find_iter(head, CLASS).any(|place| head.get(place + CLASS.len()) != Some(&b'.'))
 }
 
 /// Protocols from 2 on begin with a mark of their own; the others with an opcode, which is a letter or a bracket.
@@ -114,6 +120,7 @@ mod tests {
     #[test]
     fn everything_else() {
         check(b"\x80\x05\x8c\x1bline_profiler.line_profiler\x94\x8c\x09LineStats", Confidence::No);
+        check(b"\x80\x04\x8c\x1bline_profiler.line_profiler\x8c\x12LineStats.__init__\x93.", Confidence::Possible);
         for text in [
             "",
             "hello",
