@@ -43,7 +43,7 @@ impl MemoryAction {
         matches!(self, Self::Free | Self::FreeRequested)
     }
 
-    /// Whether the block can be used anew after it.
+    /// Whether the device is done with the block after it.
     #[must_use]
     pub fn ends_use(self) -> bool {
         matches!(self, Self::Free | Self::FreeCompleted)

@@ -23,7 +23,7 @@ pub(super) fn add(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError
         let levels = format!(
             "SELECT ts_ns, position, total_allocated_bytes AS level FROM memory_events
              WHERE {{source}} AND {of_source} AND {ON_DEVICE} AND device_id = ({first_device})
-               AND total_allocated_bytes IS NOT NULL"
+               AND total_allocated_bytes IS NOT NULL AND ts_ns IS NOT NULL"
         );
         facts.memory_after_steps = after_steps(asking, &of_source, &levels)?;
     }
