@@ -20,7 +20,7 @@ use self::read::{Device, State};
 use self::stacks::Stacks;
 use self::step_growth::StepGrowth;
 use crate::Asking;
-use crate::asking::{all_missing_in, missing_in};
+use crate::asking::all_missing_in;
 
 /// Bytes and blocks that a stack holds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,7 +124,7 @@ fn report(
         .table();
     by_category.title = Some("AT THE PEAK BY CATEGORY (ESTIMATE)".to_owned());
     let mut missing = all_missing_in(&states, &["fragmentation_ratio", "rounding_ratio"], ZERO_BYTES);
-    missing.extend(missing_in(&histories, "peak_active_ns", NO_TIMES));
+    missing.extend(all_missing_in(&histories, &["peak_active_ns", "peak_active_from_start_ns"], NO_TIMES));
     let levels = ["start_allocated_bytes", "start_active_bytes", "start_reserved_bytes"];
     missing.extend(all_missing_in(&histories, &levels, NO_SNAPSHOT_STATE));
     let levels = ["end_allocated_bytes", "end_active_bytes", "end_reserved_bytes"];

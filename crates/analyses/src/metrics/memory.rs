@@ -1,7 +1,7 @@
 //! Allocations and frees of each device, and the peaks of its memory (metrics, section 16).
 
 use serde_json::{Map, Value as Json, json};
-use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS};
+use stepscope_model::null_reason::{ADDRESSES_NOT_RECORDED, MEMORY_TOTALS_NOT_RECORDED, NO_MEMORY_EVENTS, NO_TIMES};
 use stepscope_runs::{Frame, RunError};
 
 use super::Measuring;
@@ -65,11 +65,13 @@ fn figures(measuring: &mut Measuring<'_>, devices: &Frame, row: usize, path: &st
         }
         figures[name] = Json::from(peak);
     }
-    if figures["peak_allocated_bytes"].is_null() {
-        measuring.missing(&format!("{path}.peak_allocated_time_ns"), MEMORY_TOTALS_NOT_RECORDED);
-    } else {
-        figures["peak_allocated_time_ns"] = Json::from(get("peak_allocated_time_ns")?);
+    let has_totals = !figures["peak_allocated_bytes"].is_null();
+    let time_ns = devices.i64("peak_allocated_time_ns")?[row].filter(|_| has_totals);
+    if time_ns.is_none() {
+        let reason = if has_totals { NO_TIMES } else { MEMORY_TOTALS_NOT_RECORDED };
+        measuring.missing(&format!("{path}.peak_allocated_time_ns"), reason);
     }
+    figures["peak_allocated_time_ns"] = Json::from(time_ns);
     for name in PAIRINGS {
         figures[name] = if addresses == events { Json::from(get(name)?) } else { Json::Null };
         if addresses < events {
