@@ -1,9 +1,11 @@
-//! For tests only: hand-made traces, and the way to a corpus of real ones.
+//! For tests only: hand-made traces, the way to a corpus of real ones, and a proxy that breaks requests.
 
 mod builder;
 mod corpus;
+mod fault_proxy;
 mod random;
 
 pub use builder::TraceBuilder;
 pub use corpus::{Corpus, corpus, plain_bytes};
+pub use fault_proxy::{Fault, FaultPlan, FaultProxy};
 pub use random::Random;
