@@ -1,0 +1,10 @@
+//! Objects in a folder and in a bucket: the same calls, the same answers.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod alike;
+mod faults;
+mod folder;
+mod s3;
+mod server;
+mod words;
