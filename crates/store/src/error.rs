@@ -65,6 +65,14 @@ pub enum StoreError {
         /// The record.
         path: PathBuf,
     },
+    /// A pack is not as it was written.
+    #[error("corrupt pack: {reason}: {}", path.display())]
+    CorruptPack {
+        /// What is wrong with it.
+        reason: String,
+        /// The pack.
+        path: PathBuf,
+    },
     /// Another version of Stepscope wrote the store.
     #[error("written by {what} {found}, this Stepscope reads {expected}: {}", path.display())]
     WrongVersion {
@@ -166,9 +174,10 @@ impl Hint for StoreError {
             Self::NotAStore { .. } => Some("make one with `stepscope ingest PATH --store DIR`".into()),
             Self::NoSuchRun { known, .. } if known.is_empty() => Some("the store has no runs".into()),
             Self::NoSuchRun { known, .. } => Some(format!("the store has {}", known.join(", ")).into()),
-            Self::CorruptRecord { .. } | Self::MissingFile { .. } | Self::Unreadable { .. } => {
-                Some("ingest the trace again".into())
-            }
+            Self::CorruptRecord { .. }
+            | Self::CorruptPack { .. }
+            | Self::MissingFile { .. }
+            | Self::Unreadable { .. } => Some("ingest the trace again".into()),
             Self::WrongVersion { found, expected, .. } if *found > u64::from(*expected) => {
                 Some("a newer Stepscope wrote the store: update this one, or ingest the trace again".into())
             }

@@ -11,6 +11,7 @@ mod encoding;
 mod error;
 pub mod layout;
 pub mod owned;
+pub mod pack;
 mod reader;
 mod row_writer;
 mod schema;

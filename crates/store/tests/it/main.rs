@@ -4,6 +4,7 @@
 
 mod commit;
 mod layout;
+mod packs;
 mod reader;
 mod round_trip;
 mod rows;
