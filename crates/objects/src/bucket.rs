@@ -63,7 +63,8 @@ impl Bucket {
     }
 
     /// Creates an object from a file of any size: above 64 MiB in parts of 16 MiB, below like [`Self::put_new`]. In
-    /// parts there is no condition, so the name must stand for the content.
+    /// parts there is no condition, so the name must stand for the content. Parts of an upload that was canceled stay in
+    /// the bucket until its own rule for incomplete uploads removes them.
     pub fn put_parts(&self, key: &str, file: &Path, watch: Watch<'_>) -> Result<Put, ObjectError> {
         check(key)?;
         let source = File::open(file).map_err(ObjectError::io("open a file", file))?;
@@ -167,5 +168,11 @@ impl Bucket {
 }
 
 fn check(key: &str) -> Result<(), ObjectError> {
-    place::check_key(key).map_err(|reason| ObjectError::BadKey { reason, key: key.to_owned() })
+    let refuse = |reason| ObjectError::BadKey { reason, key: key.to_owned() };
+    place::check_key(key).map_err(refuse)?;
+    // In a folder such names belong to files that are not finished.
+    if key.split('/').any(|part| part.starts_with('.')) {
+        return Err(refuse("found a part that begins with a dot".to_owned()));
+    }
+    Ok(())
 }

@@ -71,7 +71,7 @@ impl Cloud {
 
     pub(crate) fn put_new(&self, key: &str, bytes: Bytes) -> Result<Put, ObjectError> {
         let expected = bytes.len() as u64;
-        let (store, path, patience) = (Arc::clone(&self.store), self.path(key), self.patience);
+        let (store, path, patience) = (Arc::clone(&self.store), self.path(key)?, self.patience);
         let task = async move { create(&*store, &path, bytes, patience).await };
         match self.ask("create an object", key, UNWATCHED, task)? {
             Creation::Done(put) => Ok(put),
@@ -80,7 +80,7 @@ impl Cloud {
     }
 
     pub(crate) fn is_created(&self, key: &str, bytes: Bytes) -> Result<bool, ObjectError> {
-        let (store, path) = (Arc::clone(&self.store), self.path(key));
+        let (store, path) = (Arc::clone(&self.store), self.path(key)?);
         let task = async move {
             match store.put_opts(&path, PutPayload::from(bytes), PutMode::Create.into()).await {
                 Ok(_) => Ok(true),
@@ -97,7 +97,12 @@ impl Cloud {
             let bytes = upload::read_at(&file, 0..size).map_err(ObjectError::io("read a file", name))?;
             return self.put_new(key, bytes);
         }
-        let (store, path, done) = (Arc::clone(&self.store), self.path(key), Arc::default());
+        // There is no condition in parts. What an earlier run uploaded is not sent again.
+        if let Some(there) = self.head(key)? {
+            let (found, at) = (there.size_bytes, self.place.name_of(key));
+            return if found == size { Ok(Put::Found) } else { Err(ObjectError::Taken { found, expected: size, at }) };
+        }
+        let (store, path, done) = (Arc::clone(&self.store), self.path(key)?, Arc::default());
         let (counted, patience) = (Arc::clone(&done), self.patience);
         let task = async move { upload::in_parts(store, path, file, size, counted, patience).await };
         let answer = self.thread.wait(watch, &done, task).map_err(|stop| self.stopped(stop, key))?;
@@ -108,13 +113,13 @@ impl Cloud {
     }
 
     pub(crate) fn put(&self, key: &str, bytes: Bytes) -> Result<(), ObjectError> {
-        let (store, path) = (Arc::clone(&self.store), self.path(key));
+        let (store, path) = (Arc::clone(&self.store), self.path(key)?);
         let task = async move { store.put(&path, PutPayload::from(bytes)).await.map(drop) };
         self.ask("write an object", key, UNWATCHED, task)
     }
 
     pub(crate) fn get(&self, key: &str, watch: Watch<'_>) -> Result<Bytes, ObjectError> {
-        let (store, path, done) = (Arc::clone(&self.store), self.path(key), Arc::<AtomicU64>::default());
+        let (store, path, done) = (Arc::clone(&self.store), self.path(key)?, Arc::<AtomicU64>::default());
         let counted = Arc::clone(&done);
         let task = async move {
             let found = store.get(&path).await?;
@@ -140,7 +145,7 @@ impl Cloud {
     pub(crate) fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, ObjectError> {
         // An empty range is not a request that HTTP has.
         let wanted: Vec<Range<u64>> = ranges.iter().filter(|range| range.start < range.end).cloned().collect();
-        let (store, path) = (Arc::clone(&self.store), self.path(key));
+        let (store, path) = (Arc::clone(&self.store), self.path(key)?);
         let task = async move { store.get_ranges(&path, &wanted).await };
         let mut found = self.ask("read an object", key, UNWATCHED, task)?.into_iter();
         let bytes_of = |range: &Range<u64>| {
@@ -150,7 +155,7 @@ impl Cloud {
     }
 
     pub(crate) fn head(&self, key: &str) -> Result<Option<Entry>, ObjectError> {
-        let (store, path) = (Arc::clone(&self.store), self.path(key));
+        let (store, path) = (Arc::clone(&self.store), self.path(key)?);
         let task = async move { store.head(&path).await };
         match self.ask("look for an object", key, UNWATCHED, task) {
             Ok(meta) => Ok(Some(self.entry(&meta))),
@@ -160,15 +165,15 @@ impl Cloud {
     }
 
     pub(crate) fn list(&self, prefix: &str, offset: Option<&str>, watch: Watch<'_>) -> Result<Vec<Entry>, ObjectError> {
-        let (store, path) = (Arc::clone(&self.store), self.path(prefix));
-        let (offset, patience) = (offset.map(|offset| self.path(offset)), self.patience);
+        let (store, path) = (Arc::clone(&self.store), self.path(prefix)?);
+        let (offset, patience) = (offset.map(|offset| self.path(offset)).transpose()?, self.patience);
         let task = async move { list(&*store, &path, offset, patience).await };
         let found = self.ask("list objects", prefix, watch, task)?;
         Ok(found.iter().map(|meta| self.entry(meta)).collect())
     }
 
     pub(crate) fn delete(&self, key: &str) -> Result<(), ObjectError> {
-        let (store, path) = (Arc::clone(&self.store), self.path(key));
+        let (store, path) = (Arc::clone(&self.store), self.path(key)?);
         let task = async move { store.delete(&path).await };
         match self.ask("delete an object", key, UNWATCHED, task) {
             Err(error) if error.is_not_found() => Ok(()),
@@ -199,10 +204,11 @@ impl Cloud {
         }
     }
 
-    /// Keys were checked, so they mean the same with and without encoding.
-    fn path(&self, key: &str) -> ObjectPath {
+    /// Keys were checked, but a place can be put together without a check.
+    fn path(&self, key: &str) -> Result<ObjectPath, ObjectError> {
         let parts = self.prefix.split('/').chain(key.split('/')).filter(|part| !part.is_empty());
-        ObjectPath::parse(parts.collect::<Vec<_>>().join("/")).unwrap_or_default()
+        let whole = parts.collect::<Vec<_>>().join("/");
+        ObjectPath::parse(&whole).map_err(|error| ObjectError::BadKey { reason: error.to_string(), key: whole })
     }
 
     fn entry(&self, meta: &ObjectMeta) -> Entry {

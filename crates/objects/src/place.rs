@@ -143,7 +143,11 @@ pub(crate) fn check_key(key: &str) -> Result<(), String> {
     if key.len() > KEY_MAX {
         return Err(format!("found a key of {} bytes, expected at most {KEY_MAX}", key.len()));
     }
-    if let Some(letter) = key.chars().find(|letter| letter.is_control() || matches!(letter, '\\' | '?' | '#' | '%')) {
+    // On Windows a part such as `C:` would lead to another drive.
+    let is_refused = |letter: &char| {
+        letter.is_control() || matches!(letter, '\\' | '?' | '#' | '%') || (cfg!(windows) && *letter == ':')
+    };
+    if let Some(letter) = key.chars().find(is_refused) {
         return Err(format!("found {letter:?} in the key"));
     }
     match key.split('/').find(|part| matches!(*part, "" | "." | "..")) {

@@ -20,6 +20,7 @@ fn what_is_not_finished_is_not_there() {
     // What a killed writer leaves has a name that is not a key.
     fs::write(folder.path().join("a/.tmp-1-1"), "half").unwrap();
     assert_eq!(bucket.list("", UNWATCHED).unwrap(), []);
+    assert!(bucket.put_new("a/.tmp-1-1", "x").is_err());
     assert_eq!(bucket.put_parts("a/x", file.path(), UNWATCHED).unwrap(), Put::Created);
     assert!(bucket.get("a/x", &stop).unwrap_err().is_canceled());
 }

@@ -5,6 +5,7 @@
 mod alike;
 mod faults;
 mod folder;
+mod judge;
 mod s3;
 mod server;
 mod words;

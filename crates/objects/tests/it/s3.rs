@@ -40,6 +40,8 @@ fn large_files_are_uploaded_in_parts() {
     assert_eq!(seen.get(), bytes.len() as u64);
     // Five parts; one request before and one after them.
     assert_eq!((proxy.requests()["PUT"], proxy.requests()["POST"]), (5, 2));
+    assert_eq!(bucket.put_parts("large.pack", file.path(), &watch).unwrap(), Put::Found);
+    assert_eq!((proxy.requests()["PUT"], proxy.requests()["POST"]), (5, 2));
     assert_eq!(bucket.head("large.pack").unwrap().unwrap().size_bytes, bytes.len() as u64);
     let range = (16 << 20) - 3..(16 << 20) + 3;
     assert_eq!(
