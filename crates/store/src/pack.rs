@@ -11,6 +11,7 @@
 //! all sums. Nothing is encoded twice: a member is the file of the folder form, byte by byte.
 
 mod directory;
+mod name;
 mod reader;
 mod tail;
 mod writer;
@@ -21,6 +22,7 @@ use stepscope_model::{Table, tables};
 use twox_hash::XxHash3_64;
 
 pub use directory::Member;
+pub use name::{NO_HOUR, PackName, SHARDS, packs_folder};
 pub use reader::Pack;
 pub use writer::{PackedSource, write_pack, write_pack_file};
 
@@ -31,7 +33,7 @@ const MAGIC: [u8; 8] = *b"SSPK0001";
 const ALIGNMENT: u64 = 8;
 
 /// How much of a source a pack has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Depth {
     /// Only what is summed up by step, and what is said about the trace.
     Sums,
@@ -56,11 +58,13 @@ impl Depth {
     }
 }
 
-/// Whether a table is among the sums of a pack, rather than among its events.
+/// Whether a table is among the sums of a pack, rather than among its events. `launches` is derived as sums are, but has
+/// a row per call.
 #[must_use]
 pub fn is_sums(table: &Table) -> bool {
     let others = [&tables::STEPS, &tables::INGEST_WARNINGS, &tables::HEALTH];
-    tables::ROLLUPS.into_iter().chain(others).any(|sums| sums.name == table.name)
+    let is_named = tables::ROLLUPS.into_iter().chain(others).any(|sums| sums.name == table.name);
+    is_named && table.name != tables::LAUNCHES.name
 }
 
 /// The tables in the order in which they are in a pack.

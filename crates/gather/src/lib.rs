@@ -1,0 +1,5 @@
+//! How the recordings of many hosts come together in one store.
+//!
+//! A host writes a recording as a pack into a spool on its own disk, and uploads it from there. Nobody coordinates the
+//! hosts: a name depends on the recording alone. Later the sums of many packs are merged into blocks, which a question
+//! about all ranks reads instead.
