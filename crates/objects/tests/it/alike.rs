@@ -5,16 +5,17 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use stepscope_objects::{Bucket, Conditions, ObjectError, Put, UNWATCHED};
+use stepscope_testkit::S3Server;
 
-use crate::server::{Server, open, settings};
+use crate::server::{bucket_of, open, settings};
 
 /// Checks a bucket of a server, and a folder.
 fn on_both(check: fn(&Bucket)) {
-    check(&Server::start().bucket("a/prefix"));
-    let server = Server::start();
-    check(&open("s3://traces", &settings(server.address)));
+    check(&bucket_of(&S3Server::start().unwrap(), "a/prefix"));
+    let server = S3Server::start().unwrap();
+    check(&open("s3://traces", &settings(server.address())));
     let folder = tempfile::tempdir().unwrap();
-    check(&open(&folder.path().join("not/there/yet").to_string_lossy(), &settings(server.address)));
+    check(&open(&folder.path().join("not/there/yet").to_string_lossy(), &settings(server.address())));
 }
 
 fn keys(bucket: &Bucket, prefix: &str) -> Vec<String> {

@@ -4,9 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use stepscope_objects::{Put, Settings, UNWATCHED};
-use stepscope_testkit::{Fault, FaultPlan, FaultProxy};
+use stepscope_testkit::{Fault, FaultPlan, FaultProxy, S3Server};
 
-use crate::server::{BUCKET, Server, open, settings};
+use crate::server::{bucket_of, open, settings};
 
 /// Faults that take no longer than the others.
 const QUICK: [Fault; 8] = [
@@ -26,9 +26,9 @@ fn content(number: usize) -> String {
 
 /// Creates 200 objects through a proxy, and counts those that are not there afterwards.
 fn upload(plan: FaultPlan, request_timeout: Duration) {
-    let server = Server::start();
-    let proxy = FaultProxy::start(server.address, plan).unwrap();
-    let bucket = open(&format!("s3://{BUCKET}/p"), &Settings { request_timeout, ..settings(proxy.address()) });
+    let server = S3Server::start().unwrap();
+    let proxy = FaultProxy::start(server.address(), plan).unwrap();
+    let bucket = open("s3://traces/p", &Settings { request_timeout, ..settings(proxy.address()) });
     let name = |number: usize| format!("in/{number:03}.pack");
     let found: usize = thread::scope(|scope| {
         let parts: Vec<_> = (0..8)
@@ -49,7 +49,7 @@ fn upload(plan: FaultPlan, request_timeout: Duration) {
     }
     let broken = proxy.broken();
     assert!(broken.len() >= 7, "{broken:?}");
-    let direct = server.bucket("p").list("", UNWATCHED).unwrap();
+    let direct = bucket_of(&server, "p").list("", UNWATCHED).unwrap();
     assert_eq!(direct.len(), 200);
 }
 
@@ -66,17 +66,17 @@ fn nothing_is_lost_when_some_are_never_answered() {
 
 #[test]
 fn our_own_success_is_success() {
-    let server = Server::start();
+    let server = S3Server::start().unwrap();
     let faults = [Fault::BusyStored, Fault::ResetStored, Fault::SilenceStored];
     for (number, fault) in faults.into_iter().enumerate() {
         // Every second request breaks, so that the second of two tells.
         let plan = FaultPlan { faults: vec![fault], percent: 50, ..FaultPlan::none() };
-        let proxy = FaultProxy::start(server.address, plan).unwrap();
+        let proxy = FaultProxy::start(server.address(), plan).unwrap();
         let quick = Settings { request_timeout: Duration::from_millis(300), ..settings(proxy.address()) };
-        let bucket = open(&format!("s3://{BUCKET}"), &quick);
+        let bucket = open("s3://traces", &quick);
         let outcomes: Vec<Put> =
             (0..8).map(|key| bucket.put_new(&format!("{number}/{key}"), "content").unwrap()).collect();
         assert!(outcomes.contains(&Put::Found), "{fault:?}: {outcomes:?}");
-        assert_eq!(server.bucket("").list(&number.to_string(), UNWATCHED).unwrap().len(), 8);
+        assert_eq!(bucket_of(&server, "").list(&number.to_string(), UNWATCHED).unwrap().len(), 8);
     }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use stepscope_model::Hint;
 use stepscope_objects::{Bucket, ObjectError, Place, Settings, UNWATCHED};
-use stepscope_testkit::{Fault, FaultPlan, FaultProxy};
+use stepscope_testkit::{Fault, FaultPlan, FaultProxy, S3Server};
 
-use crate::server::{Server, open, settings};
+use crate::server::{open, settings};
 
 #[track_caller]
 fn check<T: std::fmt::Debug>(outcome: Result<T, ObjectError>, want: &str, hint: &str) {
@@ -21,8 +21,8 @@ fn check<T: std::fmt::Debug>(outcome: Result<T, ObjectError>, want: &str, hint: 
 
 #[test]
 fn wrong_credentials_and_missing_buckets_are_named() {
-    let server = Server::start();
-    let right = settings(server.address);
+    let server = S3Server::start().unwrap();
+    let right = settings(server.address());
     let with = |key: &str, value: &str| {
         let mut settings = right.clone();
         settings.environment.insert(key.to_owned(), value.to_owned());
@@ -54,8 +54,8 @@ fn a_store_that_cannot_be_reached_is_named() {
 
 #[test]
 fn a_store_that_is_silent_or_fails_is_named_and_can_be_canceled() {
-    let server = Server::start();
-    let proxy = FaultProxy::start(server.address, FaultPlan::always(Fault::Silence)).unwrap();
+    let server = S3Server::start().unwrap();
+    let proxy = FaultProxy::start(server.address(), FaultPlan::always(Fault::Silence)).unwrap();
     let usual = settings(proxy.address());
     let hasty = Settings { retries: 1, request_timeout: Duration::from_millis(200), ..usual.clone() };
     let want = "cannot read an object: no answer in time: s3://traces/x";
