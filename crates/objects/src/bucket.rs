@@ -13,7 +13,7 @@ use crate::error::ObjectError;
 use crate::folder::Folder;
 use crate::place::{self, Place};
 use crate::settings::Settings;
-use crate::watch::Watch;
+use crate::watch::{UNWATCHED, Watch};
 
 /// The objects below a place. Cheap to clone; clones share one thread for requests.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Bucket {
         check(key)?;
         match &*self.backend {
             Backend::Folder(folder) => folder.put_new(key, &bytes.into()),
-            Backend::Cloud(cloud) => cloud.put_new(key, bytes.into()),
+            Backend::Cloud(cloud) => cloud.put_new(key, bytes.into(), UNWATCHED),
         }
     }
 

@@ -69,11 +69,11 @@ impl Cloud {
         Ok(Self { place: place.clone(), provider, prefix: prefix.to_owned(), store, thread, patience })
     }
 
-    pub(crate) fn put_new(&self, key: &str, bytes: Bytes) -> Result<Put, ObjectError> {
+    pub(crate) fn put_new(&self, key: &str, bytes: Bytes, watch: Watch<'_>) -> Result<Put, ObjectError> {
         let expected = bytes.len() as u64;
         let (store, path, patience) = (Arc::clone(&self.store), self.path(key)?, self.patience);
         let task = async move { create(&*store, &path, bytes, patience).await };
-        match self.ask("create an object", key, UNWATCHED, task)? {
+        match self.ask("create an object", key, watch, task)? {
             Creation::Done(put) => Ok(put),
             Creation::Taken(found) => Err(ObjectError::Taken { found, expected, at: self.place.name_of(key) }),
         }
@@ -95,7 +95,7 @@ impl Cloud {
         let size = file.metadata().map_err(ObjectError::io("read a file", name))?.len();
         if size <= upload::IN_PARTS_ABOVE {
             let bytes = upload::read_at(&file, 0..size).map_err(ObjectError::io("read a file", name))?;
-            return self.put_new(key, bytes);
+            return self.put_new(key, bytes, watch);
         }
         // There is no condition in parts. What an earlier run uploaded is not sent again.
         if let Some(there) = self.head(key)? {

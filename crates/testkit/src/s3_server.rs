@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{IF_MATCH, IF_NONE_MATCH};
 use hyper::service::{Service, service_fn};
@@ -13,6 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s::{Body, HttpResponse};
 use s3s_fs::FileSystem;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
@@ -44,7 +46,7 @@ impl S3Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let address = listener.local_addr()?;
-        runtime.spawn(serve(listener, builder.build()));
+        runtime.spawn(serve(listener, builder.build(), folder.path().to_owned()));
         Ok(Self { address, _runtime: runtime, folder })
     }
 
@@ -74,15 +76,21 @@ impl S3Server {
     }
 }
 
-async fn serve(listener: TcpListener, service: S3Service) {
+async fn serve(listener: TcpListener, service: S3Service, root: PathBuf) {
     // The server looks whether an object is there, and writes it afterwards: of several creators at once all would win.
     let conditions = Arc::new(Mutex::new(()));
     while let Ok((socket, _)) = listener.accept().await {
-        let (service, conditions) = (service.clone(), Arc::clone(&conditions));
+        let (service, conditions, root) = (service.clone(), Arc::clone(&conditions), root.clone());
         tokio::spawn(async move {
             let answer = service_fn(move |request: hyper::Request<Incoming>| {
                 let (service, conditions) = (service.clone(), Arc::clone(&conditions));
+                let bucket = request.uri().path().split('/').nth(1).unwrap_or_default();
+                let has_bucket = root.join(bucket).is_dir();
                 async move {
+                    // It would create a bucket with the first object.
+                    if !has_bucket {
+                        return Ok(no_bucket());
+                    }
                     let has_condition =
                         [IF_MATCH, IF_NONE_MATCH].iter().any(|name| request.headers().contains_key(name));
                     let _alone = if has_condition { Some(conditions.lock().await) } else { None };
@@ -93,4 +101,11 @@ async fn serve(listener: TcpListener, service: S3Service) {
             Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), answer).await.ok();
         });
     }
+}
+
+fn no_bucket() -> HttpResponse {
+    let body = "<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code></Error>";
+    let mut response = HttpResponse::new(Body::from(body.to_owned()));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
 }

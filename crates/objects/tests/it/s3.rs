@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use stepscope_objects::{Put, UNWATCHED};
-use stepscope_testkit::{FaultPlan, FaultProxy, S3Server};
+use stepscope_testkit::{Fault, FaultPlan, FaultProxy, S3Server};
 
 use crate::server::{bucket_of, open, settings};
 
@@ -68,4 +69,17 @@ fn calls_work_inside_of_another_runtime() {
         put
     });
     assert_eq!(put, Put::Created);
+}
+
+#[test]
+fn small_uploads_are_canceled_too() {
+    let server = S3Server::start().unwrap();
+    let proxy = FaultProxy::start(server.address(), FaultPlan::always(Fault::Silence)).unwrap();
+    let bucket = open("s3://traces", &settings(proxy.address()));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "small").unwrap();
+    let begin = Instant::now();
+    let error = bucket.put_parts("small.pack", file.path(), &|_| ControlFlow::Break(())).unwrap_err();
+    assert_eq!(error.to_string(), "canceled: s3://traces/small.pack");
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
 }
