@@ -8,7 +8,7 @@ use crate::error::StoreError;
 
 /// Writes a small file so that a reader sees either the old one, the new one, or none, but never a part of one.
 /// `temporary` must lie on the same file system as `target`.
-pub(crate) fn write_atomically(temporary: &Path, target: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub fn write_atomically(temporary: &Path, target: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = File::create(temporary).map_err(StoreError::io("create a file", temporary))?;
     file.write_all(bytes).map_err(StoreError::io("write a file", temporary))?;
     file.sync_all().map_err(StoreError::io("write a file to disk", temporary))?;
@@ -16,7 +16,7 @@ pub(crate) fn write_atomically(temporary: &Path, target: &Path, bytes: &[u8]) ->
 }
 
 /// Renames over whatever was there, making the folders on the way.
-pub(crate) fn move_into_place(temporary: &Path, target: &Path) -> Result<(), StoreError> {
+pub fn move_into_place(temporary: &Path, target: &Path) -> Result<(), StoreError> {
     let folder = parent(target);
     create_folders(folder)?;
     fs::rename(temporary, target).map_err(StoreError::io("move a file into place", target))?;
@@ -24,7 +24,7 @@ pub(crate) fn move_into_place(temporary: &Path, target: &Path) -> Result<(), Sto
 }
 
 /// Makes a folder and those above it, and sees to it that the new names survive a crash.
-pub(crate) fn create_folders(folder: &Path) -> Result<(), StoreError> {
+pub fn create_folders(folder: &Path) -> Result<(), StoreError> {
     let missing: Vec<&Path> =
         folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).collect();
     fs::create_dir_all(folder).map_err(StoreError::io("create a folder", folder))?;
@@ -41,7 +41,7 @@ pub(crate) fn remove_if_present(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// The entries of a folder, sorted by path; a missing folder has none.
-pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let fail = |error| StoreError::io("list a folder", folder)(error);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

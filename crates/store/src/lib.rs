@@ -6,10 +6,11 @@
 //! Text columns are written as dictionaries ([`arrow_schema`]) and read as string views ([`read_schema`]): the files
 //! hold one dictionary a row group either way, and views of it are what the engine groups and compares fastest.
 
-mod disk;
+pub mod disk;
 mod encoding;
 mod error;
 pub mod layout;
+pub mod marker;
 pub mod owned;
 pub mod pack;
 mod reader;

@@ -151,10 +151,16 @@ pub fn lock_file(folder: &Path) -> PathBuf {
     folder.join(LOCK_FILE)
 }
 
-/// The beginning of the names that this machine gives: locks of other machines may not reach here.
-fn own_prefix(prefix: &str) -> String {
+/// Hexadecimal digits that stand for this machine in names of files: locks of other machines may not reach here.
+#[must_use]
+pub fn machine_tag() -> String {
     let host = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{prefix}{:0TAG_DIGITS$x}-", layout::stable_hash(&host) as u32)
+    format!("{:0TAG_DIGITS$x}", layout::stable_hash(&host) as u32)
+}
+
+/// The beginning of the names that this machine gives.
+fn own_prefix(prefix: &str) -> String {
+    format!("{prefix}{}-", machine_tag())
 }
 
 /// Whether a name has the form that [`own_prefix`] gives on some machine: what merely begins alike is not ours to remove.

@@ -4,6 +4,7 @@
 
 mod commit;
 mod layout;
+mod marker;
 mod packs;
 mod reader;
 mod round_trip;
