@@ -3,3 +3,11 @@
 //! A host writes a recording as a pack into a spool on its own disk, and uploads it from there. Nobody coordinates the
 //! hosts: a name depends on the recording alone. Later the sums of many packs are merged into blocks, which a question
 //! about all ranks reads instead.
+
+mod error;
+mod spool;
+mod upload;
+
+pub use error::GatherError;
+pub use spool::{Spool, SpoolState, Spooled, Turn};
+pub use upload::{Patience, PlaceReport, UploadProgress, UploadReport, UploadWatch, Uploader};
