@@ -77,6 +77,6 @@ pub(crate) fn limit(limit: Limit, path: &Path) -> Result<LimitReport> {
     run(this()?.arg("limit-once").arg(name).arg(path))
 }
 
-fn this() -> Result<Command> {
+pub(crate) fn this() -> Result<Command> {
     Ok(Command::new(std::env::current_exe().context("cannot find this program")?))
 }

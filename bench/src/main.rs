@@ -29,6 +29,7 @@ mod series;
 mod size;
 mod speed;
 mod sums;
+mod uploads;
 mod views;
 
 use std::fs::File;
@@ -73,6 +74,9 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Browser => browser::browser(plan, &scratch()?)?,
         Task::Judge { first_seed, every } => judge::judge(plan, judge::Jobs { first_seed, every })?,
         Task::Gate => gate::gate(plan)?,
+        Task::Uploads { sources, kills, processes, seed } => {
+            uploads::uploads(plan, uploads::Wanted { sources, kills, processes, seed })?
+        }
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;
@@ -95,6 +99,10 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
             let extras = Extras { rollups: with_rollups, tiles: with_tiles };
             let report = once::ingest_once(&trace, &store, memory_limit, hashes, extras)?;
             println!("{}", serde_json::to_string(&report)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::UploadShare(share) => {
+            uploads::work(&share)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::LimitOnce { which, path } => {

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::once::Limit;
 use crate::peers::Peer;
 use crate::rows::Bar;
+use crate::uploads::Share;
 
 /// Measures ingest beside the bare limits of the machine and beside other tools.
 #[derive(Debug, Parser)]
@@ -94,6 +95,21 @@ pub(crate) enum Task {
     },
     /// Verdicts of the gate on series with a known truth.
     Gate,
+    /// Uploads by processes that are killed, through a network that breaks; ends with 1 if anything is lost or doubled.
+    Uploads {
+        /// Sources to upload.
+        #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        sources: u32,
+        /// How often a process is killed.
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        kills: u32,
+        /// Processes that upload.
+        #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        processes: u32,
+        /// Decides which requests break, and when which process is killed.
+        #[arg(long, default_value_t = 1, value_name = "N")]
+        seed: u64,
+    },
     /// Make a trace and print where it is.
     Amplify {
         /// `control`, `xdit`, `distinct`, or the path of any Chrome trace.
@@ -150,6 +166,9 @@ pub(crate) enum Task {
         #[arg(long)]
         with_tiles: bool,
     },
+    /// A part of the sources of `uploads` in this process.
+    #[command(hide = true)]
+    UploadShare(Share),
     /// One bare limit in this process.
     #[command(hide = true)]
     LimitOnce {

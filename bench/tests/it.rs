@@ -1,4 +1,4 @@
-//! The command itself makes a trace, as the check of the pages in CI asks it to.
+//! The command itself, as CI runs it.
 
 use std::process::Command;
 
@@ -36,4 +36,25 @@ fn copies_of_a_trace_follow_one_another() {
         calls.iter().zip(&kernels).all(|(call, kernel)| (kernel - call - 20.0).abs() < 0.001),
         "{calls:?} {kernels:?}"
     );
+}
+
+#[test]
+fn uploads_survive_kills_and_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_stepscope-bench"))
+        .args(["uploads", "--sources", "16", "--kills", "4", "--processes", "4", "--seed", "2"])
+        .args(["--scratch", folder.path().to_str().unwrap(), "--json", folder.path().join("rows").to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let document: Value = serde_json::from_slice(&std::fs::read(folder.path().join("rows")).unwrap()).unwrap();
+    let figure = |what: &str| {
+        let row = document["rows"].as_array().unwrap().iter().find(|row| row["what"] == what);
+        row.and_then(|row| row["figure"].as_f64())
+    };
+    assert_eq!(figure("rough: sources acknowledged"), Some(16.0));
+    assert_eq!(figure("rough: acknowledged and not in the bucket"), Some(0.0));
+    assert_eq!(figure("rough: processes killed"), Some(4.0));
+    assert!(figure("rough: requests broken") > Some(0.0));
+    assert_eq!(figure("calm: PUT requests per source"), Some(1.0));
 }
