@@ -6,13 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use object_store::ObjectStore;
+use object_store::local::LocalFileSystem;
 
 use crate::cloud::Cloud;
+use crate::engine_store::EngineStore;
 use crate::entry::{Entry, Put};
 use crate::error::ObjectError;
 use crate::folder::Folder;
 use crate::place::{self, Place};
 use crate::settings::Settings;
+use crate::stream::ObjectStream;
 use crate::watch::{UNWATCHED, Watch};
 
 /// The objects below a place. Cheap to clone; clones share one thread for requests.
@@ -25,7 +29,7 @@ pub struct Bucket {
 #[derive(Debug)]
 enum Backend {
     Folder(Folder),
-    Cloud(Cloud),
+    Cloud(Box<Cloud>),
 }
 
 impl Bucket {
@@ -39,7 +43,7 @@ impl Bucket {
         let backend = match place {
             Place::Folder(folder) => Backend::Folder(Folder::new(folder.clone())),
             Place::Bucket { provider, bucket, prefix } => {
-                Backend::Cloud(Cloud::open(place, *provider, bucket, prefix, settings)?)
+                Backend::Cloud(Box::new(Cloud::open(place, *provider, bucket, prefix, settings)?))
             }
         };
         Ok(Self { place: place.clone(), backend: Arc::new(backend) })
@@ -132,6 +136,40 @@ impl Bucket {
     pub fn list_offset(&self, prefix: &str, offset: &str, watch: Watch<'_>) -> Result<Vec<Entry>, ObjectError> {
         check(offset)?;
         self.list_from(prefix, Some(offset), watch)
+    }
+
+    /// The names of the folders of keys in a folder of keys, sorted: what a listing up to the next slash has.
+    pub fn folders(&self, prefix: &str) -> Result<Vec<String>, ObjectError> {
+        check(prefix)?;
+        let mut found = match &*self.backend {
+            Backend::Folder(folder) => folder.folders(prefix)?,
+            Backend::Cloud(cloud) => cloud.folders(prefix)?,
+        };
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// The bytes of an object one after another, a few mebibytes ahead of whoever reads them.
+    #[must_use]
+    pub fn stream(&self, key: &str, size_bytes: u64) -> ObjectStream {
+        ObjectStream::start(self.clone(), key.to_owned(), size_bytes)
+    }
+
+    /// What a query engine reads the objects through, on its own threads: paths are keys, or those of a
+    /// [`Part`](crate::Part). It cannot write.
+    pub fn for_engine(&self) -> Result<Arc<dyn ObjectStore>, ObjectError> {
+        let objects: Arc<dyn ObjectStore> = match (&*self.backend, &self.place) {
+            (Backend::Cloud(cloud), _) => cloud.another_client()?,
+            (Backend::Folder(_), place) => {
+                let root = std::path::absolute(place.folder().unwrap_or(Path::new(".")));
+                let root = root.map_err(ObjectError::io("find the folder", Path::new(".")))?;
+                let files = LocalFileSystem::new_with_prefix(&root);
+                Arc::new(
+                    files.map_err(|error| ObjectError::io("open the folder", &root)(std::io::Error::other(error)))?,
+                )
+            }
+        };
+        Ok(Arc::new(EngineStore::new(self.place.clone(), objects)))
     }
 
     /// Removes an object; one that is not there is no error.

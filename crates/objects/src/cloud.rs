@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
 use object_store::path::Path as ObjectPath;
+use object_store::prefix::PrefixStore;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 
 use crate::entry::{Entry, Put};
@@ -33,6 +34,8 @@ pub(crate) struct Cloud {
     place: Place,
     provider: Provider,
     prefix: String,
+    bucket: String,
+    settings: Settings,
     store: Arc<dyn ObjectStore>,
     thread: RequestThread,
     patience: Patience,
@@ -66,7 +69,14 @@ impl Cloud {
             source,
         })?;
         let patience = Patience { first_wait: settings.first_wait, total: settings.retry_for };
-        Ok(Self { place: place.clone(), provider, prefix: prefix.to_owned(), store, thread, patience })
+        let (prefix, bucket, settings) = (prefix.to_owned(), bucket.to_owned(), settings.clone());
+        Ok(Self { place: place.clone(), provider, prefix, bucket, settings, store, thread, patience })
+    }
+
+    /// A client with connections of its own, rooted at the place: connections belong to the threads that opened them.
+    pub(crate) fn another_client(&self) -> Result<Arc<dyn ObjectStore>, ObjectError> {
+        let store = self.settings.connect(&self.place, self.provider, &self.bucket)?;
+        Ok(if self.prefix.is_empty() { store } else { Arc::new(PrefixStore::new(store, self.path("")?)) })
     }
 
     pub(crate) fn put_new(&self, key: &str, bytes: Bytes, watch: Watch<'_>) -> Result<Put, ObjectError> {
@@ -170,6 +180,21 @@ impl Cloud {
         let task = async move { list(&*store, &path, offset, patience).await };
         let found = self.ask("list objects", prefix, watch, task)?;
         Ok(found.iter().map(|meta| self.entry(meta)).collect())
+    }
+
+    pub(crate) fn folders(&self, prefix: &str) -> Result<Vec<String>, ObjectError> {
+        let (store, path, patience) = (Arc::clone(&self.store), self.path(prefix)?, self.patience);
+        let task = async move {
+            let mut attempts = Attempts::new(patience);
+            loop {
+                match store.list_with_delimiter(Some(&path)).await {
+                    Err(error) if (is_garbled(&error) || is_unclear(&error)) && attempts.pause().await => {}
+                    outcome => return outcome,
+                }
+            }
+        };
+        let found = self.ask("list objects", prefix, UNWATCHED, task)?;
+        Ok(found.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect())
     }
 
     pub(crate) fn delete(&self, key: &str) -> Result<(), ObjectError> {

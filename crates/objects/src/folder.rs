@@ -122,6 +122,24 @@ impl Folder {
         Ok(found)
     }
 
+    pub(crate) fn folders(&self, prefix: &str) -> Result<Vec<String>, ObjectError> {
+        let folder = self.path(prefix);
+        let failed = |error| ObjectError::io("list a folder", &folder)(error);
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut found = Vec::new();
+        for item in entries {
+            let item = item.map_err(failed)?;
+            let name = item.file_name();
+            let name = name.to_str().filter(|name| !name.starts_with('.'));
+            found.extend(name.filter(|_| item.path().is_dir()).map(str::to_owned));
+        }
+        Ok(found)
+    }
+
     pub(crate) fn delete(&self, key: &str) -> Result<(), ObjectError> {
         let path = self.path(key);
         match fs::remove_file(&path) {

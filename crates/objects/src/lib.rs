@@ -7,14 +7,17 @@
 mod bucket;
 mod cloud;
 mod conditions;
+mod engine_store;
 mod entry;
 mod error;
 mod failure;
 mod folder;
+mod part;
 mod place;
 mod provider;
 mod runtime;
 mod settings;
+mod stream;
 mod watch;
 
 pub use bucket::Bucket;
@@ -22,7 +25,9 @@ pub use bytes::Bytes;
 pub use conditions::Conditions;
 pub use entry::{Entry, Put};
 pub use error::{Answer, Cause, ObjectError};
+pub use part::Part;
 pub use place::Place;
 pub use provider::Provider;
 pub use settings::Settings;
+pub use stream::ObjectStream;
 pub use watch::{UNWATCHED, Watch};

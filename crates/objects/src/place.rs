@@ -53,6 +53,17 @@ impl Place {
         Ok(Self::Bucket { provider, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
     }
 
+    /// Whether a path is an address such as `s3://bucket/prefix`, rather than a file or folder.
+    #[must_use]
+    pub fn is_address(path: &Path) -> bool {
+        path.to_str().is_some_and(|text| text.contains("://"))
+    }
+
+    /// The place that a path means.
+    pub fn of_path(path: &Path) -> Result<Self, ObjectError> {
+        if Self::is_address(path) { Self::parse(&path.to_string_lossy()) } else { Ok(Self::Folder(path.to_owned())) }
+    }
+
     /// The place of a key below this one.
     pub fn join(&self, key: &str) -> Result<Self, ObjectError> {
         check_key(key).map_err(|reason| ObjectError::BadKey { reason, key: key.to_owned() })?;
