@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_formats::FormatError;
 use stepscope_model::{Hint, SkippedFile, skipped_sentences};
+use stepscope_objects::ObjectError;
 use stepscope_store::StoreError;
 
 /// Why a trace did not become a source. Messages say what happened; `location` says where.
@@ -76,6 +77,9 @@ pub enum IngestError {
     /// The store did not take it.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A bucket cannot be read.
+    #[error(transparent)]
+    Objects(ObjectError),
     /// The user stopped it.
     #[error("stopped; nothing was written for the trace that was being read")]
     Canceled,
@@ -92,7 +96,7 @@ impl IngestError {
             | Self::TooManyEvents { path, .. } => Some(shown(path)),
             Self::Spill { folder, .. } | Self::UnreadableRow { folder, .. } => Some(shown(folder)),
             Self::Damaged { location, .. } => Some(location.clone()),
-            Self::NameTable(_) | Self::Store(_) | Self::Canceled => None,
+            Self::NameTable(_) | Self::Store(_) | Self::Objects(_) | Self::Canceled => None,
         }
     }
 }
@@ -140,6 +144,7 @@ impl Hint for IngestError {
         Some(match self {
             Self::Format { source, .. } => return source.hint(),
             Self::Store(error) => return error.hint(),
+            Self::Objects(error) => return error.hint(),
             Self::Open { .. } => "check the path; `-` reads standard input".into(),
             Self::NoTraces { skipped, .. } if !skipped.is_empty() => skipped_sentences(skipped).join("; ").into(),
             Self::NoTraces { .. } => {

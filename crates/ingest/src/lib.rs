@@ -22,6 +22,7 @@ mod runs;
 mod source;
 mod spill;
 mod threads;
+mod trace_file;
 mod watch;
 mod write;
 
@@ -29,6 +30,6 @@ pub use collect::categories::KERNEL_CATEGORIES;
 pub use collect::names::COMMUNICATION_NAMES;
 pub use error::IngestError;
 pub use runs::discover::{FolderEntries, PathFound, RunPlan, plan};
-pub use runs::{Extras, Ingested, Options, Outcome, Progress, ingest};
+pub use runs::{Extras, Ingested, Options, Outcome, Progress, Windows, ingest};
 pub use spill::memory::default_memory_limit_bytes;
 pub use write::collectives::bus_factor;

@@ -4,11 +4,11 @@ pub(crate) mod discover;
 mod same_job;
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use stepscope_model::{RankFrom, SkippedFile, SourceId, SourceRecord};
+use stepscope_objects::Place;
 use stepscope_store::Store;
 use stepscope_store::layout::run_folder_name;
 
@@ -19,6 +19,7 @@ use crate::error::IngestError;
 use crate::source::{Placing, ReadTrace, read};
 use crate::spill::memory::default_memory_limit_bytes;
 use crate::spill::scratch::Scratch;
+use crate::trace_file;
 
 /// Hears how an ingest goes, and may stop it.
 pub trait Progress: Send + Sync {
@@ -44,6 +45,10 @@ pub trait Progress: Send + Sync {
 /// How to ingest.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The name of the run, instead of that of the file or folder.
+    pub run: Option<String>,
+    /// How the recordings of a rank are numbered.
+    pub windows: Windows,
     /// Every file becomes a run of its own.
     pub separate_runs: bool,
     /// Leave out the folders in a folder.
@@ -56,6 +61,16 @@ pub struct Options {
     pub memory_limit_bytes: u64,
     /// What to make beside the tables of events.
     pub extras: Extras,
+}
+
+/// How the recordings of a rank are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Windows {
+    /// From 0, in the order they come in: the store tells what is there.
+    #[default]
+    InOrder,
+    /// By what is in them, so that many hosts number alike without knowledge of each other.
+    ByContent,
 }
 
 /// What an ingest makes beside the tables of events, and what could be made anew from them.
@@ -76,6 +91,8 @@ impl Default for Extras {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            run: None,
+            windows: Windows::InOrder,
             separate_runs: false,
             flat_folders: false,
             strict: false,
@@ -119,7 +136,7 @@ pub fn ingest(
     let plans = plan(paths, options)?;
     let files = || plans.iter().flat_map(|plan| &plan.files);
     // What cannot be looked at has no bytes here; reading it says why.
-    let bytes = files().map(|file| file.path.metadata().map_or(0, |metadata| metadata.len())).sum();
+    let bytes = files().map(|file| trace_file::size(&file.path).unwrap_or(0)).sum();
     progress.planned(files().count() as u64, bytes);
     for plan in plans {
         let mut folder = FolderJob::new(store, &plan, options, progress)?;
@@ -128,7 +145,7 @@ pub fn ingest(
         }
         folder.finish(&mut outcome)?;
     }
-    match paths.iter().find(|path| path.is_dir()) {
+    match paths.iter().find(|path| path.is_dir() || Place::is_address(path)) {
         Some(path) if outcome.sources.is_empty() => {
             Err(IngestError::NoTraces { path: path.clone(), skipped: outcome.skipped })
         }
@@ -244,11 +261,9 @@ impl<'a> FolderJob<'a> {
             let mut on_progress = |bytes| self.report(&shown, bytes, None);
             return read(path, std::io::stdin(), names, scratch, &mut on_progress);
         }
-        let open = |source| IngestError::Open { path: path.to_owned(), source };
-        let file = File::open(path).map_err(open)?;
-        let total = file.metadata().map_err(open)?.len();
+        let (input, total) = trace_file::open(path)?;
         let mut on_progress = |bytes| self.report(&shown, bytes, Some(total));
-        read(path, file, names, scratch, &mut on_progress)
+        read(path, input, names, scratch, &mut on_progress)
     }
 
     fn report(&self, path: &str, bytes: u64, total: Option<u64>) -> bool {
@@ -284,7 +299,11 @@ impl<'a> FolderJob<'a> {
             (Kin::Window(rank), None) => (rank, RankFrom::Order),
             (Kin::NewRank, None) => (self.runs[run].free_rank(&path), RankFrom::Order),
         };
-        let id = SourceId { rank, window: self.runs[run].window(rank, &path) };
+        let window = match self.options.windows {
+            Windows::InOrder => self.runs[run].window(rank, &path),
+            Windows::ByContent => self.runs[run].free_window(rank, &path, trace.window_by_content()),
+        };
+        let id = SourceId { rank, window };
         let place = Placing {
             run: self.runs[run].name.clone(),
             id,
@@ -356,6 +375,13 @@ impl RunJob {
         let of_rank = || self.members.iter().map(|member| &member.record).filter(|record| record.id.rank == rank);
         let before = of_rank().find(|record| record.path == path).map(|record| record.id.window);
         before.unwrap_or_else(|| of_rank().map(|record| record.id.window + 1).max().unwrap_or(0))
+    }
+
+    /// The wanted window of the rank, or the next that no other file has: two recordings may begin in one minute.
+    fn free_window(&self, rank: u32, path: &str, wanted: u32) -> u32 {
+        let others = || self.members.iter().map(|member| &member.record).filter(|record| record.path != path);
+        let is_taken = |window: &u32| others().any(|record| record.id == SourceId { rank, window: *window });
+        (wanted..=u32::MAX).find(|window| !is_taken(window)).unwrap_or(wanted)
     }
 }
 

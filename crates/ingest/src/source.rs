@@ -38,6 +38,11 @@ use crate::write::{Made, Tables};
 /// Bytes read from a file at once.
 const READ_BYTES: usize = 1 << 20;
 
+const NANOSECONDS_PER_MINUTE: i64 = 60_000_000_000;
+
+/// Minutes from 1970 to 2020.
+const MINUTES_TO_2020: i64 = 26_297_280;
+
 /// A trace that has been read but not yet placed in a run. Times are as recorded, without the base time.
 pub(crate) struct ReadTrace {
     path: PathBuf,
@@ -62,6 +67,7 @@ pub(crate) struct ReadTrace {
     blocks: Sorted<BlockRow>,
     pub levels: LevelsByDevice,
     time_range: Option<(i64, i64)>,
+    first_profiler_step: Option<u64>,
     pub scratch: Arc<Scratch>,
 }
 
@@ -118,6 +124,7 @@ pub(crate) fn read(
         mut snapshot,
         mut levels,
         time_range,
+        names,
         ..
     } = records;
     let span_count = spans.count();
@@ -156,6 +163,7 @@ pub(crate) fn read(
         blocks,
         levels,
         time_range,
+        first_profiler_step: names.first_profiler_step(),
         scratch,
     })
 }
@@ -184,6 +192,17 @@ impl ReadTrace {
     pub(crate) fn time_range(&self) -> Option<(i64, i64)> {
         let base = self.header.base_time_ns;
         self.time_range.map(|(first, last)| (first + base, last + base))
+    }
+
+    /// A number for the recording that other ranks of the job arrive at too, without being told: that of its first
+    /// profiler step, else the minute of its first event.
+    #[must_use]
+    pub(crate) fn window_by_content(&self) -> u32 {
+        let minute = self.time_range().map(|(first, _)| first / NANOSECONDS_PER_MINUTE - MINUTES_TO_2020);
+        let by_step = self.first_profiler_step.and_then(|step| i32::try_from(step).ok());
+        let by_time = minute.and_then(|minute| i32::try_from(minute).ok());
+        // Columns of windows are signed.
+        by_step.or(by_time).and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
     }
 
     /// Whether it is a profile of functions, without times of day.

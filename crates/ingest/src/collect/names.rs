@@ -139,6 +139,8 @@ pub(crate) struct Names {
     categories: Categories,
     /// By the number of the text.
     seen: Vec<Option<NameFacts>>,
+    /// The least N of the names `ProfilerStep#N` so far.
+    first_step: Option<u64>,
 }
 
 impl Names {
@@ -156,22 +158,37 @@ impl Names {
             not_communication: any_case(lines().filter_map(|line| line.strip_prefix('!')))?,
             categories: Categories::new(KERNEL_CATEGORIES)?,
             seen: Vec::new(),
+            first_step: None,
         })
     }
 
     /// What `text`, the name with the number `id` if it has one, says.
     #[inline]
     pub(crate) fn facts(&mut self, id: Option<TextId>, text: &str) -> NameFacts {
-        let Some(index) = id.map(TextId::index) else { return self.look_at(text) };
+        let Some(index) = id.map(TextId::index) else { return self.take_note(text) };
         if let Some(Some(facts)) = self.seen.get(index) {
             return *facts;
         }
         if self.seen.len() <= index {
             self.seen.resize(index + 1, None);
         }
-        let facts = self.look_at(text);
+        let facts = self.take_note(text);
         self.seen[index] = Some(facts);
         facts
+    }
+
+    fn take_note(&mut self, text: &str) -> NameFacts {
+        let facts = self.look_at(text);
+        if facts.has(NameFacts::PROFILER_STEP) {
+            let number = text.rsplit_once('#').and_then(|(_, number)| number.parse().ok());
+            self.first_step = self.first_step.into_iter().chain(number).min();
+        }
+        facts
+    }
+
+    /// The least number of a `ProfilerStep#N` among the names that were looked at.
+    pub(crate) fn first_profiler_step(&self) -> Option<u64> {
+        self.first_step
     }
 
     fn look_at(&self, name: &str) -> NameFacts {
@@ -277,6 +294,16 @@ mod tests {
         for name in ["void deep_ep::layout::get_dispatch_layout", "volta_sgemm_128x64_nn", "dispatch_kernel", "xnccl"] {
             assert!(!says(name, NameFacts::COMMUNICATION_KERNEL), "{name}");
         }
+    }
+
+    #[test]
+    fn the_first_step_is_the_one_with_the_least_number() {
+        let mut names = Names::new(COMMUNICATION_NAMES).unwrap();
+        assert_eq!(names.first_profiler_step(), None);
+        for name in ["aten::add#1", "ProfilerStep#12", "ProfilerStep#9", "ProfilerStep#10"] {
+            names.facts(None, name);
+        }
+        assert_eq!(names.first_profiler_step(), Some(9));
     }
 
     #[test]

@@ -5,10 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use stepscope_model::SkippedFile;
+use stepscope_objects::Place;
 use stepscope_store::Store;
 
 use super::Options;
 use crate::error::{IngestError, io_words};
+use crate::trace_file::{self, Found};
 
 /// A run that is to be ingested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +87,17 @@ pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Vec<RunPlan>, Ingest
     let mut runs = Vec::new();
     let mut named = Vec::new();
     for path in paths {
-        if path.is_dir() {
+        if Place::is_address(path) {
+            match trace_file::look(path)? {
+                Found::Object => named.push(PathFound { path: path.clone(), is_named: true }),
+                Found::Folder(objects) => {
+                    let mut skipped = Vec::new();
+                    let files = once_each(&objects, &mut skipped).into_iter();
+                    let files = files.map(|path| PathFound { path, is_named: false }).collect();
+                    runs.push(RunPlan { name: folder_name(path), folder: Some(path.clone()), files, skipped });
+                }
+            }
+        } else if path.is_dir() {
             let entries = FolderEntries::look(path, &[real(path)])
                 .map_err(|source| IngestError::Open { path: path.clone(), source })?;
             folder_runs(path, entries, &folder_name(path), &mut vec![real(path)], options, &mut runs)?;
@@ -99,6 +111,11 @@ pub fn plan(paths: &[PathBuf], options: &Options) -> Result<Vec<RunPlan>, Ingest
             _ => file_run_name(&first.path),
         };
         runs.insert(0, RunPlan { name, folder: None, files: named, skipped: Vec::new() });
+    }
+    if let Some(name) = &options.run {
+        for run in &mut runs {
+            run.name.clone_from(name);
+        }
     }
     if options.separate_runs {
         runs = runs.iter().flat_map(one_run_a_file).collect();
