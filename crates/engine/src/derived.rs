@@ -4,11 +4,11 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch};
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, plan_err};
+use datafusion::common::plan_err;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -16,9 +16,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::{StreamExt, stream};
-use stepscope_model::tables::SOURCE_COLUMNS;
 use stepscope_model::{SourceId, Table};
 use stepscope_store::read_schema;
+
+use crate::chosen::{chosen, is_about_source};
 
 /// Works out the rows of a recording.
 pub type Rows = dyn Fn(SourceId) -> Result<RecordBatch, Box<dyn Error + Send + Sync>> + Send + Sync;
@@ -37,24 +38,6 @@ pub(crate) struct DerivedTable {
 impl DerivedTable {
     pub(crate) fn new(table: &Table, recordings: Vec<SourceId>, rows: Arc<Rows>) -> Self {
         Self { name: table.name, schema: read_schema(table), recordings, rows }
-    }
-
-    /// The recordings whose rank and window pass the conditions.
-    fn chosen(&self, state: &dyn Session, conditions: &[Expr]) -> Result<Vec<SourceId>, DataFusionError> {
-        let column = |number: fn(&SourceId) -> u32| -> ArrayRef {
-            Arc::new(self.recordings.iter().map(|id| number(id) as i32).collect::<Int32Array>())
-        };
-        let schema = Arc::new(self.schema.project(&[0, 1])?);
-        let ids = RecordBatch::try_new(Arc::clone(&schema), vec![column(|id| id.rank), column(|id| id.window)])?;
-        let names = DFSchema::try_from(schema)?;
-        let mut is_chosen = vec![true; self.recordings.len()];
-        for condition in conditions {
-            let condition = state.create_physical_expr(condition.clone(), &names)?;
-            let passes = condition.evaluate(&ids)?.into_array(ids.num_rows())?;
-            let passes = passes.as_boolean().iter().map(|passes| passes == Some(true));
-            is_chosen.iter_mut().zip(passes).for_each(|(is_chosen, passes)| *is_chosen &= passes);
-        }
-        Ok(self.recordings.iter().zip(is_chosen).filter_map(|(id, is_chosen)| is_chosen.then_some(*id)).collect())
     }
 }
 
@@ -75,7 +58,7 @@ impl TableProvider for DerivedTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-        let recordings = self.chosen(state, filters)?;
+        let recordings = chosen(&self.recordings, state, filters)?;
         let (name, count) = (self.name, recordings.len());
         if count > MOST_RECORDINGS {
             return plan_err!(
@@ -93,10 +76,8 @@ impl TableProvider for DerivedTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>, DataFusionError> {
-        let is_of_source = |name: &str| SOURCE_COLUMNS.iter().any(|column| column.name == name);
         let support = |filter: &&Expr| {
-            let is_about_source = filter.column_refs().iter().all(|column| is_of_source(&column.name));
-            if is_about_source {
+            if is_about_source(filter) {
                 TableProviderFilterPushDown::Inexact
             } else {
                 TableProviderFilterPushDown::Unsupported

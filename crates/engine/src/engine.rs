@@ -17,7 +17,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use stepscope_model::derived_tables::DERIVED_TABLES;
 use stepscope_model::tables::TABLES;
 use stepscope_model::{SourceId, Table};
-use stepscope_store::Store;
+use stepscope_store::Catalog;
 use tokio::runtime::Runtime;
 
 use crate::derived::{DerivedTable, Rows};
@@ -71,10 +71,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens a run. Reads the source records, but no table.
-    pub fn open(store: &Store, run: &str, options: &EngineOptions) -> Result<Self, EngineError> {
+    /// Opens a run. Reads no table.
+    pub fn open(catalog: &Catalog, options: &EngineOptions) -> Result<Self, EngineError> {
         let engine = Self::start(options)?;
-        tables::register(&engine.context, store, run, engine.memory_limit_bytes)?;
+        tables::register(&engine.context, catalog, engine.memory_limit_bytes)?;
         engine.with_views()
     }
 
@@ -93,7 +93,8 @@ impl Engine {
             .worker_threads(threads)
             .thread_name("stepscope-engine")
             .thread_stack_size(THREAD_STACK_BYTES)
-            .enable_time()
+            // A bucket is read over the network.
+            .enable_all()
             .build()
             .map_err(EngineError::Start)?;
         let context =

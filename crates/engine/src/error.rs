@@ -1,12 +1,16 @@
 //! What can go wrong with a query.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::time::Duration;
 
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use stepscope_model::Hint;
+use stepscope_objects::ObjectError;
 use stepscope_store::{StoreError, is_disk_full};
+
+use crate::not_uploaded::NotUploaded;
 
 /// A run that cannot be opened or a query that has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +18,17 @@ pub enum EngineError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Rows were recorded and not uploaded.
+    #[error(transparent)]
+    NotUploaded(NotUploaded),
+    /// A bucket could not be read while the query ran.
+    #[error("{message}")]
+    Objects {
+        /// What happened, with the object and the status.
+        message: String,
+        /// What to check.
+        hint: Option<Cow<'static, str>>,
+    },
     /// The text is not SQL.
     #[error("cannot read the query: {message}")]
     Syntax {
@@ -90,6 +105,10 @@ impl EngineError {
             DataFusionError::ResourcesExhausted(message) => Self::OutOfMemory { limit_bytes, doing: doing(message) },
             DataFusionError::Internal(message) => Self::Bug { message: one_line(message) },
             other if is_disk_full(other) => Self::DiskFull,
+            other if let Some(missing) = inside::<NotUploaded>(other) => Self::NotUploaded(missing.clone()),
+            other if let Some(objects) = inside::<ObjectError>(other) => {
+                Self::Objects { message: objects.to_string(), hint: objects.hint() }
+            }
             other => Self::Execution { message: first_lower(&other.strip_backtrace()) },
         }
     }
@@ -99,6 +118,8 @@ impl Hint for EngineError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Store(error) => return error.hint(),
+            Self::Objects { hint, .. } => return hint.clone(),
+            Self::NotUploaded(missing) => missing.hint().into(),
             Self::Syntax { .. } => "write one SELECT statement in DataFusion's SQL".into(),
             Self::Plan { .. } => "`stepscope schema` lists tables and columns".into(),
             Self::NotAQuery { .. } => {
@@ -115,6 +136,18 @@ impl Hint for EngineError {
             Self::Canceled | Self::Execution { .. } | Self::Start(_) => return None,
         })
     }
+}
+
+/// An error of a kind, if it is at the bottom of another.
+fn inside<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// What a query was doing, from the name of the part that asked for more.

@@ -5,11 +5,13 @@
 //! Everything asynchronous stays in here: callers see plain blocking calls and Arrow batches whose texts are `Utf8`.
 
 mod cancel;
+mod chosen;
 mod complexity;
 mod derived;
 mod engine;
 mod error;
 pub mod functions;
+mod not_uploaded;
 mod plain;
 mod query;
 mod read_only;
@@ -21,5 +23,6 @@ pub use cancel::CancelFlag;
 pub use derived::Rows;
 pub use engine::{Engine, EngineOptions};
 pub use error::EngineError;
+pub use not_uploaded::NotUploaded;
 pub use query::{Order, Pick, QueryCursor, QueryOptions, QueryResult, QueryStream};
 pub use views::{View, views};

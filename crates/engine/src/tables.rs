@@ -1,23 +1,28 @@
-//! The tables of a run as the engine sees them: one listing of Parquet files a table.
+//! The tables of a run as the engine sees them: one listing of Parquet files a table, of the recordings that a query asks
+//! for.
 //!
 //! The engine reads through an object store that is rooted at the Stepscope store, under an address of its own. Paths
 //! inside are made of safe letters only, wherever the store lies.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::catalog::TableProvider;
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::error::DataFusionError;
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::object_store::local::LocalFileSystem;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
-use stepscope_model::{Table, derived_tables::DERIVED_TABLES, tables::TABLES};
-use stepscope_store::{Store, read_schema};
+use stepscope_model::{SourceId, Table, derived_tables::DERIVED_TABLES, tables::TABLES};
+use stepscope_store::{Catalog, StoreError, read_schema};
 
+use crate::chosen::chosen;
 use crate::error::EngineError;
+use crate::not_uploaded::NotUploaded;
 
 /// Where the store is for the engine.
 const ADDRESS: &str = "stepscope://store/";
@@ -25,19 +30,22 @@ const ADDRESS: &str = "stepscope://store/";
 /// Makes every table of a run known under its name.
 pub(crate) fn register(
     context: &SessionContext,
-    store: &Store,
-    run: &str,
+    catalog: &Catalog,
     memory_limit_bytes: usize,
 ) -> Result<(), EngineError> {
     let fail = |error: DataFusionError| EngineError::from_datafusion(&error, memory_limit_bytes);
-    let sources = store.require_sources(run)?;
-    let root = std::path::absolute(store.root()).map_err(EngineError::Start)?;
-    let files = LocalFileSystem::new_with_prefix(&root).map_err(|error| fail(error.into()))?;
+    let objects = catalog.bucket().for_engine().map_err(StoreError::from)?;
     let address = ObjectStoreUrl::parse(ADDRESS).map_err(fail)?;
-    context.register_object_store(address.as_ref(), Arc::new(files));
+    context.register_object_store(address.as_ref(), objects);
+    let recordings: Arc<[SourceId]> = catalog.sources().iter().map(|source| source.id).collect();
     for table in TABLES {
-        let files = store.files_of(run, &sources, table)?;
-        let provider = provider(table, store.root(), &files).map_err(fail)?;
+        let is_empty = catalog.sources().iter().all(|source| source.rows.get(table.name).is_none_or(|rows| *rows == 0));
+        let provider: Arc<dyn TableProvider> = if is_empty {
+            Arc::new(EmptyTable::new(read_schema(table)))
+        } else {
+            let (catalog, recordings) = (catalog.clone(), Arc::clone(&recordings));
+            Arc::new(StoredTable { table, schema: read_schema(table), catalog, recordings })
+        };
         context.register_table(table.name, provider).map_err(fail)?;
     }
     register_empty(context, DERIVED_TABLES, memory_limit_bytes)
@@ -57,19 +65,59 @@ pub(crate) fn register_empty(
     Ok(())
 }
 
-fn provider(table: &Table, root: &Path, files: &[PathBuf]) -> Result<Arc<dyn TableProvider>, DataFusionError> {
-    let schema = read_schema(table);
-    if files.is_empty() {
-        return Ok(Arc::new(EmptyTable::new(schema)));
-    }
-    let addresses = files.iter().map(|file| address(root, file)).collect::<Result<Vec<_>, _>>()?;
-    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
-    let config = ListingTableConfig::new_with_multi_paths(addresses).with_listing_options(options).with_schema(schema);
-    Ok(Arc::new(ListingTable::try_new(config)?))
+/// A table of a run. A query about one rank or window never looks at the files of another.
+#[derive(Debug)]
+struct StoredTable {
+    table: &'static Table,
+    schema: SchemaRef,
+    catalog: Catalog,
+    recordings: Arc<[SourceId]>,
 }
 
-fn address(root: &Path, file: &Path) -> Result<ListingTableUrl, DataFusionError> {
-    let inside = file.strip_prefix(root).map_err(|error| DataFusionError::External(Box::new(error)))?;
-    let parts: Vec<_> = inside.iter().map(std::ffi::OsStr::to_string_lossy).collect();
-    ListingTableUrl::parse(format!("{ADDRESS}{}", parts.join("/")))
+impl StoredTable {
+    /// The files of some recordings as a table; without any, one without rows.
+    fn of(&self, recordings: &[SourceId]) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+        let schema = Arc::clone(&self.schema);
+        let parts = self.catalog.parts(self.table, recordings);
+        if parts.is_empty() {
+            return Ok(Arc::new(EmptyTable::new(schema)));
+        }
+        let address = |path: String| ListingTableUrl::parse(format!("{ADDRESS}{path}"));
+        let addresses = parts.iter().map(|part| address(part.path(self.table))).collect::<Result<Vec<_>, _>>()?;
+        let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
+        let config = ListingTableConfig::new_with_multi_paths(addresses).with_listing_options(options);
+        Ok(Arc::new(ListingTable::try_new(config.with_schema(schema))?))
+    }
+}
+
+#[async_trait]
+impl TableProvider for StoredTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let recordings = chosen(&self.recordings, state, filters)?;
+        if let Some(missing) = NotUploaded::of(&self.catalog, self.table, &recordings) {
+            return Err(DataFusionError::External(Box::new(missing)));
+        }
+        self.of(&recordings)?.scan(state, projection, filters, limit).await
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>, DataFusionError> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
 }

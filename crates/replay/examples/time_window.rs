@@ -13,7 +13,7 @@ use stepscope_model::SourceRecord;
 use stepscope_replay::read::{Settings, read, read_job};
 use stepscope_replay::recording::Recording;
 use stepscope_replay::{Change, JobModel, Saving, Selection, StepModel};
-use stepscope_store::Store;
+use stepscope_store::{Catalog, Store};
 
 struct Silent;
 
@@ -40,13 +40,14 @@ fn main() {
         store
     };
     let run = store.runs().unwrap().remove(0);
+    let catalog = store.catalog(&run).unwrap();
     let sources = store.require_sources(&run).unwrap();
     let settings = Settings { steps, ..Settings::default() };
     for _ in 0..3 {
         if sources.len() == 1 {
-            time_rank(&store, &run, &sources[0], &settings);
+            time_rank(&catalog, &sources[0], &settings);
         } else {
-            time_job(&store, &run, &sources, &settings);
+            time_job(&catalog, &sources, &settings);
         }
     }
     // Where the system says so.
@@ -56,9 +57,9 @@ fn main() {
     }
 }
 
-fn time_rank(store: &Store, run: &str, source: &SourceRecord, settings: &Settings) {
+fn time_rank(catalog: &Catalog, source: &SourceRecord, settings: &Settings) {
     let mut clock = Clock::start();
-    let taken = read(store, run, source, settings).unwrap();
+    let taken = read(catalog, source, settings).unwrap();
     let was_read = clock.lap();
     let (spans, events) = (taken.recording.spans.len(), taken.recording.events.len());
     let model = StepModel::build(taken.recording).unwrap();
@@ -76,9 +77,9 @@ fn time_rank(store: &Store, run: &str, source: &SourceRecord, settings: &Setting
     print_saving("two changes", &saving, clock.lap());
 }
 
-fn time_job(store: &Store, run: &str, sources: &[SourceRecord], settings: &Settings) {
+fn time_job(catalog: &Catalog, sources: &[SourceRecord], settings: &Settings) {
     let mut clock = Clock::start();
-    let taken = read_job(store, run, sources, settings).unwrap();
+    let taken = read_job(catalog, sources, settings).unwrap();
     let was_read = clock.lap();
     let spans: usize = taken.recordings.iter().map(|recording| recording.spans.len()).sum();
     let events: usize = taken.recordings.iter().map(|recording| recording.events.len()).sum();

@@ -12,7 +12,7 @@ mod job;
 mod spans;
 
 use stepscope_model::{Note, SourceRecord};
-use stepscope_store::{Store, StoreError};
+use stepscope_store::{Catalog, StoreError};
 
 pub use self::job::{TakenJob, read_job};
 use crate::reason;
@@ -82,10 +82,13 @@ pub enum ReadError {
 }
 
 /// Reads one recording of a rank.
-pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings) -> Result<Taken, ReadError> {
+pub fn read(catalog: &Catalog, source: &SourceRecord, settings: &Settings) -> Result<Taken, ReadError> {
     let is_cut = |note: &Note| note.tells_early_end() || matches!(note, Note::GzipCorrupt | Note::ProtobufBroken);
     if source.notes.iter().any(is_cut) {
         return Err(ReadError::Null(reason::FILE_TRUNCATED));
+    }
+    if !catalog.has_events(source.id) {
+        return Err(ReadError::Null(reason::EVENTS_NOT_UPLOADED));
     }
     // A memory snapshot has marks, and nothing that runs between them.
     if source.is_memory_snapshot() {
@@ -96,7 +99,7 @@ pub fn read(store: &Store, run: &str, source: &SourceRecord, settings: &Settings
     if source.is_xplane() && source.rows.get("launches").is_none_or(|rows| *rows == 0) {
         return Err(ReadError::Null(reason::LAUNCH_CALLS_NOT_RECORDED));
     }
-    let tables = columns::Tables { store, run, source };
+    let tables = columns::Tables { catalog, source };
     let steps = facts::steps(&tables)?;
     let window_of = |most: usize| {
         let window = match settings.last_step {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 use stepscope_model::Hint;
+use stepscope_objects::ObjectError;
 
 /// A store that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,19 @@ pub enum StoreError {
         /// The pack.
         path: PathBuf,
     },
+    /// None of the packs of a run can be used.
+    #[error("none of {count} packs can be used: {reason}: {}", path.display())]
+    NoUsablePack {
+        /// How many there are.
+        count: usize,
+        /// Why the first cannot.
+        reason: String,
+        /// The first.
+        path: PathBuf,
+    },
+    /// A bucket could not be read or written.
+    #[error(transparent)]
+    Objects(#[from] ObjectError),
     /// Another version of Stepscope wrote the store.
     #[error("written by {what} {found}, this Stepscope reads {expected}: {}", path.display())]
     WrongVersion {
@@ -119,6 +133,17 @@ impl StoreError {
             }
             Self::Parquet { .. } => true,
             _ => false,
+        }
+    }
+
+    /// What is wrong, without the name of the file.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::CorruptPack { reason, .. } => format!("corrupt pack: {reason}"),
+            Self::WrongVersion { what, found, expected, .. } => {
+                format!("written by {what} {found}, this Stepscope reads {expected}")
+            }
+            other => other.to_string(),
         }
     }
 
@@ -171,6 +196,8 @@ impl Hint for StoreError {
                 }
                 _ => None,
             },
+            Self::Objects(error) => error.hint(),
+            Self::NoUsablePack { .. } => Some("ingest the traces again, into a run with another name".into()),
             Self::NotAStore { .. } => Some("make one with `stepscope ingest PATH --store DIR`".into()),
             Self::NoSuchRun { known, .. } if known.is_empty() => Some("the store has no runs".into()),
             Self::NoSuchRun { known, .. } => Some(format!("the store has {}", known.join(", ")).into()),

@@ -6,6 +6,8 @@
 //! Text columns are written as dictionaries ([`arrow_schema`]) and read as string views ([`read_schema`]): the files
 //! hold one dictionary a row group either way, and views of it are what the engine groups and compares fastest.
 
+mod any_store;
+mod catalog;
 pub mod disk;
 mod encoding;
 mod error;
@@ -13,6 +15,7 @@ pub mod layout;
 pub mod marker;
 pub mod owned;
 pub mod pack;
+mod part_bytes;
 mod reader;
 mod row_writer;
 mod schema;
@@ -24,6 +27,8 @@ mod table_writer;
 mod verify;
 mod writer;
 
+pub use any_store::AnyStore;
+pub use catalog::{Catalog, TablePart};
 pub use error::{StoreError, is_disk_full};
 pub use reader::{Key, Rows, TableReader};
 pub use row_writer::RowWriter;

@@ -33,11 +33,12 @@ const MAGIC: [u8; 8] = *b"SSPK0001";
 const ALIGNMENT: u64 = 8;
 
 /// How much of a source a pack has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Depth {
     /// Only what is summed up by step, and what is said about the trace.
     Sums,
     /// Every table.
+    #[default]
     Full,
 }
 
@@ -59,10 +60,10 @@ impl Depth {
 }
 
 /// Whether a table is among the sums of a pack, rather than among its events. `launches` is derived as sums are, but has
-/// a row per call.
+/// a row per call; `tracks` has a few rows, which say what devices there are.
 #[must_use]
 pub fn is_sums(table: &Table) -> bool {
-    let others = [&tables::STEPS, &tables::INGEST_WARNINGS, &tables::HEALTH];
+    let others = [&tables::STEPS, &tables::TRACKS, &tables::INGEST_WARNINGS, &tables::HEALTH];
     let is_named = tables::ROLLUPS.into_iter().chain(others).any(|sums| sums.name == table.name);
     is_named && table.name != tables::LAUNCHES.name
 }

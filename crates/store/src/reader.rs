@@ -1,6 +1,7 @@
 //! Reads the few rows of a table whose keys lie in given ranges, and little else of its file: the page index tells which
 //! pages can have them. A timeline asks like this while it moves, when planning a query would take longer than reading.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
@@ -17,11 +18,14 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
-use stepscope_model::{SourceRecord, Table};
+use parquet::file::reader::ChunkReader;
+use stepscope_model::Table;
+use stepscope_objects::Bucket;
 
+use crate::catalog::{TablePart, shown};
 use crate::error::StoreError;
+use crate::part_bytes::PartBytes;
 use crate::schema::arrow_schema;
-use crate::store::Store;
 
 /// Rows that are decoded at once.
 const BATCH_ROWS: usize = 8192;
@@ -33,59 +37,105 @@ pub type Key = (&'static str, RangeInclusive<i64>);
 #[derive(Debug)]
 pub struct TableReader {
     table: &'static Table,
+    /// Its name in errors.
     path: PathBuf,
+    bytes: Source,
     metadata: ArrowReaderMetadata,
 }
 
-impl Store {
-    /// A table of one source, if it has rows there; of a partitioned table, its first partition.
-    pub fn reader(
-        &self,
-        run: &str,
-        source: &SourceRecord,
-        table: &'static Table,
-    ) -> Result<Option<TableReader>, StoreError> {
-        Ok(self.readers(run, source, table)?.into_iter().next())
-    }
-
-    /// A table of one source, one reader for each file that has rows of it: several if the table is partitioned.
-    pub fn readers(
-        &self,
-        run: &str,
-        source: &SourceRecord,
-        table: &'static Table,
-    ) -> Result<Vec<TableReader>, StoreError> {
-        let files = self.files_of(run, std::slice::from_ref(source), table)?;
-        files.into_iter().map(|path| TableReader::open(path, table)).collect()
-    }
+/// Where the bytes are.
+#[derive(Debug)]
+enum Source {
+    /// In a file, which is opened anew by each reader: those of several threads would move each other's place in it.
+    File(PathBuf),
+    /// In an object.
+    Part(PartBytes),
 }
 
 impl TableReader {
-    fn open(path: PathBuf, table: &'static Table) -> Result<Self, StoreError> {
+    /// Opens a part of a table.
+    pub(crate) fn of_part(bucket: &Bucket, part: &TablePart, table: &'static Table) -> Result<Self, StoreError> {
+        match part {
+            TablePart::File(key) => Self::of_file(shown(bucket, key), table),
+            TablePart::Part(part) => {
+                let path = shown(bucket, &part.key);
+                let fail = |error| StoreError::unreadable(table.name, &path)(error);
+                let bytes = PartBytes::open(bucket, part).map_err(fail)?;
+                let metadata = ArrowReaderMetadata::load(&bytes, options(table)).map_err(fail)?;
+                Ok(Self { table, path, bytes: Source::Part(bytes), metadata })
+            }
+        }
+    }
+
+    fn of_file(path: PathBuf, table: &'static Table) -> Result<Self, StoreError> {
         let file = File::open(&path).map_err(StoreError::io("open", &path))?;
-        let options = ArrowReaderOptions::new()
-            .with_schema(arrow_schema(table))
-            .with_page_index_policy(PageIndexPolicy::Optional);
-        let metadata = ArrowReaderMetadata::load(&file, options).map_err(StoreError::unreadable(table.name, &path))?;
-        Ok(Self { table, path, metadata })
+        let metadata = ArrowReaderMetadata::load(&file, options(table));
+        let metadata = metadata.map_err(StoreError::unreadable(table.name, &path))?;
+        Ok(Self { table, bytes: Source::File(path.clone()), path, metadata })
     }
 
     /// The rows whose keys all lie in their ranges, in the order of the file; besides `columns` they have the keys.
     pub fn rows(&self, columns: &[&'static str], keys: Vec<Key>) -> Result<Rows<'_>, StoreError> {
         let fail = |error| StoreError::unreadable(self.table.name, &self.path)(error);
-        let (groups, selection) = self.selection(&keys).map_err(fail)?;
-        // A file of its own: readers of several threads would move each other's place in a shared one.
-        let file = File::open(&self.path).map_err(StoreError::io("open", &self.path))?;
         let wanted = columns.iter().chain(keys.iter().map(|(name, _)| name)).copied();
         let mask = ProjectionMask::columns(self.metadata.parquet_schema(), wanted);
-        let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+        let (groups, mut selection) = self.selection(&keys).map_err(fail)?;
+        let rows_of = |group: usize| self.metadata.metadata().row_group(group).num_rows() as usize;
+        let groups = groups.into_iter().map(|group| (group, selection.split_off(rows_of(group))));
+        let groups: VecDeque<_> = groups.filter(|(_, selection)| selection.selects_any()).collect();
+        Ok(Rows { reader: self, mask, groups, batches: None, keys })
+    }
+
+    /// The chosen rows of a row group. Of an object, only what they need is read.
+    fn group(
+        &self,
+        group: usize,
+        selection: RowSelection,
+        mask: ProjectionMask,
+    ) -> Result<ParquetRecordBatchReader, ParquetError> {
+        match &self.bytes {
+            Source::File(path) => self.batches(File::open(path)?, group, selection, mask),
+            Source::Part(bytes) => {
+                let needed = self.needed(group, &selection, &mask);
+                self.batches(bytes.with(&needed)?, group, selection, mask)
+            }
+        }
+    }
+
+    fn batches(
+        &self,
+        bytes: impl ChunkReader + 'static,
+        group: usize,
+        selection: RowSelection,
+        mask: ProjectionMask,
+    ) -> Result<ParquetRecordBatchReader, ParquetError> {
+        ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, self.metadata.clone())
             .with_projection(mask)
-            .with_row_groups(groups)
+            .with_row_groups(vec![group])
             .with_row_selection(selection)
             .with_batch_size(BATCH_ROWS)
             .build()
-            .map_err(fail)?;
-        Ok(Rows { reader: self, batches, keys })
+    }
+
+    /// The bytes of a row group that the chosen rows of some columns need.
+    fn needed(&self, group: usize, selection: &RowSelection, mask: &ProjectionMask) -> Vec<Range<u64>> {
+        let metadata = self.metadata.metadata();
+        let pages = metadata.offset_index().and_then(|groups| groups.get(group));
+        let chunks = metadata.row_group(group).columns().iter().enumerate();
+        let mut needed = Vec::new();
+        for (column, chunk) in chunks.filter(|(column, _)| mask.leaf_included(*column)) {
+            let (start, length) = chunk.byte_range();
+            let pages = pages.and_then(|columns| columns.get(column)).map(|index| index.page_locations().as_slice());
+            let Some(pages @ [first, ..]) = pages else {
+                needed.push(start..start + length);
+                continue;
+            };
+            // A dictionary comes before the first page.
+            let first = u64::try_from(first.offset).unwrap_or(start);
+            needed.extend(Some(start..first).filter(|dictionary| !dictionary.is_empty()));
+            needed.extend(selection.scan_ranges(pages));
+        }
+        needed
     }
 
     /// The row groups that can have wanted rows, and the pages of them that can.
@@ -139,10 +189,17 @@ fn can_lie_in(least: &dyn Array, most: &dyn Array, range: &RangeInclusive<i64>) 
     Ok(ends.map(can).collect())
 }
 
+fn options(table: &'static Table) -> ArrowReaderOptions {
+    ArrowReaderOptions::new().with_schema(arrow_schema(table)).with_page_index_policy(PageIndexPolicy::Optional)
+}
+
 /// Rows of a table as they are read.
 pub struct Rows<'a> {
     reader: &'a TableReader,
-    batches: ParquetRecordBatchReader,
+    mask: ProjectionMask,
+    /// Row groups that were not read yet, and the rows of them that can be wanted.
+    groups: VecDeque<(usize, RowSelection)>,
+    batches: Option<ParquetRecordBatchReader>,
     keys: Vec<Key>,
 }
 
@@ -165,7 +222,16 @@ impl Iterator for Rows<'_> {
     type Item = Result<RecordBatch, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.batches.next()?.and_then(|batch| self.wanted(&batch));
-        Some(batch.map_err(|error| StoreError::unreadable(self.reader.table.name, &self.reader.path)(error.into())))
+        let fail = |error| StoreError::unreadable(self.reader.table.name, &self.reader.path)(error);
+        loop {
+            if let Some(batch) = self.batches.as_mut().and_then(Iterator::next) {
+                return Some(batch.and_then(|batch| self.wanted(&batch)).map_err(|error| fail(error.into())));
+            }
+            let (group, selection) = self.groups.pop_front()?;
+            match self.reader.group(group, selection, self.mask.clone()) {
+                Ok(batches) => self.batches = Some(batches),
+                Err(error) => return Some(Err(fail(error))),
+            }
+        }
     }
 }

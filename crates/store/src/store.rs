@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use stepscope_model::{SkippedFile, SourceId, SourceRecord, Table};
+use stepscope_objects::{Bucket, Place};
 
+use crate::catalog::Catalog;
 use crate::disk;
 use crate::error::StoreError;
 use crate::layout;
@@ -108,18 +110,14 @@ impl Store {
         paths.map(there).collect()
     }
 
+    /// Where the rows of a run are, for whoever queries it.
+    pub fn catalog(&self, run: &str) -> Result<Catalog, StoreError> {
+        Catalog::of_folder(self, Bucket::open(&Place::Folder(self.root.clone()))?, run)
+    }
+
     /// Where the rows of a source in a table are, by its record.
     pub(crate) fn files_of_source(&self, run: &str, record: &SourceRecord, table: &Table) -> Vec<PathBuf> {
-        if record.rows.get(table.name).is_none_or(|rows| *rows == 0) {
-            return Vec::new();
-        }
-        match record.partitions.get(table.name) {
-            Some(partitions) => {
-                let file = |partition: &u32| layout::partition_file(&self.root, run, table, *partition, record.id);
-                partitions.iter().map(file).collect()
-            }
-            None => vec![layout::table_file(&self.root, run, table, record.id)],
-        }
+        files_below(&self.root, run, record, table)
     }
 
     /// What `run.json` says, counted anew.
@@ -175,5 +173,23 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+/// Where the rows of a source in a table are below the root of its store, by its record.
+pub(crate) fn relative_files(run: &str, record: &SourceRecord, table: &Table) -> Vec<PathBuf> {
+    files_below(Path::new(""), run, record, table)
+}
+
+fn files_below(root: &Path, run: &str, record: &SourceRecord, table: &Table) -> Vec<PathBuf> {
+    if record.rows.get(table.name).is_none_or(|rows| *rows == 0) {
+        return Vec::new();
+    }
+    match record.partitions.get(table.name) {
+        Some(partitions) => {
+            let file = |partition: &u32| layout::partition_file(root, run, table, *partition, record.id);
+            partitions.iter().map(file).collect()
+        }
+        None => vec![layout::table_file(root, run, table, record.id)],
     }
 }

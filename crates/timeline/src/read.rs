@@ -48,7 +48,7 @@ impl Timelines {
         if let Some((_, reader)) = open().iter().find(|(known, _)| *known == key) {
             return Ok(Some(Arc::clone(reader)));
         }
-        let Some(reader) = self.run.store().reader(self.run.name(), source, table)?.map(Arc::new) else {
+        let Some(reader) = self.run.catalog().reader(source.id, table)?.map(Arc::new) else {
             return Ok(None);
         };
         let mut open = open();

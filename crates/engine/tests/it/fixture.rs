@@ -138,7 +138,7 @@ pub(crate) fn small_engine() -> (TempDir, Engine) {
 /// An engine with two threads.
 pub(crate) fn open(store: &Store) -> Engine {
     let options = EngineOptions { memory_limit_bytes: 256 << 20, threads: 2, spill_dir: None };
-    Engine::open(store, RUN, &options).unwrap()
+    Engine::open(&store.catalog(RUN).unwrap(), &options).unwrap()
 }
 
 /// The rows of an answer, one text each, with `|` between the values.

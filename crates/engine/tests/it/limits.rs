@@ -121,7 +121,7 @@ fn memory_runs_out() {
     let folder = tempfile::tempdir().unwrap();
     let store = small_store(folder.path());
     let options = EngineOptions { memory_limit_bytes: 8 << 20, threads: 2, spill_dir: None };
-    let engine = Engine::open(&store, RUN, &options).unwrap();
+    let engine = Engine::open(&store.catalog(RUN).unwrap(), &options).unwrap();
     for sql in [
         // A list cannot spill.
         "SELECT cardinality(array_agg(value)) FROM generate_series(1, 5000000)",
@@ -145,7 +145,7 @@ fn a_large_sort_spills() {
     let folder = tempfile::tempdir().unwrap();
     let store = small_store(folder.path());
     let options = EngineOptions { memory_limit_bytes: 48 << 20, threads: 2, spill_dir: Some(folder.path().to_owned()) };
-    let engine = Engine::open(&store, RUN, &options).unwrap();
+    let engine = Engine::open(&store.catalog(RUN).unwrap(), &options).unwrap();
     let sql = "SELECT sum(previous) FROM (SELECT lag(value) OVER (ORDER BY -value) AS previous, value
                FROM generate_series(1, 3000000))";
     let want = (2..=3_000_000_i64).sum::<i64>().to_string();

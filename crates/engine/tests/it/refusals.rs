@@ -1,6 +1,6 @@
 //! What is not a query, or not a good one, is refused in words that help.
 
-use stepscope_engine::{Engine, EngineError, EngineOptions};
+use stepscope_engine::{Engine, EngineError};
 use stepscope_model::Hint;
 
 use crate::fixture::{ask, small_engine, small_store};
@@ -129,7 +129,7 @@ fn deep_queries_are_refused_and_do_not_crash() {
 fn a_missing_run_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let store = small_store(folder.path());
-    let error = Engine::open(&store, "other", &EngineOptions::default()).unwrap_err();
+    let error = EngineError::from(store.catalog("other").unwrap_err());
     assert!(error.to_string().starts_with("found no run \"other\""), "{error}");
     assert_eq!(error.hint().unwrap(), "the store has run");
 }

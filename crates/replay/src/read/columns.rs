@@ -7,15 +7,14 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, Int3
 use arrow::datatypes::Int32Type;
 use arrow::record_batch::RecordBatch;
 use stepscope_model::{Kind, SourceRecord, Table};
-use stepscope_store::{Key, Store};
+use stepscope_store::{Catalog, Key};
 
 use super::ReadError;
 use crate::names::{NameId, Names};
 
 /// The tables of one source.
 pub(crate) struct Tables<'a> {
-    pub store: &'a Store,
-    pub run: &'a str,
+    pub catalog: &'a Catalog,
     pub source: &'a SourceRecord,
 }
 
@@ -28,7 +27,7 @@ impl Tables<'_> {
         keys: &[Key],
         mut take: impl FnMut(&Columns<'_>) -> Result<bool, ReadError>,
     ) -> Result<(), ReadError> {
-        for reader in self.store.readers(self.run, self.source, table)? {
+        for reader in self.catalog.readers(self.source.id, table)? {
             for batch in reader.rows(columns, keys.to_vec())? {
                 let batch = batch?;
                 if !take(&Columns { table: table.name, batch: &batch })? {

@@ -1,7 +1,7 @@
 //! The same window of several ranks.
 
 use stepscope_model::SourceRecord;
-use stepscope_store::Store;
+use stepscope_store::Catalog;
 
 use super::columns::Tables;
 use super::{EVENT_BYTES, ReadError, SPAN_BYTES, Settings, Taken, collectives, read};
@@ -21,12 +21,7 @@ pub struct TakenJob {
 
 /// Reads one recording of each rank, one after the other. They share the memory equally, and the rank that has room for
 /// the fewest steps says how many all take. There is nothing to look at if even one step of all does not fit.
-pub fn read_job(
-    store: &Store,
-    run: &str,
-    sources: &[SourceRecord],
-    settings: &Settings,
-) -> Result<TakenJob, ReadError> {
+pub fn read_job(catalog: &Catalog, sources: &[SourceRecord], settings: &Settings) -> Result<TakenJob, ReadError> {
     let limit_bytes = settings.memory_limit_bytes;
     let mut settings = Settings { memory_limit_bytes: limit_bytes / sources.len().max(1) as u64, ..*settings };
     let mut taken: Vec<Option<Taken>> = vec![None; sources.len()];
@@ -37,7 +32,7 @@ pub fn read_job(
             if taken[place].is_some() {
                 continue;
             }
-            let one = read_rank(store, run, source, &settings)?;
+            let one = read_rank(catalog, source, &settings)?;
             if one.steps_left_out > 0 {
                 steps_left_out += one.steps_left_out;
                 settings.steps = one.recording.window.steps.len();
@@ -56,9 +51,9 @@ pub fn read_job(
     Ok(TakenJob { recordings, steps_left_out, has_all_events })
 }
 
-fn read_rank(store: &Store, run: &str, source: &SourceRecord, settings: &Settings) -> Result<Taken, ReadError> {
-    let mut taken = read(store, run, source, settings)?;
-    collectives::read(&Tables { store, run, source }, taken.has_all_events, &mut taken.recording)?;
+fn read_rank(catalog: &Catalog, source: &SourceRecord, settings: &Settings) -> Result<Taken, ReadError> {
+    let mut taken = read(catalog, source, settings)?;
+    collectives::read(&Tables { catalog, source }, taken.has_all_events, &mut taken.recording)?;
     Ok(taken)
 }
 

@@ -55,7 +55,7 @@ impl OneTrace {
     }
 
     pub(crate) fn read(&self, settings: &Settings) -> Result<Taken, ReadError> {
-        read(&self.store, &self.source.run, &self.source, settings)
+        read(&self.store.catalog(&self.source.run)?, &self.source, settings)
     }
 
     pub(crate) fn model(&self) -> StepModel {
@@ -92,7 +92,7 @@ impl ManyRanks {
     }
 
     pub(crate) fn read(&self, settings: &Settings) -> Result<TakenJob, ReadError> {
-        read_job(&self.store, &self.sources[0].run, &self.sources, settings)
+        read_job(&self.store.catalog(&self.sources[0].run)?, &self.sources, settings)
     }
 
     pub(crate) fn model(&self) -> JobModel {

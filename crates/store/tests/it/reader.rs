@@ -6,9 +6,20 @@ use arrow::array::AsArray;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Int32Type, Int64Type};
 use stepscope_model::{SourceId, tables::TILES};
-use stepscope_store::Store;
+use stepscope_objects::UNWATCHED;
+use stepscope_store::{AnyStore, Store, TableReader};
 
 use crate::synthetic::{self, RUN};
+
+/// Looks at the table as the folder form has it, and as it is in a pack.
+fn in_both_forms(store: &Store, id: SourceId, look: impl Fn(Option<TableReader>)) {
+    let packs = tempfile::tempdir().unwrap();
+    synthetic::pack_into(store, packs.path());
+    for root in [store.root(), packs.path()] {
+        let catalog = AnyStore::open_folder(root).unwrap().catalog(RUN, UNWATCHED).unwrap();
+        look(catalog.reader(id, &TILES).unwrap());
+    }
+}
 
 /// More than a row group, and many pages.
 const ROWS: usize = 300_000;
@@ -21,8 +32,7 @@ fn keys_find_exactly_their_rows() {
     let all = synthetic::rows(&TILES, SourceId { rank: 0, window: 0 }, 0, ROWS);
     let tracks = all.column_by_name("track_id").unwrap().as_primitive::<Int32Type>().values();
     let starts = all.column_by_name("start_ns").unwrap().as_primitive::<Int64Type>().values();
-    let reader = store.reader(RUN, &source, &TILES).unwrap().unwrap();
-    let check = |track: RangeInclusive<i64>, start: RangeInclusive<i64>| {
+    let check_reader = |reader: &TableReader, track: RangeInclusive<i64>, start: RangeInclusive<i64>| {
         let keys = vec![("track_id", track.clone()), ("start_ns", start.clone())];
         let batches = reader.rows(&["name"], keys).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
         let found: Vec<(i32, i64)> = batches
@@ -40,6 +50,9 @@ fn keys_find_exactly_their_rows() {
         assert_eq!(found.len(), want.len(), "{track:?} {start:?}");
         assert_eq!(found, want, "{track:?} {start:?}");
     };
+    let check = |track: RangeInclusive<i64>, start: RangeInclusive<i64>| {
+        in_both_forms(&store, source.id, |reader| check_reader(&reader.unwrap(), track.clone(), start.clone()));
+    };
     let any = i64::MIN..=i64::MAX;
     check(any.clone(), any.clone());
     check(5..=5, any.clone());
@@ -55,10 +68,6 @@ fn texts_come_with_their_rows() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path()).unwrap();
     let source = synthetic::commit(&store, 0, 0, &[&TILES], 1_000);
-    let reader = store.reader(RUN, &source, &TILES).unwrap().unwrap();
-    let batches = reader.rows(&["name"], vec![("track_id", 500..=502)]).unwrap();
-    let batches = batches.collect::<Result<Vec<_>, _>>().unwrap();
-    let batch = concat_batches(&batches[0].schema(), &batches).unwrap();
     let all = synthetic::rows(&TILES, SourceId { rank: 0, window: 0 }, 0, 1_000);
     let first = (0..1_000).find(|row| all.column(2).as_primitive::<Int32Type>().value(*row) == 500).unwrap();
     let text = |batch: &arrow::array::RecordBatch, row: usize| {
@@ -66,9 +75,15 @@ fn texts_come_with_their_rows() {
         let key = names.key(row)?;
         Some(names.values().as_string::<i32>().value(key).to_owned())
     };
-    for row in 0..3 {
-        assert_eq!(text(&batch, row), text(&all, first + row));
-    }
+    in_both_forms(&store, source.id, |reader| {
+        let reader = reader.unwrap();
+        let batches = reader.rows(&["name"], vec![("track_id", 500..=502)]).unwrap();
+        let batches = batches.collect::<Result<Vec<_>, _>>().unwrap();
+        let batch = concat_batches(&batches[0].schema(), &batches).unwrap();
+        for row in 0..3 {
+            assert_eq!(text(&batch, row), text(&all, first + row));
+        }
+    });
 }
 
 #[test]
@@ -76,5 +91,5 @@ fn a_table_without_rows_has_no_reader() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path()).unwrap();
     let source = synthetic::commit(&store, 0, 0, &[&TILES], 0);
-    assert!(store.reader(RUN, &source, &TILES).unwrap().is_none());
+    in_both_forms(&store, source.id, |reader| assert!(reader.is_none()));
 }

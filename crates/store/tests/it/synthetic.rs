@@ -1,11 +1,13 @@
 //! Rows and records that are made up, the same ones each time.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow::datatypes::Int32Type;
 use stepscope_model::{ColumnType, Content, Note, RankFrom, SourceId, SourceRecord, StepSource, Table, version};
+use stepscope_store::pack::{Depth, PackName, write_pack_file};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 
 /// A name for a run.
@@ -87,4 +89,15 @@ pub(crate) fn commit(store: &Store, rank: u32, window: u32, tables: &[&'static T
         source.table(table).unwrap().write(&rows(table, id, 0, count)).unwrap();
     }
     source.commit(record()).unwrap()
+}
+
+/// Writes every source of a store as a pack below another root.
+pub(crate) fn pack_into(store: &Store, root: &Path) {
+    for run in store.runs().unwrap() {
+        for record in store.sources(&run).unwrap() {
+            let path = root.join(PackName::of(&record, Depth::Full).object_key(&run));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            write_pack_file(store, &record, Depth::Full, &path.with_extension("tmp"), &path).unwrap();
+        }
+    }
 }
