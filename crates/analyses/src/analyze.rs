@@ -11,8 +11,14 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
         let known = analysis.groupings.iter().map(|&grouping| grouping.to_owned()).collect();
         return Err(RunError::NoSuchGrouping { grouping: unknown.clone(), analysis: analysis.name, known });
     }
-    let asking = Asking::of(run, question)?;
+    let mut asking = Asking::of(run, question)?;
+    if FROM_SUMS.contains(&analysis.name) {
+        asking.engine = run.engine_of_what_is_there()?;
+    }
     let mut report = (analysis.answer)(&asking)?;
+    if let Some(note) = events_not_uploaded(&asking).filter(|_| FROM_SUMS.contains(&analysis.name)) {
+        report.parts.push(Part::Text(note.into()));
+    }
     if StepNumbers::are_needed(&report) {
         StepNumbers::read(&asking)?.label(&mut report);
     }
@@ -38,6 +44,23 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
         report.parts.push(Part::Text(Text::labeled(Role::Steps, vec![note])));
     }
     Ok(report)
+}
+
+/// Analyses that have an answer without events. The others are refused when the store has sums alone.
+const FROM_SUMS: [&str; 3] = ["summary", "steps", "comms"];
+
+/// What to say about recordings whose sums alone were uploaded, if there are such.
+fn events_not_uploaded(asking: &Asking<'_>) -> Option<Sentence> {
+    let catalog = asking.open.catalog();
+    let count = asking.sources.iter().filter(|source| !catalog.has_events(source.id)).count();
+    let of = say::count(asking.sources.len() as i64);
+    (count > 0).then(|| {
+        say!(
+            "Only sums were uploaded of {} of {} traces. What needs their events is missing.",
+            say::count(count as i64),
+            of
+        )
+    })
 }
 
 /// What to say about steps that were asked for and are not in the trace, if there are such.

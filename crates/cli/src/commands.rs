@@ -16,6 +16,7 @@ mod rules;
 mod run;
 pub(crate) mod schema;
 pub(crate) mod sql;
+mod store;
 mod tracks;
 mod trim;
 mod whatif;
@@ -41,7 +42,7 @@ pub(crate) struct Command {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [&Command; 19] = [
+static COMMANDS: [&Command; 20] = [
     &whatif::COMMAND,
     &diff::COMMAND,
     &check::COMMAND,
@@ -49,6 +50,7 @@ static COMMANDS: [&Command; 19] = [
     &open::COMMAND,
     &report::COMMAND,
     &ingest::COMMAND,
+    &store::COMMAND,
     &trim::COMMAND,
     &run::COMMAND,
     &sql::COMMAND,
@@ -65,7 +67,8 @@ static COMMANDS: [&Command; 19] = [
 
 const ABOUT: &str = "Show why a training or inference step takes as long as it does.
 
-PATH is a trace file, a folder of traces, a store, or - for standard input.";
+PATH is a trace file, a folder of traces, a store, or - for standard input.
+Files, folders and stores may also lie in a bucket: s3://bucket/prefix, gs:// or az://.";
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use stepscope_model::arguments;
-use stepscope_workspace::{Extras, RunChoice, Settings, Thresholds, read_thresholds};
+use stepscope_workspace::{Depth, Extras, RunChoice, Settings, Thresholds, read_thresholds};
 
 use crate::failure::Failure;
 use crate::shell_words;
@@ -97,7 +97,7 @@ impl RulesOptions {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputOptions {
-    /// Keep the store in DIR instead of the cache
+    /// Keep the store in DIR, or in a bucket such as `s3://bucket/prefix`, instead of the cache
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
     /// Select a run by its name or a part of it
@@ -153,6 +153,9 @@ impl ReadingOptions {
     pub(crate) fn settings(&self, store: Option<PathBuf>) -> Settings {
         Settings {
             store,
+            run_name: None,
+            depth: Depth::default(),
+            background: false,
             no_cache: self.no_cache,
             separate_runs: self.separate_runs,
             run: RunChoice::Only,

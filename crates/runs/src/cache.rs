@@ -24,7 +24,7 @@ mod trust;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use fill::{Filling, Place, Published};
+pub(crate) use fill::{CachePlace, Filling, Published};
 pub(crate) use find::CachedStore;
 pub(crate) use inputs::{Inputs, Setup};
 pub use manage::Clear;

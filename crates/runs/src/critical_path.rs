@@ -7,15 +7,14 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArra
 use stepscope_model::derived_tables::CRITICAL_PATH;
 use stepscope_model::{SourceId, SourceRecord};
 use stepscope_replay::{Piece, StepModel};
-use stepscope_store::{Store, read_schema};
+use stepscope_store::{Catalog, read_schema};
 
 use crate::error::RunError;
 use crate::step_models::StepModels;
 
 /// What works out the critical paths of a recording of a run.
 pub(crate) struct CriticalPaths {
-    pub(crate) store: Store,
-    pub(crate) run: String,
+    pub(crate) catalog: Catalog,
     pub(crate) sources: Arc<[SourceRecord]>,
     pub(crate) step_models: Arc<StepModels>,
 }
@@ -26,7 +25,7 @@ impl CriticalPaths {
         let Some(source) = self.sources.iter().find(|source| source.id == id) else {
             return Err(RunError::Shape("a recording that the run does not have".to_owned()).into());
         };
-        let modeled = self.step_models.of((&self.store, &self.run), source, None)?;
+        let modeled = self.step_models.of(&self.catalog, source, None)?;
         let Ok(window) = modeled else { return Ok(RecordBatch::new_empty(read_schema(&CRITICAL_PATH))) };
         Ok(batch(id, &window.model)?)
     }

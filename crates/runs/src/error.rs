@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use stepscope_engine::EngineError;
+use stepscope_gather::GatherError;
 use stepscope_ingest::IngestError;
 use stepscope_model::{Exit, Expected, Hint, SkippedFile};
 use stepscope_store::{StoreError, is_disk_full};
@@ -21,6 +22,19 @@ pub enum RunError {
     /// A query failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A recording cannot be kept for its upload.
+    #[error(transparent)]
+    Gather(#[from] GatherError),
+    /// Recordings could not be uploaded.
+    #[error("cannot upload {}: {}: {place}", recordings(*left), source.as_ref().map_or_else(|| "canceled".to_owned(), ToString::to_string))]
+    NotUploaded {
+        /// How many are in the spool yet.
+        left: u64,
+        /// Where they were to go.
+        place: String,
+        /// Why the first was not uploaded; `None` if the user ended it.
+        source: Option<Box<GatherError>>,
+    },
     /// Ingesting needs to know where to.
     #[error("no store given")]
     NoStore,
@@ -216,6 +230,12 @@ impl RunError {
         matches!(self, Self::Store(_) | Self::EmptyStore { .. } | Self::Engine(EngineError::Store(_)))
     }
 
+    /// Whether the store has sums of a recording alone, and the question was about its events.
+    #[must_use]
+    pub fn is_about_events_not_uploaded(&self) -> bool {
+        matches!(self, Self::Engine(EngineError::NotUploaded(_)))
+    }
+
     /// Whether a folder was looked at that holds no trace.
     #[must_use]
     pub fn is_without_traces(&self) -> bool {
@@ -235,11 +255,13 @@ impl RunError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Ingest(IngestError::Canceled) => Exit::Interrupted,
+            Self::Ingest(IngestError::Canceled) | Self::NotUploaded { source: None, .. } => Exit::Interrupted,
             Self::Ingest(IngestError::Store(StoreError::WrongColumns { .. })) | Self::Shape(_) => Exit::Bug,
             Self::Ingest(IngestError::Spill { .. } | IngestError::UnreadableRow { .. })
             | Self::Cache { .. }
             | Self::DiskFull { .. }
+            | Self::Gather(_)
+            | Self::NotUploaded { .. }
             | Self::Write { .. } => Exit::Unwritable,
             Self::Ingest(IngestError::Store(error)) | Self::Store(error) if error.is_about_writing() => {
                 Exit::Unwritable
@@ -288,6 +310,10 @@ impl RunError {
     }
 }
 
+fn recordings(count: u64) -> String {
+    if count == 1 { "1 recording".to_owned() } else { format!("{count} recordings") }
+}
+
 /// What the file system said, in one form wherever it happens.
 fn why(error: &io::Error) -> String {
     if is_disk_full(error) { "the disk is full".to_owned() } else { error.to_string() }
@@ -298,7 +324,7 @@ fn engine_exit(error: &EngineError) -> Exit {
         EngineError::Canceled => Exit::Interrupted,
         EngineError::OutOfMemory { .. } => Exit::OutOfMemory,
         EngineError::DiskFull => Exit::Unwritable,
-        EngineError::Store(_) => Exit::Unreadable,
+        EngineError::Store(_) | EngineError::Objects { .. } | EngineError::NotUploaded(_) => Exit::Unreadable,
         EngineError::Bug { .. } | EngineError::Start(_) => Exit::Bug,
         _ => Exit::Usage,
     }
@@ -310,6 +336,14 @@ impl Hint for RunError {
             Self::Ingest(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Engine(error) => return error.hint(),
+            Self::Gather(error) => return error.hint(),
+            Self::NotUploaded { source, .. } => {
+                let stays = "they stay in the spool; `stepscope store upload` tries again";
+                match source.as_ref().and_then(|source| source.hint()) {
+                    Some(hint) => format!("{hint}; {stays}").into(),
+                    None => stays.into(),
+                }
+            }
             Self::NoStore => "name a folder to write to: `stepscope ingest PATH --store DIR`".into(),
             Self::NotFound { .. } => "check the path; `-` reads standard input".into(),
             Self::StoreAmongTraces { .. } => {

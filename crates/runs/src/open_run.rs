@@ -3,11 +3,11 @@
 mod opening;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use stepscope_engine::{CancelFlag, Engine, QueryOptions, QueryResult};
 use stepscope_model::{SkippedFile, SourceRecord};
-use stepscope_store::Store;
+use stepscope_store::Catalog;
 use stepscope_store::owned::OwnedFolder;
 
 pub use self::opening::ingest;
@@ -19,11 +19,12 @@ use crate::step_models::{JobWindow, Modeled, StepModels};
 
 /// A run that is open for questions.
 pub struct OpenRun {
-    store: Store,
-    name: String,
+    catalog: Catalog,
     sources: Arc<[SourceRecord]>,
     skipped: Vec<SkippedFile>,
     engine: Engine,
+    /// The engine of [`Self::engine_of_what_is_there`], if it is another one.
+    lenient_engine: OnceLock<Engine>,
     settings: Settings,
     step_models: Arc<StepModels>,
     /// Keeps the store where it is as long as the run is open, and removes it behind it if it is a temporary one.
@@ -45,14 +46,14 @@ enum Held {
 impl OpenRun {
     /// Where the tables are.
     #[must_use]
-    pub fn store(&self) -> &Store {
-        &self.store
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     /// The name of the run in its store.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        self.catalog.run()
     }
 
     /// Its recordings.
@@ -73,17 +74,36 @@ impl OpenRun {
         &self.engine
     }
 
+    /// Whether the store has the events of every recording, rather than the sums of some alone.
+    #[must_use]
+    pub fn has_all_events(&self) -> bool {
+        self.sources.iter().all(|source| self.catalog.has_events(source.id))
+    }
+
+    /// What answers SQL about it without regard to events that were not uploaded. An answer must say that they are
+    /// missing.
+    pub fn engine_of_what_is_there(&self) -> Result<&Engine, RunError> {
+        if self.has_all_events() {
+            return Ok(&self.engine);
+        }
+        if let Some(engine) = self.lenient_engine.get() {
+            return Ok(engine);
+        }
+        let engine = Engine::open(&self.catalog.of_what_is_there(), &self.settings.for_engine())?;
+        Ok(self.lenient_engine.get_or_init(|| engine))
+    }
+
     /// What waited for what in the steps of a recording: in its usual window (A1), or in the one that ends with the last
     /// of the asked steps if the usual one does not reach it; longer than usual if more steps are asked for. They are
     /// asked for by their places.
     pub fn step_model(&self, source: &SourceRecord, asked: Option<&Range<usize>>) -> Result<Modeled, RunError> {
-        self.step_models.of((&self.store, &self.name), source, asked)
+        self.step_models.of(&self.catalog, source, asked)
     }
 
     /// What waited for what in the same steps of several ranks, which wait for each other in collectives; or the null
     /// reason why that is not known.
     pub fn job_model(&self, sources: &[SourceRecord]) -> Result<Result<JobWindow, &'static str>, RunError> {
-        self.step_models.of_job((&self.store, &self.name), sources)
+        self.step_models.of_job(&self.catalog, sources)
     }
 
     /// Whether it is nothing but profiles of functions, without events, steps and tracks.

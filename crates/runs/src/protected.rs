@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::RunError;
-use crate::stored::as_store;
+use crate::stored::store_folder;
 
 /// Folders in folders that are looked at; links can make a circle.
 const DEEPEST: usize = 32;
@@ -40,7 +40,7 @@ fn input_around(folder: &Path, inputs: &[PathBuf]) -> Option<PathBuf> {
 
 fn is_part(path: &Path, input: &Path) -> bool {
     // Nothing that is not there yet can be overwritten, but a store is no place for files of others.
-    if as_store(input).is_some() && input_around(path, &[input.to_owned()]).is_some() {
+    if store_folder(input).is_some() && input_around(path, &[input.to_owned()]).is_some() {
         return true;
     }
     // What is no file (a terminal, `/dev/null`) may be read and written at the same time.
@@ -58,7 +58,7 @@ fn is_part(path: &Path, input: &Path) -> bool {
 
 /// A store is read as a whole, also where one run of it is named.
 fn root(input: &Path) -> PathBuf {
-    as_store(input).map_or_else(|| input.to_owned(), |(root, _)| root)
+    store_folder(input).unwrap_or_else(|| input.to_owned())
 }
 
 /// Whether some file below a folder is the same by another name.

@@ -1,6 +1,6 @@
 //! Which of the runs behind some paths is meant.
 
-use stepscope_store::Store;
+use stepscope_store::AnyStore;
 
 use crate::error::RunError;
 use crate::names::shortened;
@@ -25,9 +25,9 @@ impl RunChoice {
     }
 
     /// The runs that are meant, of those that a store has.
-    pub(crate) fn of(&self, mut runs: Vec<String>, store: &Store) -> Result<Vec<String>, RunError> {
+    pub(crate) fn of(&self, mut runs: Vec<String>, store: &AnyStore) -> Result<Vec<String>, RunError> {
         if runs.is_empty() {
-            return Err(RunError::EmptyStore { path: store.root().to_owned() });
+            return Err(RunError::EmptyStore { path: store.place().to_string().into() });
         }
         match self {
             Self::Named(name) => match find(name, &runs) {
@@ -56,7 +56,9 @@ fn find<'a>(name: &str, runs: &'a [String]) -> Option<&'a str> {
 }
 
 /// Why files of one folder are several runs, in words; `None` if they lie in several folders.
-fn why_apart(store: &Store, runs: &[String]) -> Result<Option<String>, RunError> {
+fn why_apart(store: &AnyStore, runs: &[String]) -> Result<Option<String>, RunError> {
+    // Packs come from many hosts, which know nothing of each other.
+    let Some(store) = store.folder() else { return Ok(None) };
     for run in runs {
         for source in store.sources(run)? {
             if let Some(reason) = source.apart_because {

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_store::{Store, layout};
+use stepscope_objects::Place;
+use stepscope_store::{AnyStore, layout};
 
 use crate::cache::Inputs;
 use crate::error::RunError;
 use crate::settings::Settings;
-use crate::stored::as_store;
+use crate::stored::{as_store, is_missing};
 
 /// A run that can be opened. Two are equal as long as nothing about their files has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,10 +41,10 @@ pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>
     let mut runs = Vec::new();
     let mut traces = Vec::new();
     for path in paths {
-        if path.as_os_str() != "-" && !path.exists() {
+        if is_missing(path) {
             return Err(RunError::NotFound { path: path.clone() });
         }
-        match as_store(path) {
+        match as_store(path)? {
             Some((root, run)) => runs.extend(stored_runs(&root, run)?),
             None => traces.push(path.clone()),
         }
@@ -57,9 +58,13 @@ pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>
     Ok(runs)
 }
 
-fn stored_runs(root: &Path, run: Option<String>) -> Result<Vec<RunInput>, RunError> {
-    let names = run.map_or_else(|| Store::open(root).and_then(|store| store.runs()), |run| Ok(vec![run]))?;
+fn stored_runs(root: &Place, run: Option<String>) -> Result<Vec<RunInput>, RunError> {
+    let names = run.map_or_else(|| AnyStore::open(root).and_then(|store| store.runs()), |run| Ok(vec![run]))?;
     let input = |name: String| {
+        let Some(root) = root.folder() else {
+            let path = PathBuf::from(format!("{root}/runs/{name}"));
+            return RunInput { paths: vec![path], name, files: None };
+        };
         let files = Inputs::look(&[layout::sources_dir(root, &name)], true).ok().flatten();
         RunInput { paths: vec![layout::run_dir(root, &name)], name, files }
     };

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stepscope_engine::EngineOptions;
 use stepscope_ingest::{Extras, Options};
+use stepscope_store::pack::Depth;
 
 use crate::run_choice::RunChoice;
 
@@ -13,6 +15,12 @@ use crate::run_choice::RunChoice;
 pub struct Settings {
     /// Store to write to; without it, traces go to the cache.
     pub store: Option<PathBuf>,
+    /// Name of the run that an ingest makes; without it, that of the file or folder.
+    pub run_name: Option<String>,
+    /// How much of a recording goes into a bucket.
+    pub depth: Depth,
+    /// Ingest beside a job that must not wait: one at a time per machine, and the upload is repeated for a day.
+    pub background: bool,
     /// Ingest into a temporary store that goes away with the run.
     pub no_cache: bool,
     /// Every file becomes a run of its own.
@@ -37,12 +45,23 @@ impl Settings {
     /// What they mean for an ingest.
     pub(crate) fn for_ingest(&self) -> Options {
         Options {
+            run: self.run_name.clone(),
             separate_runs: self.separate_runs,
             flat_folders: self.flat_folders,
             strict: self.strict,
             memory_limit_bytes: self.memory_limit_bytes(),
             extras: self.extras,
             ..Options::default()
+        }
+    }
+
+    /// What they mean for queries.
+    pub(crate) fn for_engine(&self) -> EngineOptions {
+        let default = EngineOptions::default();
+        EngineOptions {
+            memory_limit_bytes: self.memory_limit_bytes() as usize,
+            threads: self.threads.unwrap_or(default.threads),
+            ..default
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stepscope_model::{SourceId, SourceRecord};
 use stepscope_replay::read::{self, ReadError, Settings};
 use stepscope_replay::{JobModel, StepModel, WINDOW_STEPS};
-use stepscope_store::Store;
+use stepscope_store::Catalog;
 
 use crate::error::RunError;
 
@@ -85,7 +85,7 @@ impl StepModels {
     /// usual one does not reach it; longer than usual if more steps are asked for. They are asked for by their places.
     pub(crate) fn of(
         &self,
-        (store, run): (&Store, &str),
+        catalog: &Catalog,
         source: &SourceRecord,
         asked: Option<&Range<usize>>,
     ) -> Result<Modeled, RunError> {
@@ -93,7 +93,7 @@ impl StepModels {
         let modeled = |last_step: Option<usize>| {
             self.get((source.id, steps, last_step), || {
                 let settings = Settings { steps, last_step, memory_limit_bytes: self.memory_limit_bytes };
-                build(read::read(store, run, source, &settings))
+                build(read::read(catalog, source, &settings))
             })
         };
         let usual = modeled(None)?;
@@ -107,12 +107,12 @@ impl StepModels {
     /// The model of several ranks, which is not kept; or the null reason why there is none.
     pub(crate) fn of_job(
         &self,
-        (store, run): (&Store, &str),
+        catalog: &Catalog,
         sources: &[SourceRecord],
     ) -> Result<Result<JobWindow, &'static str>, RunError> {
         let _one_at_a_time = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = Settings { memory_limit_bytes: self.memory_limit_bytes, ..Settings::default() };
-        let taken = known(read::read_job(store, run, sources, &settings))?;
+        let taken = known(read::read_job(catalog, sources, &settings))?;
         Ok(taken.and_then(|taken| {
             let model = JobModel::build(taken.recordings)?;
             Ok(JobWindow { model, steps_left_out: taken.steps_left_out })

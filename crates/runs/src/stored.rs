@@ -2,15 +2,69 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_store::Store;
+use stepscope_objects::Place;
+use stepscope_store::{AnyStore, StoreError};
+
+use crate::error::RunError;
+
+/// Whether a path names a file or folder that is not there. A bucket is asked when it is read.
+pub(crate) fn is_missing(path: &Path) -> bool {
+    path.as_os_str() != "-" && !Place::is_address(path) && !path.exists()
+}
 
 /// The store at `path`, or the store and run that `path` is the folder of.
-pub(crate) fn as_store(path: &Path) -> Option<(PathBuf, Option<String>)> {
-    if Store::is_store(path) {
-        return Some((path.to_owned(), None));
+pub(crate) fn as_store(path: &Path) -> Result<Option<(Place, Option<String>)>, RunError> {
+    let place = Place::of_path(path).map_err(StoreError::from)?;
+    if let Some((root, run)) = run_of(&place)
+        && AnyStore::is_store(&root)?
+    {
+        return Ok(Some((root, Some(run))));
     }
-    let runs = path.parent()?;
-    let root = runs.parent()?;
-    let is_run = runs.file_name()? == "runs" && path.join("sources").is_dir() && Store::is_store(root);
-    is_run.then(|| (root.to_owned(), path.file_name().map(|name| name.to_string_lossy().into_owned())))
+    Ok(AnyStore::is_store(&place)?.then_some((place, None)))
+}
+
+/// The folder of the store that a path means; `None` for one in a bucket, which no file can be part of.
+pub(crate) fn store_folder(path: &Path) -> Option<PathBuf> {
+    if Place::is_address(path) {
+        return None;
+    }
+    let (root, _) = as_store(path).ok()??;
+    root.folder().map(Path::to_owned)
+}
+
+/// The root and the run of a place such as `<root>/runs/<run>`.
+fn run_of(place: &Place) -> Option<(Place, String)> {
+    match place {
+        Place::Folder(path) => {
+            let runs = path.parent().filter(|runs| runs.file_name().is_some_and(|name| name == "runs"))?;
+            let run = path.file_name()?.to_str()?.to_owned();
+            Some((Place::Folder(runs.parent()?.to_owned()), run))
+        }
+        Place::Bucket { provider, bucket, prefix } => {
+            let (runs, run) = prefix.rsplit_once('/')?;
+            let root = if runs == "runs" { "" } else { runs.strip_suffix("/runs")? };
+            let place = Place::Bucket { provider: *provider, bucket: bucket.clone(), prefix: root.to_owned() };
+            Some((place, run.to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_a_store_is_told_by_its_folder() {
+        let check = |text: &str, want: Option<(&str, &str)>| {
+            let found = run_of(&Place::of_path(Path::new(text)).unwrap());
+            let found = found.map(|(root, run)| (root.to_string(), run));
+            assert_eq!(found, want.map(|(root, run)| (root.to_owned(), run.to_owned())), "{text}");
+        };
+        check("s3://bucket/runs/a", Some(("s3://bucket", "a")));
+        check("s3://bucket/team/runs/a/", Some(("s3://bucket/team", "a")));
+        check("s3://bucket/team", None);
+        check("s3://bucket", None);
+        check("store/runs/a", Some(("store", "a")));
+        check("store/other/a", None);
+    }
 }

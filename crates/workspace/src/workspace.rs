@@ -1,6 +1,7 @@
 //! The façade: a run that is open for questions.
 
 mod timelines;
+mod uploads;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

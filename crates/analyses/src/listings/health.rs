@@ -37,7 +37,7 @@ pub(crate) struct Standing {
 
 /// Trace health of the recordings of a rank, a window or both, and what lies beside the traces and was not read.
 pub fn report(run: &OpenRun, rank: Option<u32>, window: Option<u32>) -> Result<Report, RunError> {
-    let mut report = about(run.engine(), &run.sources_of(rank.as_slice(), window)?)?;
+    let mut report = about(run.engine_of_what_is_there()?, &run.sources_of(rank.as_slice(), window)?)?;
     let sentences = skipped_sentences(run.skipped_files()).into_iter();
     report.parts.splice(1..1, sentences.map(|sentence| Part::Text(format!("{sentence}.").into())));
     Ok(report)

@@ -10,7 +10,7 @@ const STEPS: &str = "SELECT rank, \"window\", count(*) AS steps FROM steps WHERE
 
 /// Every recording, with its health and how many steps are complete.
 pub fn summaries(run: &OpenRun) -> Result<Vec<SourceSummary>, RunError> {
-    let grades = health::grades(run.engine(), run.sources())?;
+    let grades = health::grades(run.engine_of_what_is_there()?, run.sources())?;
     let steps = Frame::new(run.ask(STEPS, &CancelFlag::default())?);
     let (ranks, windows) = (steps.required_i64("rank")?, steps.required_i64("window")?);
     let counts = steps.required_i64("steps")?;

@@ -1,4 +1,4 @@
-//! `stepscope ingest PATH… --store DIR`: reads traces once, to ask often.
+//! `stepscope ingest PATH… --store DIR`: reads traces once, to ask often. A store is a folder or lies in a bucket.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args};
 use serde_json::Value;
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
-use stepscope_workspace::{Extras, Workspace};
+use stepscope_workspace::{Depth, Extras, Workspace};
 
 use super::{Command, parsed};
 use crate::Context;
@@ -23,10 +23,17 @@ pub(super) static COMMAND: Command = Command {
 Events without a separate row are absorbed by design, such as thread names and span ends, or lost.
 Both are counted.
 
+A store in a bucket (s3://, gs://, az://) gets one object per trace. Every rank can ingest its own trace
+on its own host, with the same `--run`. The object waits in a spool on local disk until the bucket has it:
+$STEPSCOPE_SPOOL, else $XDG_STATE_HOME/stepscope/spool, else ~/.local/state/stepscope/spool.
+
 Examples:
   stepscope ingest trace.json.gz --store trace.stepscope
   stepscope ingest runs/ --store runs.stepscope -f json
-  zcat trace.json.gz | stepscope ingest - --store trace.stepscope",
+  zcat trace.json.gz | stepscope ingest - --store trace.stepscope
+  stepscope ingest rank7.json.gz --store s3://bucket/team --run llama-7b
+  stepscope ingest rank7.json.gz --store s3://bucket/team --run llama-7b --depth sums
+  stepscope ingest s3://bucket/traces/ --store runs.stepscope",
         )
     },
     run,
@@ -36,12 +43,21 @@ const USUAL_LIMIT: usize = 50;
 
 #[derive(Args)]
 struct Options {
-    /// A trace file, a folder of traces, or - for standard input
+    /// A trace file, a folder of traces, either of them in a bucket, or - for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Write to this store; created if missing
+    /// Write to this store, a folder or `s3://bucket/prefix`; created if missing
     #[arg(long, value_name = "DIR", required = true)]
     store: PathBuf,
+    /// Name the run, instead of after the file or folder
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+    /// Upload every event, or only sums by step: about 0.5 MB per trace
+    #[arg(long, value_name = "DEPTH", default_value = "full")]
+    depth: DepthChoice,
+    /// Run beside a training job: one ingest at a time per host, and retry the upload for 24 hours
+    #[arg(long)]
+    background: bool,
     /// Leave out what can be derived again, to measure its cost
     #[arg(long, hide = true, value_name = "WHAT", value_delimiter = ',')]
     without: Vec<Without>,
@@ -49,6 +65,15 @@ struct Options {
     output: OutputOptions,
     #[command(flatten)]
     reading: ReadingOptions,
+}
+
+/// How much of a trace goes into a bucket.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DepthChoice {
+    /// Every event.
+    Full,
+    /// Sums by step, without events.
+    Sums,
 }
 
 /// What can be left out.
@@ -62,7 +87,14 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let inputs: Vec<PathBuf> = options.paths.iter().chain([&options.store]).cloned().collect();
     let target = Target::of(options.output.output.as_deref(), &inputs)?;
+    if options.depth == DepthChoice::Sums && !options.store.to_string_lossy().contains("://") {
+        let hint = "a store in a folder has every event; leave out `--depth`";
+        return Err(Failure::usage("found `--depth sums` for a folder, expected a bucket".to_owned()).with_hint(hint));
+    }
     let mut settings = options.reading.settings(Some(options.store));
+    settings.run_name = options.run;
+    settings.depth = if options.depth == DepthChoice::Sums { Depth::Sums } else { Depth::Full };
+    settings.background = options.background;
     settings.extras = Extras {
         rollups: !options.without.contains(&Without::Rollups),
         tiles: !options.without.contains(&Without::Tiles),

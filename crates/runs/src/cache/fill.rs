@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the store of some files is, or will be.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum CachePlace {
     /// A complete store.
     Ready(CachedStore),
     /// A folder to fill.
@@ -51,13 +51,18 @@ pub(crate) struct Filling {
 
 impl Cache {
     /// The store of the files: found, or to be filled by the caller. Waits for another process that fills it.
-    pub(crate) fn place(&self, inputs: &Inputs, setup: &Setup, progress: &dyn Progress) -> Result<Place, RunError> {
+    pub(crate) fn place(
+        &self,
+        inputs: &Inputs,
+        setup: &Setup,
+        progress: &dyn Progress,
+    ) -> Result<CachePlace, RunError> {
         self.sweep();
         if let Some(found) = self.find(inputs, setup) {
-            return Ok(Place::Ready(found));
+            return Ok(CachePlace::Ready(found));
         }
         if let Some(found) = self.find_by_content(inputs, setup, progress)? {
-            return Ok(Place::Ready(found));
+            return Ok(CachePlace::Ready(found));
         }
         let started = Instant::now();
         let mut is_told = false;
@@ -77,10 +82,10 @@ impl Cache {
     }
 
     /// `None` while somebody else fills it.
-    fn find_or_begin(&self, inputs: &Inputs, setup: &Setup) -> Result<Option<Place>, RunError> {
+    fn find_or_begin(&self, inputs: &Inputs, setup: &Setup) -> Result<Option<CachePlace>, RunError> {
         let guard = self.guard().map_err(self.fail())?;
         if let Some(found) = self.find(inputs, setup) {
-            return Ok(Some(Place::Ready(found)));
+            return Ok(Some(CachePlace::Ready(found)));
         }
         let folder = self.store_dir(&format!(".filling-{}", inputs.key(setup)));
         let mut dead = None;
@@ -101,7 +106,7 @@ impl Cache {
             let _ = fs::remove_dir_all(dead);
         }
         let (inputs, setup) = (inputs.clone(), setup.clone());
-        Ok(Some(Place::ToFill(Filling { cache: self.clone(), inputs, setup, folder: Some(folder), _lock: lock })))
+        Ok(Some(CachePlace::ToFill(Filling { cache: self.clone(), inputs, setup, folder: Some(folder), _lock: lock })))
     }
 }
 

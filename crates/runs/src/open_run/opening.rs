@@ -1,28 +1,28 @@
 //! How a run comes to be open: from traces, through the cache or a temporary store, or from a store of the user's own.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use stepscope_engine::{Engine, EngineOptions};
+use stepscope_engine::Engine;
 use stepscope_ingest::{Ingested, Outcome, Progress};
 use stepscope_model::derived_tables::CRITICAL_PATH;
 use stepscope_model::{SkippedFile, SourceRecord, skipped_sentences};
-use stepscope_store::Store;
+use stepscope_objects::Place;
 use stepscope_store::owned::{self, OwnedFolder};
+use stepscope_store::{AnyStore, Catalog, Store, StoreError};
 
 use super::{Held, OpenRun};
-use crate::cache::{Cache, CachedStore, Filling, Inputs, Place, Published, Setup};
+use crate::cache::{Cache, CachePlace, CachedStore, Filling, Inputs, Published, Setup};
 use crate::critical_path::CriticalPaths;
 use crate::error::{CACHE_FULL, RunError, STORE_FULL, TEMPORARY_FULL};
+use crate::into_bucket::{self, TEMPORARY_PREFIX};
 use crate::protected::refuse_folder;
 use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
 use crate::step_models::StepModels;
-use crate::stored::as_store;
-
-/// How the folders of temporary stores begin.
-const TEMPORARY_PREFIX: &str = "stepscope-temporary-";
+use crate::stored::{as_store, is_missing};
 
 /// Ingests traces and folders into the store of the settings.
 pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Outcome, RunError> {
@@ -84,18 +84,26 @@ impl OpenRun {
         cache: &dyn Fn() -> Result<Cache, RunError>,
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, RunError> {
-        if let Some(missing) = paths.iter().find(|path| path.as_os_str() != "-" && !path.exists()) {
+        if let Some(missing) = paths.iter().find(|path| is_missing(path)) {
             return Err(RunError::NotFound { path: missing.clone() });
         }
-        if let Some((root, run)) = paths.iter().find_map(|path| as_store(path)) {
+        for path in paths {
+            let Some((root, run)) = as_store(path)? else { continue };
             if let [_, _, ..] = paths {
-                return Err(RunError::StoreAmongTraces { path: root });
+                return Err(RunError::StoreAmongTraces { path: root.to_string().into() });
             }
-            return Self::open_runs(&Store::open(&root)?, run.map(|run| vec![run]), settings, Held::Nothing);
+            let store = AnyStore::open(&root)?;
+            return Self::open_runs(&store, run.map(|run| vec![run]), settings, Held::Nothing, progress);
         }
         if let Some(root) = &settings.store {
             let runs = run_names(&ingest_into_store(paths, root, settings, progress)?.sources);
-            return Self::open_runs(&Store::open(root)?, Some(runs), settings, Held::Nothing);
+            return Self::open_runs(
+                &AnyStore::open(&Place::of_path(root).map_err(StoreError::from)?)?,
+                Some(runs),
+                settings,
+                Held::Nothing,
+                progress,
+            );
         }
         match inputs(paths, settings)? {
             Some(inputs) if !settings.no_cache => {
@@ -128,7 +136,8 @@ impl OpenRun {
         if let Some(inputs) = inputs {
             tell_change(paths, inputs, settings, progress)?;
         }
-        Self::open_runs(&Store::open(folder.path())?, None, settings, Held::Temporary { _folder: folder })
+        let store = AnyStore::open_folder(folder.path())?;
+        Self::open_runs(&store, None, settings, Held::Temporary { _folder: folder }, progress)
     }
 
     /// Opens the store that the cache has for the traces, or fills it.
@@ -142,8 +151,8 @@ impl OpenRun {
         cache.check_owner()?;
         let setup = Setup::of(settings);
         let filling = match cache.place(inputs, &setup, progress)? {
-            Place::ToFill(filling) => filling,
-            Place::Ready(store) => match Self::open_kept(store, settings) {
+            CachePlace::ToFill(filling) => filling,
+            CachePlace::Ready(store) => match Self::open_kept(store, settings, progress) {
                 // A strict user shall hear what is broken, and where, from the trace itself.
                 Ok(runs) if settings.strict && runs.iter().any(Self::is_damaged) => {
                     return Self::open_temporary(paths, Some(inputs), settings, progress);
@@ -152,9 +161,9 @@ impl OpenRun {
                     progress.notice("the cache holds a damaged store of this trace; reading the trace again");
                     cache.discard(inputs, &setup)?;
                     match cache.place(inputs, &setup, progress)? {
-                        Place::ToFill(filling) => filling,
+                        CachePlace::ToFill(filling) => filling,
                         // Somebody has the damaged store open, so it could not be removed.
-                        Place::Ready(_) => return Self::open_temporary(paths, Some(inputs), settings, progress),
+                        CachePlace::Ready(_) => return Self::open_temporary(paths, Some(inputs), settings, progress),
                     }
                 }
                 result => return result,
@@ -163,62 +172,67 @@ impl OpenRun {
         let outcome = fill(paths, filling.path(), settings, progress)
             .map_err(|error| error.at_place(cache.root(), CACHE_FULL))?;
         if tell_change(paths, inputs, settings, progress)? || outcome.is_transient {
-            return Self::open_unkept(filling.detach()?, settings);
+            return Self::open_unkept(filling.detach()?, settings, progress);
         }
         let sources: Vec<&SourceRecord> = outcome.sources.iter().map(|source| &source.record).collect();
         match filling.publish(&sources)? {
-            Published::Kept(store) => Self::open_kept(store, settings),
-            Published::Unkept(filling) => Self::open_unkept(filling, settings),
+            Published::Kept(store) => Self::open_kept(store, settings, progress),
+            Published::Unkept(filling) => Self::open_unkept(filling, settings, progress),
         }
     }
 
-    fn open_kept(store: CachedStore, settings: &Settings) -> Result<Vec<Self>, RunError> {
-        Self::open_runs(&Store::open(store.root())?, None, settings, Held::Cached { store })
+    fn open_kept(store: CachedStore, settings: &Settings, progress: &dyn Progress) -> Result<Vec<Self>, RunError> {
+        let opened = AnyStore::open_folder(store.root())?;
+        Self::open_runs(&opened, None, settings, Held::Cached { store }, progress)
     }
 
-    fn open_unkept(filling: Filling, settings: &Settings) -> Result<Vec<Self>, RunError> {
-        Self::open_runs(&Store::open(filling.path())?, None, settings, Held::Unkept { _filling: filling })
+    fn open_unkept(filling: Filling, settings: &Settings, progress: &dyn Progress) -> Result<Vec<Self>, RunError> {
+        let store = AnyStore::open_folder(filling.path())?;
+        Self::open_runs(&store, None, settings, Held::Unkept { _filling: filling }, progress)
     }
 
     /// Opens the runs that are meant, of these or of all that the store has.
     fn open_runs(
-        store: &Store,
+        store: &AnyStore,
         runs: Option<Vec<String>>,
         settings: &Settings,
         held: Held,
+        progress: &dyn Progress,
     ) -> Result<Vec<Self>, RunError> {
         let runs = runs.map_or_else(|| store.runs(), Ok)?;
         let held = Arc::new(held);
-        settings.run.of(runs, store)?.into_iter().map(|run| Self::open_one(store, run, settings, &held)).collect()
+        let place = store.place().to_string();
+        let watch = |bytes: u64| {
+            progress.update(&place, bytes, None);
+            if progress.canceled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let runs = settings.run.of(runs, store)?.into_iter();
+        runs.map(|run| Self::open_one(store.catalog(&run, &watch)?, settings, &held)).collect()
     }
 
-    fn open_one(store: &Store, run: String, settings: &Settings, held: &Arc<Held>) -> Result<Self, RunError> {
-        let mut sources = store.sources(&run)?;
-        let mut skipped = store.skipped(&run)?;
+    fn open_one(catalog: Catalog, settings: &Settings, held: &Arc<Held>) -> Result<Self, RunError> {
+        let mut sources = catalog.sources().to_vec();
+        let mut skipped = catalog.skipped().to_vec();
         if let Held::Cached { store } = &**held {
             let paths = sources.iter_mut().map(|source| &mut source.path);
             paths.chain(skipped.iter_mut().map(|file| &mut file.path)).for_each(|path| store.rename(path));
         }
-        let default = EngineOptions::default();
-        let memory_limit_bytes = settings.memory_limit_bytes() as usize;
-        let threads = settings.threads.unwrap_or(default.threads);
-        let engine = Engine::open(store, &run, &EngineOptions { memory_limit_bytes, threads, ..default })?;
+        let engine = Engine::open(&catalog, &settings.for_engine())?;
         let sources: Arc<[SourceRecord]> = sources.into();
         let step_models = Arc::new(StepModels::new(settings.memory_limit_bytes, settings.memory_limit_bytes()));
         let paths = CriticalPaths {
-            store: store.clone(),
-            run: run.clone(),
+            catalog: catalog.clone(),
             sources: Arc::clone(&sources),
             step_models: Arc::clone(&step_models),
         };
         let ids = sources.iter().map(|source| source.id).collect();
         engine.derive(&CRITICAL_PATH, ids, Arc::new(move |id| paths.rows(id)))?;
         Ok(Self {
-            store: store.clone(),
-            name: run,
+            catalog,
             sources,
             skipped,
             engine,
+            lenient_engine: OnceLock::new(),
             settings: settings.clone(),
             step_models,
             _held: Arc::clone(held),
@@ -244,6 +258,10 @@ fn ingest_into_store(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
+    let place = Place::of_path(root).map_err(StoreError::from)?;
+    if place.folder().is_none() {
+        return into_bucket::ingest(paths, &place, settings, progress);
+    }
     refuse_folder(root, paths)?;
     let before = inputs(paths, settings).ok().flatten();
     let ingested = fill(paths, root, settings, progress).map_err(|error| error.at_place(root, STORE_FULL))?;
@@ -255,7 +273,7 @@ fn ingest_into_store(
 
 /// The files behind the paths; `None` if they cannot be read twice.
 fn inputs(paths: &[PathBuf], settings: &Settings) -> Result<Option<Inputs>, RunError> {
-    if paths.iter().any(|path| path.as_os_str() == "-") {
+    if paths.iter().any(|path| path.as_os_str() == "-" || Place::is_address(path)) {
         return Ok(None);
     }
     let fail = |source| {
