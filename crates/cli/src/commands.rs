@@ -68,7 +68,7 @@ static COMMANDS: [&Command; 20] = [
 const ABOUT: &str = "Show why a training or inference step takes as long as it does.
 
 PATH is a trace file, a folder of traces, a store, or - for standard input.
-Files, folders and stores may also lie in a bucket: s3://bucket/prefix, gs:// or az://.";
+Each of them may be in a bucket: s3://bucket/prefix, gs:// or az://.";
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -49,7 +49,7 @@ pub enum GatherError {
         place: String,
     },
     /// Packs in the spool do not say where they go.
-    #[error("cannot tell where these packs go: {reason}: {}", path.display())]
+    #[error("found packs without a destination: {reason}: {}", path.display())]
     UnknownPlace {
         /// What is wrong.
         reason: String,

@@ -152,7 +152,8 @@ impl Bucket {
     /// The bytes of an object one after another, a few mebibytes ahead of whoever reads them.
     #[must_use]
     pub fn stream(&self, key: &str, size_bytes: u64) -> ObjectStream {
-        ObjectStream::start(self.clone(), key.to_owned(), size_bytes)
+        let (bucket, key) = (self.clone(), key.to_owned());
+        ObjectStream::start(size_bytes, move |range| bucket.get_range(&key, range))
     }
 
     /// What a query engine reads the objects through, on its own threads: paths are keys, or those of a

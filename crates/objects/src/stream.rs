@@ -1,12 +1,12 @@
 //! Reads an object from its first byte to its last.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use bytes::{Buf, Bytes};
 
-use crate::bucket::Bucket;
 use crate::error::ObjectError;
 
 /// Bytes of one request.
@@ -23,14 +23,17 @@ pub struct ObjectStream {
 }
 
 impl ObjectStream {
-    /// Begins to read. The thread ends when the last byte was read, or soon after the stream is dropped.
-    pub(crate) fn start(bucket: Bucket, key: String, size_bytes: u64) -> Self {
+    /// Begins to read ranges. The thread ends when the last byte was read, or soon after the stream is dropped.
+    pub(crate) fn start(
+        size_bytes: u64,
+        read: impl Fn(Range<u64>) -> Result<Bytes, ObjectError> + Send + 'static,
+    ) -> Self {
         let (sender, chunks) = sync_channel(AHEAD);
         thread::spawn(move || {
             let mut at = 0;
             while at < size_bytes {
                 let end = size_bytes.min(at + CHUNK_BYTES);
-                let chunk = bucket.get_range(&key, at..end);
+                let chunk = read(at..end);
                 at = if chunk.is_ok() { end } else { size_bytes };
                 if sender.send(chunk).is_err() {
                     break;

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_objects::Place;
 use stepscope_store::{AnyStore, layout};
 
 use crate::cache::Inputs;
 use crate::error::RunError;
 use crate::settings::Settings;
-use crate::stored::{as_store, is_missing};
+use crate::stored::{find_store, is_missing};
 
 /// A run that can be opened. Two are equal as long as nothing about their files has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +43,8 @@ pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>
         if is_missing(path) {
             return Err(RunError::NotFound { path: path.clone() });
         }
-        match as_store(path)? {
-            Some((root, run)) => runs.extend(stored_runs(&root, run)?),
+        match find_store(path)? {
+            Some((store, run)) => runs.extend(stored_runs(&store, run)?),
             None => traces.push(path.clone()),
         }
     }
@@ -58,11 +57,11 @@ pub fn find_runs(paths: &[PathBuf], settings: &Settings) -> Result<Vec<RunInput>
     Ok(runs)
 }
 
-fn stored_runs(root: &Place, run: Option<String>) -> Result<Vec<RunInput>, RunError> {
-    let names = run.map_or_else(|| AnyStore::open(root).and_then(|store| store.runs()), |run| Ok(vec![run]))?;
+fn stored_runs(store: &AnyStore, run: Option<String>) -> Result<Vec<RunInput>, RunError> {
+    let names = run.map_or_else(|| store.runs(), |run| Ok(vec![run]))?;
     let input = |name: String| {
-        let Some(root) = root.folder() else {
-            let path = PathBuf::from(format!("{root}/runs/{name}"));
+        let Some(root) = store.place().folder() else {
+            let path = PathBuf::from(format!("{}/runs/{name}", store.place()));
             return RunInput { paths: vec![path], name, files: None };
         };
         let files = Inputs::look(&[layout::sources_dir(root, &name)], true).ok().flatten();

@@ -13,23 +13,28 @@ pub(crate) fn is_missing(path: &Path) -> bool {
 }
 
 /// The store at `path`, or the store and run that `path` is the folder of.
-pub(crate) fn as_store(path: &Path) -> Result<Option<(Place, Option<String>)>, RunError> {
+pub(crate) fn find_store(path: &Path) -> Result<Option<(AnyStore, Option<String>)>, RunError> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
     let place = Place::of_path(path).map_err(StoreError::from)?;
     if let Some((root, run)) = run_of(&place)
-        && AnyStore::is_store(&root)?
+        && let Some(store) = AnyStore::find(&root)?
     {
-        return Ok(Some((root, Some(run))));
+        return Ok(Some((store, Some(run))));
     }
-    Ok(AnyStore::is_store(&place)?.then_some((place, None)))
+    Ok(AnyStore::find(&place)?.map(|store| (store, None)))
 }
 
 /// The folder of the store that a path means; `None` for one in a bucket, which no file can be part of.
 pub(crate) fn store_folder(path: &Path) -> Option<PathBuf> {
-    if Place::is_address(path) {
-        return None;
+    if AnyStore::is_in_folder(path) {
+        return Some(path.to_owned());
     }
-    let (root, _) = as_store(path).ok()??;
-    root.folder().map(Path::to_owned)
+    match run_of(&Place::of_path(path).ok()?) {
+        Some((Place::Folder(root), _)) if AnyStore::is_in_folder(&root) => Some(root),
+        _ => None,
+    }
 }
 
 /// The root and the run of a place such as `<root>/runs/<run>`.

@@ -4,11 +4,14 @@ use std::path::Path;
 
 use stepscope_objects::{Bucket, ObjectError, Place, Watch};
 
-use crate::catalog::{Catalog, shown};
+use crate::catalog::Catalog;
+use crate::disk;
 use crate::error::StoreError;
 use crate::layout;
+use crate::marker;
 use crate::pack::packs_folder;
 use crate::store::Store;
+use crate::table_part::shown;
 
 /// A store to read. Runs in the folder form and runs of packs may lie beside each other in a folder.
 #[derive(Clone, Debug)]
@@ -21,14 +24,17 @@ pub struct AnyStore {
 impl AnyStore {
     /// Opens a store, and refuses one of another version by name.
     pub fn open(place: &Place) -> Result<Self, StoreError> {
+        Self::find(place)?.ok_or_else(|| StoreError::NotAStore { path: place.to_string().into() })
+    }
+
+    /// Opens a store if there is one. In a bucket that is one request.
+    pub fn find(place: &Place) -> Result<Option<Self>, StoreError> {
         let bucket = Bucket::open(place)?;
-        let root = place.folder().filter(|root| Store::is_store(root));
-        let folder = root.map(Store::open).transpose()?;
-        let store = Self { bucket, folder };
-        if store.folder.is_none() && store.runs()?.is_empty() {
-            return Err(StoreError::NotAStore { path: shown(&store.bucket, "") });
+        match place.folder() {
+            Some(root) if Store::is_store(root) => Ok(Some(Self { bucket, folder: Some(Store::open(root)?) })),
+            Some(root) => Ok(Self::is_in_folder(root).then_some(Self { bucket, folder: None })),
+            None => Ok(marker::read(&bucket)?.map(|_| Self { bucket, folder: None })),
         }
-        Ok(store)
     }
 
     /// Opens a folder.
@@ -36,22 +42,11 @@ impl AnyStore {
         Self::open(&Place::Folder(root.to_owned()))
     }
 
-    /// Whether there are runs in any form, as far as their names tell.
-    pub fn is_store(place: &Place) -> Result<bool, StoreError> {
-        if place.folder().is_some_and(Store::is_store) {
-            return Ok(true);
-        }
-        let bucket = Bucket::open(place)?;
-        let runs = bucket.folders("runs")?;
-        // In a bucket a folder of keys is there because something is in it.
-        if place.folder().is_none() {
-            return Ok(!runs.is_empty());
-        }
-        runs.iter()
-            .map(|run| has_packs(&bucket, run))
-            .find(|has| !matches!(has, Ok(false)))
-            .unwrap_or(Ok(false))
-            .map_err(Into::into)
+    /// Whether a folder is a store in any form, of whatever version.
+    #[must_use]
+    pub fn is_in_folder(root: &Path) -> bool {
+        let runs = || disk::list(&layout::runs_dir(root)).unwrap_or_default();
+        Store::is_store(root) || runs().iter().any(|run| run.join("in").is_dir())
     }
 
     /// The store in the folder form, if it is one.

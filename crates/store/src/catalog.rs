@@ -4,19 +4,17 @@
 //! replay for the rows of one source.
 
 mod packs;
-mod table_part;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepscope_model::{SkippedFile, SourceId, SourceRecord, Table};
-use stepscope_objects::{Bucket, Part, Watch};
+use stepscope_objects::{Bucket, Part, Place, Watch};
 
-pub use self::table_part::TablePart;
 use crate::error::StoreError;
 use crate::pack::{Depth, Pack};
 use crate::reader::TableReader;
 use crate::store::Store;
+use crate::table_part::TablePart;
 
 /// The sources of a run and where their rows are. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -173,10 +171,9 @@ fn holding(key: String, pack: Pack) -> Holding {
     Holding::Pack { key, pack: Box::new(pack) }
 }
 
-/// The name of an object in errors.
-pub(crate) fn shown(bucket: &Bucket, key: &str) -> PathBuf {
-    match bucket.place().folder() {
-        Some(folder) => folder.join(key),
-        None => Path::new(&format!("{}/{key}", bucket.place())).to_owned(),
+impl Store {
+    /// Where the rows of a run are, for whoever queries it.
+    pub fn catalog(&self, run: &str) -> Result<Catalog, StoreError> {
+        Catalog::of_folder(self, Bucket::open(&Place::Folder(self.root().to_owned()))?, run)
     }
 }

@@ -9,6 +9,8 @@ use parquet::errors::ParquetError;
 use stepscope_model::Hint;
 use stepscope_objects::ObjectError;
 
+use crate::marker::MarkerError;
+
 /// A store that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -87,6 +89,9 @@ pub enum StoreError {
     /// A bucket could not be read or written.
     #[error(transparent)]
     Objects(#[from] ObjectError),
+    /// The marker of a store in a bucket cannot be used.
+    #[error(transparent)]
+    Marker(#[from] MarkerError),
     /// Another version of Stepscope wrote the store.
     #[error("written by {what} {found}, this Stepscope reads {expected}: {}", path.display())]
     WrongVersion {
@@ -197,6 +202,7 @@ impl Hint for StoreError {
                 _ => None,
             },
             Self::Objects(error) => error.hint(),
+            Self::Marker(error) => error.hint(),
             Self::NoUsablePack { .. } => Some("ingest the traces again, into a run with another name".into()),
             Self::NotAStore { .. } => Some("make one with `stepscope ingest PATH --store DIR`".into()),
             Self::NoSuchRun { known, .. } if known.is_empty() => Some("the store has no runs".into()),

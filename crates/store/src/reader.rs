@@ -22,10 +22,10 @@ use parquet::file::reader::ChunkReader;
 use stepscope_model::Table;
 use stepscope_objects::Bucket;
 
-use crate::catalog::{TablePart, shown};
 use crate::error::StoreError;
 use crate::part_bytes::PartBytes;
 use crate::schema::arrow_schema;
+use crate::table_part::{TablePart, shown};
 
 /// Rows that are decoded at once.
 const BATCH_ROWS: usize = 8192;

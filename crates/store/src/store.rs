@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stepscope_model::{SkippedFile, SourceId, SourceRecord, Table};
-use stepscope_objects::{Bucket, Place};
 
-use crate::catalog::Catalog;
 use crate::disk;
 use crate::error::StoreError;
 use crate::layout;
@@ -108,11 +106,6 @@ impl Store {
             if path.is_file() { Ok(path) } else { Err(StoreError::MissingFile { table: table.name, path }) }
         };
         paths.map(there).collect()
-    }
-
-    /// Where the rows of a run are, for whoever queries it.
-    pub fn catalog(&self, run: &str) -> Result<Catalog, StoreError> {
-        Catalog::of_folder(self, Bucket::open(&Place::Folder(self.root.clone()))?, run)
     }
 
     /// Where the rows of a source in a table are, by its record.

@@ -13,6 +13,7 @@ from stepscope.captured import readable_size
 from stepscope.errors import UsageError
 from stepscope.saying import say
 from stepscope.torch.trace_file import free_bytes, write_whole
+from stepscope.torch.uploading import Uploader
 
 # The smallest trace of a real step is larger.
 _LEAST_FREE_BYTES = 64_000
@@ -27,6 +28,9 @@ def trace_handler(
     use_python_export: bool = False,
     *,
     ingest: bool = False,
+    store: str | None = None,
+    run: str | None = None,
+    depth: str = "full",
 ) -> Callable[[Any], None]:
     """Returns a handler that writes each trace to a folder, under the name that TensorBoard expects.
 
@@ -40,6 +44,12 @@ def trace_handler(
         use_python_export: Let torch export the trace in Python.
         ingest: Read the folder into the cache after each trace, so that it opens at once. The program waits for it;
             standard error reports what goes wrong.
+        store: Upload each trace to this store in a bucket, such as `s3://bucket/prefix`, in a process beside the
+            program. The program never waits for it and never fails because of it. What cannot be uploaded waits in
+            a spool on local disk: `stepscope store spool` shows it.
+        run: Name of the run in the store, the same on all ranks. By default that of the job: `$STEPSCOPE_RUN`,
+            `$TORCHELASTIC_RUN_ID` or `$SLURM_JOB_ID`, else the name of the folder.
+        depth: Upload every event (`full`), or sums by step alone (`sums`).
 
     It also works with torch's own `profile`:
 
@@ -47,7 +57,10 @@ def trace_handler(
     >>> prof = torch.profiler.profile(on_trace_ready=trace_handler("runs/profiler", use_gzip=True))
     """
     options = {"use_python_export": True} if use_python_export else {}
-    return TraceWriter(os.fspath(dir_name), worker_name, use_gzip=use_gzip, ingest=ingest, options=options)
+    uploader = Uploader(Path(dir_name), os.fspath(store), run, depth) if store is not None else None
+    return TraceWriter(
+        os.fspath(dir_name), worker_name, use_gzip=use_gzip, ingest=ingest, uploader=uploader, options=options
+    )
 
 
 class TraceWriter:
@@ -63,6 +76,7 @@ class TraceWriter:
         *,
         use_gzip: bool = False,
         ingest: bool = False,
+        uploader: Uploader | None = None,
         options: dict[str, bool] | None = None,
         is_failure_said: bool = True,
     ) -> None:
@@ -70,6 +84,7 @@ class TraceWriter:
         self._worker_name = worker_name
         self._ending = ".pt.trace.json.gz" if use_gzip else ".pt.trace.json"
         self._ingest = ingest
+        self._uploader = uploader
         self._options = options or {}
         self._is_failure_said = is_failure_said
         self._is_trouble_said = False
@@ -89,6 +104,8 @@ class TraceWriter:
         self.failure = None
         if self._ingest:
             _ingest(path.parent)
+        if self._uploader is not None:
+            self._uploader.start(path)
 
     def expect(self, size_bytes: float) -> None:
         """Checks the expected size of a trace, and reports it if the disk has too little space."""

@@ -48,7 +48,7 @@ impl Place {
         for name in ["HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"] {
             command.env(name, self.folder.path());
         }
-        for name in ["NO_COLOR", "COLUMNS", "STEPSCOPE_CACHE", "STEPSCOPE_CACHE_LIMIT"] {
+        for name in ["NO_COLOR", "COLUMNS", "STEPSCOPE_CACHE", "STEPSCOPE_CACHE_LIMIT", "STEPSCOPE_SPOOL"] {
             command.env_remove(name);
         }
         command

@@ -26,6 +26,7 @@ fn call(command: &str) -> Vec<&str> {
         "ingest" => vec!["ingest", "trace.json", "--store", "kept.stepscope"],
         "sql" => vec!["sql", "trace.json", "SELECT * FROM spans"],
         "schema" | "rules" | "doctor" | "cache" | "demo" => vec![command],
+        "store" => vec!["store", "spool"],
         "whatif" => vec!["whatif", "trace.json", "--no-sync"],
         "diff" => vec!["diff", "trace.json", "trace.json"],
         "check" => vec!["check", "trace.json", "--against", "trace.json"],

@@ -22,7 +22,7 @@ use crate::run_choice::RunChoice;
 use crate::run_input::RunInput;
 use crate::settings::Settings;
 use crate::step_models::StepModels;
-use crate::stored::{as_store, is_missing};
+use crate::stored::{find_store, is_missing};
 
 /// Ingests traces and folders into the store of the settings.
 pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Outcome, RunError> {
@@ -88,11 +88,10 @@ impl OpenRun {
             return Err(RunError::NotFound { path: missing.clone() });
         }
         for path in paths {
-            let Some((root, run)) = as_store(path)? else { continue };
+            let Some((store, run)) = find_store(path)? else { continue };
             if let [_, _, ..] = paths {
-                return Err(RunError::StoreAmongTraces { path: root.to_string().into() });
+                return Err(RunError::StoreAmongTraces { path: store.place().to_string().into() });
             }
-            let store = AnyStore::open(&root)?;
             return Self::open_runs(&store, run.map(|run| vec![run]), settings, Held::Nothing, progress);
         }
         if let Some(root) = &settings.store {

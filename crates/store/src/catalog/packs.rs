@@ -10,9 +10,9 @@ use std::time::Duration;
 use stepscope_model::{SkippedFile, SourceId};
 use stepscope_objects::{Bucket, Entry, ObjectError, Watch};
 
-use super::shown;
 use crate::error::StoreError;
 use crate::pack::{Depth, Pack, PackName, packs_folder};
+use crate::table_part::shown;
 
 /// Packs that are read at once. A read waits for the network, not for the processor.
 const AT_ONCE: usize = 16;

@@ -1,9 +1,9 @@
 //! A piece of a table: a Parquet file of its own, or one inside of an object.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stepscope_model::Table;
-use stepscope_objects::Part;
+use stepscope_objects::{Bucket, Part};
 
 /// Where a Parquet file of a table is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,5 +31,14 @@ impl TablePart {
             Self::File(key) => key.clone(),
             Self::Part(part) => part.path(&format!("{}.parquet", table.name)),
         }
+    }
+}
+
+/// The name of an object in errors.
+pub(crate) fn shown(bucket: &Bucket, key: &str) -> PathBuf {
+    match bucket.place().folder() {
+        Some(folder) => folder.join(key),
+        None if key.is_empty() => bucket.place().to_string().into(),
+        None => format!("{}/{key}", bucket.place()).into(),
     }
 }
