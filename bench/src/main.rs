@@ -101,8 +101,8 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
             println!("{}", serde_json::to_string(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
-        Task::UploadShare(share) => {
-            uploads::work(&share)?;
+        Task::UploadShare { store, spool, acknowledged, place, first, stride, end } => {
+            uploads::work(&uploads::Share { store, spool, acknowledged, place, first, stride, end })?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::LimitOnce { which, path } => {

@@ -9,7 +9,6 @@ use clap::{Args, Parser, Subcommand};
 use crate::once::Limit;
 use crate::peers::Peer;
 use crate::rows::Bar;
-use crate::uploads::Share;
 
 /// Measures ingest beside the bare limits of the machine and beside other tools.
 #[derive(Debug, Parser)]
@@ -168,7 +167,22 @@ pub(crate) enum Task {
     },
     /// A part of the sources of `uploads` in this process.
     #[command(hide = true)]
-    UploadShare(Share),
+    UploadShare {
+        /// The store that holds them.
+        store: PathBuf,
+        /// The spool that all processes share.
+        spool: PathBuf,
+        /// Folder with a file for each source that was kept.
+        acknowledged: PathBuf,
+        /// Where packs go.
+        place: String,
+        /// The first rank.
+        first: u32,
+        /// How many ranks further the next one is.
+        stride: u32,
+        /// The first rank that is not there.
+        end: u32,
+    },
     /// One bare limit in this process.
     #[command(hide = true)]
     LimitOnce {

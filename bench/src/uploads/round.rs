@@ -12,7 +12,7 @@ use stepscope_gather::Spool;
 use stepscope_objects::{Bucket, Place, Settings, UNWATCHED};
 use stepscope_store::marker;
 use stepscope_store::pack::PackName;
-use stepscope_testkit::{FaultPlan, FaultProxy, Random, S3Server};
+use stepscope_testkit::{Fault, FaultPlan, FaultProxy, Random, S3Server};
 
 use super::{BROKEN_PERCENT, Share, Sources, Wanted, worker};
 use crate::child;
@@ -44,12 +44,15 @@ pub(super) fn calm(sources: &Sources, folder: &Path, wanted: Wanted) -> Result<O
 
 /// A round in which a part of the requests break.
 pub(super) fn rough(sources: &Sources, folder: &Path, wanted: Wanted) -> Result<Outcome> {
-    run(sources, folder, wanted, FaultPlan::every_way(wanted.seed, BROKEN_PERCENT))
+    // Uploads list nothing.
+    let faults = Fault::ALL.into_iter().filter(|fault| *fault != Fault::TruncatedList).collect();
+    run(sources, folder, wanted, FaultPlan { faults, ..FaultPlan::every_way(wanted.seed, BROKEN_PERCENT) })
 }
 
 fn run(sources: &Sources, folder: &Path, wanted: Wanted, plan: FaultPlan) -> Result<Outcome> {
     let acknowledged = folder.join("acknowledged");
     fs::create_dir_all(&acknowledged)?;
+    fs::write(worker::hold(&acknowledged), "")?;
     let server = S3Server::start()?;
     let place = format!("s3://{}/fleet", S3Server::BUCKET);
     let direct = Settings::new(S3Server::environment(server.address()));
@@ -72,6 +75,7 @@ fn run(sources: &Sources, folder: &Path, wanted: Wanted, plan: FaultPlan) -> Res
     let shares = (0..wanted.processes.min(wanted.sources)).map(share);
     let mut crew = Crew::start(shares.collect(), environment)?;
     crew.kill_by_and_by(wanted, &acknowledged)?;
+    fs::remove_file(worker::hold(&acknowledged))?;
     crew.wait()?;
     let seconds = begin.elapsed().as_secs_f64();
 
@@ -148,9 +152,7 @@ impl Crew {
     /// Kills processes at random points of the work, and starts each again.
     fn kill_by_and_by(&mut self, wanted: Wanted, acknowledged: &Path) -> Result<()> {
         let mut random = Random::new(wanted.seed);
-        // The last sources are left alone, so that there is somebody to kill at every point.
-        let range = (wanted.sources as usize * 9 / 10).max(1);
-        let mut points: Vec<usize> = (0..wanted.kills).map(|_| random.below(range)).collect();
+        let mut points: Vec<usize> = (0..wanted.kills).map(|_| random.below(wanted.sources as usize)).collect();
         points.sort_unstable();
         for point in points {
             while fs::read_dir(acknowledged)?.count() < point && self.look()? {

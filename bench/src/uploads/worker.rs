@@ -16,7 +16,7 @@ use stepscope_store::pack::Depth;
 use super::RUN;
 
 /// Which sources a process is to keep, and where.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug)]
 pub(crate) struct Share {
     /// The store that holds them.
     pub(crate) store: PathBuf,
@@ -51,7 +51,7 @@ pub(crate) fn work(share: &Share) -> Result<()> {
         File::create(&mark)?;
         uploader.upload(unseen)?;
     }
-    while spool.state()?.packs > 0 {
+    while spool.state()?.packs > 0 || hold(&share.acknowledged).exists() {
         uploader.upload(unseen)?;
         thread::sleep(Duration::from_millis(20));
     }
@@ -61,6 +61,11 @@ pub(crate) fn work(share: &Share) -> Result<()> {
 /// The file that says that a source was kept.
 pub(super) fn acknowledgment(folder: &Path, rank: u32) -> PathBuf {
     folder.join(rank.to_string())
+}
+
+/// A file that keeps processes from ending while there is one to be killed.
+pub(super) fn hold(acknowledged: &Path) -> PathBuf {
+    acknowledged.with_extension("hold")
 }
 
 /// Short waits: what takes minutes between machines takes milliseconds here.
