@@ -48,8 +48,8 @@ pub enum GatherError {
         /// The place.
         place: String,
     },
-    /// Packs in the spool do not say where they go.
-    #[error("found packs without a destination: {reason}: {}", path.display())]
+    /// Packs in the spool whose place is not known.
+    #[error("found no place for these packs: {reason}: {}", path.display())]
     UnknownPlace {
         /// What is wrong.
         reason: String,

@@ -132,7 +132,7 @@ fn packs_without_a_place_stay_and_are_named() {
     fs::remove_file(format!("{folder}place")).unwrap();
     let report = fixture.upload(&Settings::new(std::collections::BTreeMap::new()));
     assert_eq!(counts(&report), [0, 0, 0, 1]);
-    assert!(error_of(&report).starts_with("found packs without a destination: "), "{}", error_of(&report));
+    assert!(error_of(&report).starts_with("found no place for these packs: "), "{}", error_of(&report));
     assert_eq!(fixture.spool.state().unwrap().packs, 1);
 }
 
