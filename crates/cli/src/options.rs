@@ -97,7 +97,7 @@ impl RulesOptions {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputOptions {
-    /// Keep the store in DIR, or in a bucket such as `s3://bucket/prefix`, instead of the cache
+    /// Keep the store in DIR or in a bucket instead of the cache
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
     /// Select a run by its name or a part of it

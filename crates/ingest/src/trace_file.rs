@@ -38,17 +38,20 @@ pub(crate) fn size(path: &Path) -> Option<u64> {
 /// Looks at an address.
 pub(crate) fn look(path: &Path) -> Result<Found, IngestError> {
     let place = Place::of_path(path).map_err(IngestError::Objects)?;
-    if let Ok((bucket, key)) = object(path)
-        && bucket.head(&key).map_err(IngestError::Objects)?.is_some()
-    {
-        return Ok(Found::Object);
-    }
     let bucket = Bucket::open(&place).map_err(IngestError::Objects)?;
+    // Folders come first: some servers fail when they are asked for one as an object.
     let entries = bucket.list("", UNWATCHED).map_err(IngestError::Objects)?;
     let is_hidden = |key: &str| key.split('/').any(|part| part.starts_with('.'));
     let visible = entries.into_iter().filter(|entry| !is_hidden(&entry.key));
     let objects: Vec<PathBuf> = visible.map(|entry| format!("{place}/{}", entry.key).into()).collect();
-    if objects.is_empty() { Err(missing(path)) } else { Ok(Found::Folder(objects)) }
+    if !objects.is_empty() {
+        return Ok(Found::Folder(objects));
+    }
+    let (bucket, key) = object(path)?;
+    match bucket.head(&key).map_err(IngestError::Objects)? {
+        Some(_) => Ok(Found::Object),
+        None => Err(missing(path)),
+    }
 }
 
 /// The bucket and key of an address.

@@ -52,6 +52,9 @@ pub fn upload_store(folder: &Path, settings: &Settings, progress: &dyn Progress)
     let root = settings.store.as_deref().ok_or(RunError::NoStore)?;
     let place = Place::of_path(root).map_err(StoreError::from)?;
     let (store, spool) = (Store::open(folder)?, Spool::from_environment()?);
+    if let Some(folder) = place.folder() {
+        stepscope_store::disk::create_folders(folder)?;
+    }
     for run in store.runs()? {
         let records = store.sources(&run)?;
         keep(&spool, &store, &records.iter().collect::<Vec<_>>(), settings, &place)?;

@@ -9,6 +9,7 @@ fn the_first_screen() {
     Show why a training or inference step takes as long as it does.
 
     PATH is a trace file, a folder of traces, a store, or - for standard input.
+    Each of them may be in a bucket: s3://bucket/prefix, gs:// or az://.
 
     Usage: stepscope [OPTIONS] <COMMAND>
 
@@ -35,6 +36,7 @@ fn the_first_screen() {
       open         Open traces in the web UI: pages, tables and a timeline
       report       Write one HTML file to share: overview, findings, timeline, tables
       ingest       Convert traces to a Parquet store
+      store        Upload recordings to a store in a bucket
       trim         Write a smaller trace by step, time or rank, for Perfetto and chrome://tracing
       run          Record an unmodified Python script (needs the Python package)
       sql          Query with SQL: run one statement, or start a shell
@@ -93,7 +95,7 @@ fn one_command() {
     Input:
           --rank <N>             Select a rank
           --window <N>           Select a window: one capture cycle of a rank, from 0
-          --store <DIR>          Keep the store in DIR instead of the cache
+          --store <DIR>          Keep the store in DIR or in a bucket instead of the cache
           --run <NAME>           Select a run by its name or a part of it
           --no-cache             Read the trace again, and keep nothing in the cache
           --separate-runs        Treat every file as a separate run
