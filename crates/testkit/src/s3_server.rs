@@ -9,9 +9,9 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{IF_MATCH, IF_NONE_MATCH};
+use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
+use hyper_util::rt::TokioIo;
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{Body, HttpResponse};
@@ -98,7 +98,7 @@ async fn serve(listener: TcpListener, service: S3Service, root: PathBuf) {
                 }
             });
             // A client that gives up is no trouble of the server.
-            Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), answer).await.ok();
+            http1::Builder::new().serve_connection(TokioIo::new(socket), answer).await.ok();
         });
     }
 }

@@ -9,18 +9,23 @@ use stepscope_objects::{Conditions, Put, UNWATCHED};
 
 use crate::server::{open, settings};
 
-fn judge() -> SocketAddr {
-    let address = std::env::var("STEPSCOPE_S3_ENDPOINT").unwrap().parse().unwrap();
+/// A server with a bucket; `None` if none is named.
+fn judge() -> Option<SocketAddr> {
+    let Ok(address) = std::env::var("STEPSCOPE_S3_ENDPOINT") else {
+        eprintln!("skipped: STEPSCOPE_S3_ENDPOINT names no server");
+        return None;
+    };
+    let address: SocketAddr = address.parse().unwrap();
     let mut socket = TcpStream::connect(address).unwrap();
     write!(socket, "PUT /judge HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
     socket.read_to_end(&mut Vec::new()).unwrap();
-    address
+    Some(address)
 }
 
 #[test]
 #[ignore = "needs a server"]
 fn a_judge_sees_one_winner_and_the_same_answers() {
-    let address = judge();
+    let Some(address) = judge() else { return };
     let bucket = open(&format!("s3://judge/{}", std::process::id()), &settings(address));
     assert_eq!(bucket.conditions("stepscope.json", b"{}").unwrap(), Conditions::Kept);
     for round in 0..6 {

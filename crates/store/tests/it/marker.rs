@@ -118,7 +118,11 @@ impl Drop for Ignoring {
 #[test]
 #[ignore = "needs s3rver"]
 fn a_store_that_ignores_conditions_is_marked_so() {
-    let program = format!("{}/node_modules/.bin/s3rver", std::env::var("STEPSCOPE_S3RVER").unwrap());
+    let Ok(folder) = std::env::var("STEPSCOPE_S3RVER") else {
+        eprintln!("skipped: STEPSCOPE_S3RVER names no folder");
+        return;
+    };
+    let program = format!("{folder}/node_modules/.bin/s3rver");
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("traces")).unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
