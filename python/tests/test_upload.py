@@ -121,7 +121,7 @@ def test_a_trace_comes_into_the_bucket(depth: str, tmp_path: Path, environment: 
 
         import stepscope as ss
 
-        assert ss.open("s3://stepscope/team/runs/job").sql("SELECT count(*) AS n FROM steps").rows()[0]["n"] == 2
+        assert ss.open("s3://stepscope/team/runs/job").sql("SELECT count(*) AS n FROM steps").to_pylist() == [{"n": 2}]
 
 
 def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
