@@ -75,7 +75,7 @@ pub const BEYOND_64_BITS: &str = "beyond 64 bits";
 /// The file broke off before the value.
 pub const FILE_TRUNCATED: &str = "file truncated";
 /// The store has sums of the recording alone.
-pub const EVENTS_NOT_UPLOADED: &str = "events not uploaded";
+pub const EVENTS_NOT_STORED: &str = "events not in the store";
 
 /// What waited for what runs in a circle, so nothing can be replayed.
 pub const CYCLE_IN_THE_GRAPH: &str = "cycle in the graph";
@@ -134,7 +134,7 @@ pub static NULL_REASONS: [(&str, &str); 37] = [
     (NOT_IN_NAME, "the name of the copy or fill does not contain it"),
     (BEYOND_64_BITS, "the sum does not fit a 64-bit integer"),
     (FILE_TRUNCATED, "the file ends before the value"),
-    (EVENTS_NOT_UPLOADED, "the trace was uploaded with `--depth sums`, and the value needs its events"),
+    (EVENTS_NOT_STORED, "the trace was uploaded with `--depth sums`, or its events expired, and the value needs them"),
     (CYCLE_IN_THE_GRAPH, "what waited for what runs in a circle, so the steps cannot be replayed"),
     (LAUNCH_CALLS_NOT_RECORDED, "fewer than 95 % of the device events have a launch call, so savings are not known"),
     (CLOCKS_DISAGREE, "more than 1 % of the device events start before their launch call, so savings are not known"),

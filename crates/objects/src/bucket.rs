@@ -138,12 +138,14 @@ impl Bucket {
         self.list_from(prefix, Some(offset), watch)
     }
 
-    /// The names of the folders of keys in a folder of keys, sorted: what a listing up to the next slash has.
-    pub fn folders(&self, prefix: &str) -> Result<Vec<String>, ObjectError> {
-        check(prefix)?;
+    /// The folders of keys directly below one: the next part of the keys that have more parts, sorted.
+    pub fn folders(&self, prefix: &str, watch: Watch<'_>) -> Result<Vec<String>, ObjectError> {
+        if !prefix.is_empty() {
+            check(prefix)?;
+        }
         let mut found = match &*self.backend {
             Backend::Folder(folder) => folder.folders(prefix)?,
-            Backend::Cloud(cloud) => cloud.folders(prefix)?,
+            Backend::Cloud(cloud) => cloud.folders(prefix, watch)?,
         };
         found.sort_unstable();
         Ok(found)

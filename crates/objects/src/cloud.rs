@@ -182,19 +182,11 @@ impl Cloud {
         Ok(found.iter().map(|meta| self.entry(meta)).collect())
     }
 
-    pub(crate) fn folders(&self, prefix: &str) -> Result<Vec<String>, ObjectError> {
+    pub(crate) fn folders(&self, prefix: &str, watch: Watch<'_>) -> Result<Vec<String>, ObjectError> {
         let (store, path, patience) = (Arc::clone(&self.store), self.path(prefix)?, self.patience);
-        let task = async move {
-            let mut attempts = Attempts::new(patience);
-            loop {
-                match store.list_with_delimiter(Some(&path)).await {
-                    Err(error) if (is_garbled(&error) || is_unclear(&error)) && attempts.pause().await => {}
-                    outcome => return outcome,
-                }
-            }
-        };
-        let found = self.ask("list objects", prefix, UNWATCHED, task)?;
-        Ok(found.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect())
+        let task = async move { folders(&*store, &path, patience).await };
+        let found = self.ask("list objects", prefix, watch, task)?;
+        Ok(found.iter().filter_map(|folder| folder.filename()).map(str::to_owned).collect())
     }
 
     pub(crate) fn delete(&self, key: &str) -> Result<(), ObjectError> {
@@ -299,6 +291,18 @@ async fn list(
         };
         if !(is_garbled(&failed) || is_unclear(&failed)) || !attempts.pause().await {
             return Err(failed);
+        }
+    }
+}
+
+/// The folders of a listing, which is repeated as a whole if an answer ended early.
+async fn folders(store: &dyn ObjectStore, prefix: &ObjectPath, patience: Patience) -> Result<Vec<ObjectPath>, Error> {
+    let mut attempts = Attempts::new(patience);
+    loop {
+        match store.list_with_delimiter(Some(prefix)).await {
+            Ok(found) => return Ok(found.common_prefixes),
+            Err(error) if (is_garbled(&error) || is_unclear(&error)) && attempts.pause().await => {}
+            Err(error) => return Err(error),
         }
     }
 }

@@ -134,8 +134,10 @@ impl Folder {
         for item in entries {
             let item = item.map_err(failed)?;
             let name = item.file_name();
-            let name = name.to_str().filter(|name| !name.starts_with('.'));
-            found.extend(name.filter(|_| item.path().is_dir()).map(str::to_owned));
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            if item.path().is_dir() {
+                found.push(name.to_owned());
+            }
         }
         Ok(found)
     }

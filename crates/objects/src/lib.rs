@@ -12,6 +12,7 @@ mod entry;
 mod error;
 mod failure;
 mod folder;
+pub mod parallel;
 mod part;
 mod place;
 mod provider;

@@ -1,17 +1,27 @@
-//! Where the rows of a run are, whatever form its store has: files of a folder, or packs in a folder or a bucket.
+//! Where the rows of a run are, whatever form its store has: files of a folder, or packs and blocks in a folder or a
+//! bucket.
 //!
 //! Whoever queries a run asks a catalog and nothing else: the engine for the files of a table, the timeline and the
 //! replay for the rows of one source.
 
+mod blocks;
+mod found;
+mod pack_place;
 mod packs;
+mod scope;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use stepscope_model::{SkippedFile, SourceId, SourceRecord, Table};
-use stepscope_objects::{Bucket, Part, Place, Watch};
+use stepscope_objects::{Bucket, Place, Watch, parallel};
 
+use self::blocks::Block;
+use self::pack_place::PackPlace;
+pub use self::scope::{LeftOut, Scope};
 use crate::error::StoreError;
-use crate::pack::{Depth, Pack};
+use crate::layout;
+use crate::pack::is_sums;
 use crate::reader::TableReader;
 use crate::store::Store;
 use crate::table_part::TablePart;
@@ -29,7 +39,9 @@ struct Contents {
     sources: Vec<SourceRecord>,
     /// Where the rows of each source are, in the same order.
     holdings: Arc<[Holding]>,
+    blocks: Arc<[Block]>,
     skipped: Vec<SkippedFile>,
+    left_out: Option<LeftOut>,
 }
 
 /// Where the rows of a source are.
@@ -38,11 +50,27 @@ enum Holding {
     /// In a file per table.
     Files,
     /// In a pack.
-    Pack {
-        /// Its key.
-        key: String,
-        pack: Box<Pack>,
+    Pack(PackPlace),
+    /// Its sums are in a block, and its events in a pack.
+    Block {
+        /// The block.
+        place: usize,
+        pack: PackPlace,
     },
+}
+
+impl Holding {
+    /// Whether the store has the rows of a table, if the recording has any.
+    fn has(&self, table: &Table) -> bool {
+        is_sums(table) || self.has_events()
+    }
+
+    fn has_events(&self) -> bool {
+        match self {
+            Self::Files => true,
+            Self::Pack(pack) | Self::Block { pack, .. } => pack.has_events,
+        }
+    }
 }
 
 impl Catalog {
@@ -54,17 +82,17 @@ impl Catalog {
         }
         let holdings = sources.iter().map(|_| Holding::Files).collect();
         let skipped = store.skipped(run)?;
-        let contents = Contents { bucket, run: run.to_owned(), sources, holdings, skipped };
+        let (run, blocks) = (run.to_owned(), Vec::new().into());
+        let contents = Contents { bucket, run, sources, holdings, blocks, skipped, left_out: None };
         Ok(Self { contents: Arc::new(contents) })
     }
 
-    /// Looks at the packs of a run. What cannot be used of them is among the skipped files.
-    pub(crate) fn of_packs(bucket: Bucket, run: &str, watch: Watch<'_>) -> Result<Self, StoreError> {
-        let found = packs::find(&bucket, run, watch)?;
-        let (sources, holdings): (_, Vec<Holding>) =
-            found.packs.into_iter().map(|(key, pack)| (pack.record.clone(), holding(key, pack))).unzip();
-        let holdings = holdings.into();
-        let contents = Contents { bucket, run: run.to_owned(), sources, holdings, skipped: found.skipped };
+    /// Looks at the blocks and packs of a run. What cannot be used of them is among the skipped files.
+    pub(crate) fn of_objects(bucket: Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Result<Self, StoreError> {
+        let found::Found { sources, blocks, skipped, left_out } = found::find(&bucket, run, scope, watch)?;
+        let (sources, holdings): (_, Vec<Holding>) = sources.into_values().unzip();
+        let (run, holdings, blocks) = (run.to_owned(), holdings.into(), blocks.into());
+        let contents = Contents { bucket, run, sources, holdings, blocks, skipped, left_out };
         Ok(Self { contents: Arc::new(contents) })
     }
 
@@ -92,14 +120,17 @@ impl Catalog {
         &self.contents.skipped
     }
 
-    /// The sources of these whose rows in a table were not uploaded: the store has their sums alone.
+    /// Windows that the run has and that are not looked at.
+    #[must_use]
+    pub fn left_out(&self) -> Option<&LeftOut> {
+        self.contents.left_out.as_ref()
+    }
+
+    /// The sources of these whose rows in a table the store does not have: it has their sums alone.
     #[must_use]
     pub fn without_rows(&self, table: &'static Table, ids: &[SourceId]) -> Vec<SourceId> {
         let lacks = |id: &&SourceId| {
-            self.place_of(**id).is_some_and(|place| {
-                let recorded = self.contents.sources[place].rows.get(table.name).copied().unwrap_or(0);
-                recorded > 0 && self.parts_at(place, table).is_empty()
-            })
+            self.place_of(**id).is_some_and(|place| self.has_recorded(place, table) && !self.holding(place).has(table))
         };
         ids.iter().filter(lacks).copied().collect()
     }
@@ -107,34 +138,61 @@ impl Catalog {
     /// The same run, in which recordings without events have none: for answers that say so themselves.
     #[must_use]
     pub fn of_what_is_there(&self) -> Self {
-        let mut sources = self.contents.sources.clone();
-        for (place, source) in sources.iter_mut().enumerate() {
-            for table in stepscope_model::tables::TABLES {
-                if self.parts_at(place, table).is_empty() {
-                    source.rows.insert(table.name.to_owned(), 0);
-                }
+        let Contents { bucket, run, sources, holdings, blocks, skipped, left_out } = &*self.contents;
+        let mut sources = sources.clone();
+        for (source, holding) in sources.iter_mut().zip(holdings.iter()) {
+            for table in stepscope_model::tables::TABLES.into_iter().filter(|table| !holding.has(table)) {
+                source.rows.insert(table.name.to_owned(), 0);
             }
         }
-        let Contents { bucket, run, holdings, skipped, .. } = &*self.contents;
-        let (bucket, run, holdings, skipped) = (bucket.clone(), run.clone(), Arc::clone(holdings), skipped.clone());
-        Self { contents: Arc::new(Contents { bucket, run, sources, holdings, skipped }) }
+        let contents = Contents {
+            bucket: bucket.clone(),
+            run: run.clone(),
+            sources,
+            holdings: Arc::clone(holdings),
+            blocks: Arc::clone(blocks),
+            skipped: skipped.clone(),
+            left_out: left_out.clone(),
+        };
+        Self { contents: Arc::new(contents) }
     }
 
     /// Whether the store has the events of a source, rather than its sums alone.
     #[must_use]
     pub fn has_events(&self, id: SourceId) -> bool {
-        match self.place_of(id).map(|place| &self.contents.holdings[place]) {
-            Some(Holding::Pack { pack, .. }) => pack.depth() == Depth::Full,
-            Some(Holding::Files) => true,
-            None => false,
-        }
+        self.place_of(id).is_some_and(|place| self.holding(place).has_events())
     }
 
-    /// Where the rows of some sources in a table are, in the order of the sources.
-    #[must_use]
-    pub fn parts(&self, table: &'static Table, ids: &[SourceId]) -> Vec<TablePart> {
+    /// Where the rows of some sources in a table are, in the order of the sources. A file of a block has rows of others
+    /// too. For events, packs that were not read yet are looked into.
+    pub fn parts(&self, table: &'static Table, ids: &[SourceId]) -> Result<Vec<TablePart>, StoreError> {
+        let Contents { bucket, run, sources, blocks, .. } = &*self.contents;
         let places = ids.iter().filter_map(|id| self.place_of(*id));
-        places.flat_map(|place| self.parts_at(place, table)).collect()
+        let places: Vec<usize> = places.filter(|place| self.has_recorded(*place, table)).collect();
+        // A block has one answer for all of its sources.
+        let mut of_blocks: BTreeMap<usize, Vec<SourceId>> = BTreeMap::new();
+        let mut of_packs: Vec<&PackPlace> = Vec::new();
+        let mut parts = Vec::new();
+        for place in places {
+            match self.holding(place) {
+                Holding::Files => {
+                    let files = crate::store::relative_files(run, &sources[place], table);
+                    parts.extend(files.iter().map(|path| TablePart::file(path)));
+                }
+                Holding::Block { place: block, .. } if is_sums(table) => {
+                    of_blocks.entry(*block).or_default().push(sources[place].id);
+                }
+                Holding::Pack(pack) | Holding::Block { pack, .. } if is_sums(table) || pack.has_events => {
+                    of_packs.push(pack);
+                }
+                Holding::Pack(_) | Holding::Block { .. } => {}
+            }
+        }
+        let run = layout::run_folder_name(run);
+        parts.extend(of_blocks.into_iter().flat_map(|(block, ids)| blocks[block].parts(&run, table, &ids)));
+        let of_packs = parallel::each(&of_packs, |pack| pack.parts(bucket, table))?;
+        parts.extend(of_packs.into_iter().flatten());
+        Ok(parts)
     }
 
     /// A table of one source, if it has rows there; of a partitioned table, its first partition.
@@ -142,33 +200,25 @@ impl Catalog {
         Ok(self.readers(id, table)?.into_iter().next())
     }
 
-    /// A table of one source, one reader for each part that has rows of it: several if the table is partitioned.
+    /// A table of one source, one reader for each part that can have rows of it: several if the table is partitioned.
     pub fn readers(&self, id: SourceId, table: &'static Table) -> Result<Vec<TableReader>, StoreError> {
-        let parts = self.parts(table, &[id]).into_iter();
-        parts.map(|part| TableReader::of_part(&self.contents.bucket, &part, table)).collect()
+        let parts = self.parts(table, &[id])?.into_iter();
+        let is_shared = self.place_of(id).is_some_and(|place| matches!(self.holding(place), Holding::Block { .. }));
+        let reader = |part| TableReader::of_part(&self.contents.bucket, &part, table, is_shared.then_some(id));
+        parts.map(reader).collect()
     }
 
     fn place_of(&self, id: SourceId) -> Option<usize> {
         self.contents.sources.binary_search_by_key(&id, |source| source.id).ok()
     }
 
-    fn parts_at(&self, place: usize, table: &'static Table) -> Vec<TablePart> {
-        let record = &self.contents.sources[place];
-        match &self.contents.holdings[place] {
-            Holding::Files => {
-                let files = crate::store::relative_files(&self.contents.run, record, table);
-                files.iter().map(|path| TablePart::file(path)).collect()
-            }
-            Holding::Pack { key, pack } => {
-                let part = |range| TablePart::part(Part { key: key.clone(), range });
-                pack.members_of(table).map(|member| part(member.range())).collect()
-            }
-        }
+    fn holding(&self, place: usize) -> &Holding {
+        &self.contents.holdings[place]
     }
-}
 
-fn holding(key: String, pack: Pack) -> Holding {
-    Holding::Pack { key, pack: Box::new(pack) }
+    fn has_recorded(&self, place: usize, table: &Table) -> bool {
+        self.contents.sources[place].rows.get(table.name).is_some_and(|rows| *rows > 0)
+    }
 }
 
 impl Store {

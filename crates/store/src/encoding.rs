@@ -28,6 +28,8 @@ pub(crate) enum ColumnEncoding {
     Delta,
     /// The first bytes of all values, then the second, and so on: for numbers that jump within a range.
     ByteStreams,
+    /// All lengths, then all texts: for texts that do not repeat.
+    Texts,
 }
 
 /// Columns of 64-bit integers that grow along the file although their names do not say so.
@@ -50,14 +52,18 @@ const JUMPING: [&str; 9] = [
     "position",
 ];
 
+/// Columns of text in which hardly a value comes twice.
+const DISTINCT_TEXT: [&str; 2] = ["pack", "record"];
+
 /// The encoding of a column.
 pub(crate) fn column_encoding(column: &Column) -> ColumnEncoding {
-    if JUMPING.contains(&column.name) {
+    if JUMPING.contains(&column.name) && column.column_type != ColumnType::Text {
         return ColumnEncoding::ByteStreams;
     }
     let grows = ["_id", "_ns", "_index"].iter().any(|end| column.name.ends_with(end)) || GROWING.contains(&column.name);
     match column.column_type {
         ColumnType::I64 if grows => ColumnEncoding::Delta,
+        ColumnType::Text if DISTINCT_TEXT.contains(&column.name) => ColumnEncoding::Texts,
         _ => ColumnEncoding::Dictionary,
     }
 }
@@ -84,6 +90,7 @@ pub(crate) fn writer_properties(table: &Table) -> Result<WriterProperties, Parqu
             ColumnEncoding::Dictionary => continue,
             ColumnEncoding::Delta => Encoding::DELTA_BINARY_PACKED,
             ColumnEncoding::ByteStreams => Encoding::BYTE_STREAM_SPLIT,
+            ColumnEncoding::Texts => Encoding::DELTA_LENGTH_BYTE_ARRAY,
         };
         let path = ColumnPath::from(column.name);
         properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);

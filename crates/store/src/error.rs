@@ -76,6 +76,26 @@ pub enum StoreError {
         /// The pack.
         path: PathBuf,
     },
+    /// A pack that a block names is not there any more.
+    #[error("found no pack, expected one that a block names: {}", path.display())]
+    PackGone {
+        /// The pack.
+        path: PathBuf,
+    },
+    /// A run has no recording of a window.
+    #[error("found no window {window}: {run}")]
+    NoSuchWindow {
+        /// The window.
+        window: u32,
+        /// How many others there are.
+        count: usize,
+        /// The first of them.
+        first: u32,
+        /// The last of them.
+        last: u32,
+        /// The run.
+        run: String,
+    },
     /// None of the packs of a run can be used.
     #[error("none of {count} packs can be used: {reason}: {}", path.display())]
     NoUsablePack {
@@ -92,6 +112,16 @@ pub enum StoreError {
     /// The marker of a store in a bucket cannot be used.
     #[error(transparent)]
     Marker(#[from] MarkerError),
+    /// A manifest or a block is not as it was written.
+    #[error("corrupt {what}: {reason}: {key}")]
+    CorruptObject {
+        /// `manifest` or `block`.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+        /// The object.
+        key: String,
+    },
     /// Another version of Stepscope wrote the store.
     #[error("written by {what} {found}, this Stepscope reads {expected}: {}", path.display())]
     WrongVersion {
@@ -137,6 +167,10 @@ impl StoreError {
                 ["create", "write", "move", "remove"].iter().any(|verb| action.starts_with(verb))
             }
             Self::Parquet { .. } => true,
+            // Objects are uploaded, created, written or deleted; or else read, listed or looked for.
+            Self::Objects(ObjectError::Io { action, .. } | ObjectError::Refused { action, .. }) => {
+                ["create", "write", "move", "upload", "delete", "remove"].iter().any(|verb| action.starts_with(verb))
+            }
             _ => false,
         }
     }
@@ -150,6 +184,12 @@ impl StoreError {
             }
             other => other.to_string(),
         }
+    }
+
+    /// Whether an object was read that is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Objects(error) if error.is_not_found())
     }
 
     /// Wraps what the file system said about `path`; for `map_err`.
@@ -211,10 +251,23 @@ impl Hint for StoreError {
             | Self::CorruptPack { .. }
             | Self::MissingFile { .. }
             | Self::Unreadable { .. } => Some("ingest the trace again".into()),
+            Self::NoSuchWindow { count: 1, first, .. } => Some(format!("the run has window {first}").into()),
+            Self::NoSuchWindow { count, first, last, .. } => {
+                Some(format!("the run has {count} windows, from {first} to {last}").into())
+            }
+            Self::PackGone { .. } => {
+                Some("its events expired: ask for what sums answer, such as `stepscope steps`".into())
+            }
             Self::WrongVersion { found, expected, .. } if *found > u64::from(*expected) => {
                 Some("a newer Stepscope wrote the store: update this one, or ingest the trace again".into())
             }
+            Self::WrongVersion { what, .. } if what.starts_with("block") => {
+                Some("make the blocks again with `stepscope store compact --all`".into())
+            }
             Self::WrongVersion { .. } => Some("ingest the trace again into a new store".into()),
+            Self::CorruptObject { .. } => {
+                Some("make manifest and blocks again from the packs with `stepscope store rebuild`".into())
+            }
             Self::Parquet { .. } | Self::WrongColumns { .. } | Self::AlreadyFinished { .. } => None,
         }
     }

@@ -11,9 +11,11 @@
 //! all sums. Nothing is encoded twice: a member is the file of the folder form, byte by byte.
 
 mod directory;
+mod listing;
 mod name;
 mod reader;
 mod tail;
+mod unpack;
 mod writer;
 
 use std::hash::Hasher;
@@ -22,8 +24,10 @@ use stepscope_model::{Table, tables};
 use twox_hash::XxHash3_64;
 
 pub use directory::Member;
-pub use name::{NO_HOUR, PackName, SHARDS, packs_folder};
+pub use listing::{ListedPack, list_packs};
+pub use name::{NO_HOUR, PackName, hour_at, is_hour, packs_folder};
 pub use reader::Pack;
+pub use unpack::unpack;
 pub use writer::{PackedSource, write_pack, write_pack_file};
 
 /// How a pack begins and ends. The digits are the version of the format.

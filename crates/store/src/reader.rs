@@ -19,7 +19,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::ChunkReader;
-use stepscope_model::Table;
+use stepscope_model::{SourceId, Table};
 use stepscope_objects::Bucket;
 
 use crate::error::StoreError;
@@ -41,12 +41,14 @@ pub struct TableReader {
     path: PathBuf,
     bytes: Source,
     metadata: ArrowReaderMetadata,
+    /// The source whose rows are wanted, if the file has those of others too.
+    only: Option<SourceId>,
 }
 
 /// Where the bytes are.
 #[derive(Debug)]
 enum Source {
-    /// In a file, which is opened anew by each reader: those of several threads would move each other's place in it.
+    /// In a file, which each reader opens again: those of several threads would move each other's place in it.
     File(PathBuf),
     /// In an object.
     Part(PartBytes),
@@ -54,7 +56,12 @@ enum Source {
 
 impl TableReader {
     /// Opens a part of a table.
-    pub(crate) fn of_part(bucket: &Bucket, part: &TablePart, table: &'static Table) -> Result<Self, StoreError> {
+    pub(crate) fn of_part(
+        bucket: &Bucket,
+        part: &TablePart,
+        table: &'static Table,
+        only: Option<SourceId>,
+    ) -> Result<Self, StoreError> {
         match part {
             TablePart::File(key) => Self::of_file(shown(bucket, key), table),
             TablePart::Part(part) => {
@@ -62,7 +69,7 @@ impl TableReader {
                 let fail = |error| StoreError::unreadable(table.name, &path)(error);
                 let bytes = PartBytes::open(bucket, part).map_err(fail)?;
                 let metadata = ArrowReaderMetadata::load(&bytes, options(table)).map_err(fail)?;
-                Ok(Self { table, path, bytes: Source::Part(bytes), metadata })
+                Ok(Self { table, path, bytes: Source::Part(bytes), metadata, only })
             }
         }
     }
@@ -71,11 +78,15 @@ impl TableReader {
         let file = File::open(&path).map_err(StoreError::io("open", &path))?;
         let metadata = ArrowReaderMetadata::load(&file, options(table));
         let metadata = metadata.map_err(StoreError::unreadable(table.name, &path))?;
-        Ok(Self { table, bytes: Source::File(path.clone()), path, metadata })
+        Ok(Self { table, bytes: Source::File(path.clone()), path, metadata, only: None })
     }
 
     /// The rows whose keys all lie in their ranges, in the order of the file; besides `columns` they have the keys.
-    pub fn rows(&self, columns: &[&'static str], keys: Vec<Key>) -> Result<Rows<'_>, StoreError> {
+    pub fn rows(&self, columns: &[&'static str], mut keys: Vec<Key>) -> Result<Rows<'_>, StoreError> {
+        if let Some(SourceId { rank, window }) = self.only {
+            let only = |number: u32| i64::from(number)..=i64::from(number);
+            keys.extend([("rank", only(rank)), ("window", only(window))]);
+        }
         let fail = |error| StoreError::unreadable(self.table.name, &self.path)(error);
         let wanted = columns.iter().chain(keys.iter().map(|(name, _)| name)).copied();
         let mask = ProjectionMask::columns(self.metadata.parquet_schema(), wanted);

@@ -57,6 +57,11 @@ impl TableFile {
         Ok(())
     }
 
+    /// Bytes of the row groups that are written.
+    pub(crate) fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written() as u64
+    }
+
     /// Ends the file.
     pub(crate) fn finish(mut self) -> Result<File, ParquetError> {
         self.end_group()?;

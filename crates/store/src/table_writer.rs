@@ -40,7 +40,8 @@ enum Slot {
 }
 
 impl TableWriter {
-    pub(crate) fn create(table: &'static Table, path: PathBuf) -> Result<Self, StoreError> {
+    /// Begins a file of a table. In a source this is [`crate::SourceWriter::table`].
+    pub fn create(table: &'static Table, path: PathBuf) -> Result<Self, StoreError> {
         let schema = schema::arrow_schema(table);
         let fail = || StoreError::parquet(table.name, &path);
         // Without Arrow's own copy of the schema a reader is free to choose views for text, and each file of a large
@@ -72,6 +73,15 @@ impl TableWriter {
             return Err(StoreError::parquet(self.table.name, &self.path)(error));
         }
         Ok(())
+    }
+
+    /// Bytes of the row groups that are written; 0 for a table that is finished.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        match &*self.lock() {
+            Slot::Open(file) => file.bytes_written(),
+            Slot::Finished(_) | Slot::Broken => 0,
+        }
     }
 
     /// Ends the table and brings it to disk; its number of rows.

@@ -5,7 +5,7 @@
 //! leaves the old source, no source, or the new source: never a mixture.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepscope_model::tables::{ALL_COLLECTIVES, TABLES};
@@ -108,25 +108,36 @@ impl SourceWriter {
             written.push((Arc::clone(&writer.path), place));
         }
 
-        let replaced = self.files_of_replaced();
-        disk::remove_if_present(&layout::source_file(&self.root, &self.run, self.id))?;
-        for (path, place) in &written {
-            disk::move_into_place(path, place)?;
-        }
-        for path in replaced.iter().filter(|path| !written.iter().any(|(_, place)| place == *path)) {
-            disk::remove_if_present(path)?;
-        }
-        source::write(&self.root, &self.run, self.temporary_dir.path(), &record)?;
-        summary::write(&self.root, &self.run, self.temporary_dir.path())?;
+        put_in_place(&self.root, self.temporary_dir.path(), &record, &written)?;
         Ok(record)
     }
+}
 
-    /// Every file that a source with the same rank and window may have, also one whose commit was cut short.
-    fn files_of_replaced(&self) -> Vec<PathBuf> {
-        let tables = TABLES.iter().map(|table| layout::table_file(&self.root, &self.run, table, self.id));
-        let groups = 0..layout::COLLECTIVE_GROUPS as u32;
-        let spread =
-            groups.map(|group| layout::partition_file(&self.root, &self.run, &ALL_COLLECTIVES, group, self.id));
-        tables.chain(spread).collect()
+/// Makes a source exist in place of one with the same rank and window: its tables, which are on disk in
+/// `temporary_dir`, are moved to where they belong, and the record comes last.
+pub(crate) fn put_in_place(
+    root: &Path,
+    temporary_dir: &Path,
+    record: &SourceRecord,
+    written: &[(Arc<PathBuf>, PathBuf)],
+) -> Result<(), StoreError> {
+    let (run, id) = (&record.run, record.id);
+    disk::remove_if_present(&layout::source_file(root, run, id))?;
+    for (path, place) in written {
+        disk::move_into_place(path, place)?;
     }
+    for path in files_of_any(root, run, id) {
+        if !written.iter().any(|(_, place)| *place == path) {
+            disk::remove_if_present(&path)?;
+        }
+    }
+    source::write(root, run, temporary_dir, record)?;
+    summary::write(root, run, temporary_dir).map(drop)
+}
+
+/// Every file that a source with this rank and window may have, also one whose commit was cut short.
+fn files_of_any(root: &Path, run: &str, id: SourceId) -> impl Iterator<Item = PathBuf> {
+    let tables = TABLES.iter().map(move |table| layout::table_file(root, run, table, id));
+    let groups = 0..layout::COLLECTIVE_GROUPS as u32;
+    tables.chain(groups.map(move |group| layout::partition_file(root, run, &ALL_COLLECTIVES, group, id)))
 }

@@ -37,6 +37,21 @@ fn an_object_is_created_once() {
 }
 
 #[test]
+fn folders_of_keys_are_listed_without_what_is_in_them() {
+    on_both(|bucket| {
+        let folders = |prefix: &str| bucket.folders(prefix, UNWATCHED).unwrap();
+        assert_eq!(folders("runs/a/in"), Vec::<String>::new());
+        for key in ["in/2026-11-16T05/a/x", "in/0/b/y", "in/0/b/z", "in/2026-11-16T05/c/x", "other", "in/file"] {
+            bucket.put_new(&format!("runs/a/{key}"), "1").unwrap();
+        }
+        assert_eq!(folders("runs/a/in"), ["0", "2026-11-16T05"]);
+        assert_eq!(folders("runs/a/in/0"), ["b"]);
+        assert_eq!(folders("runs"), ["a"]);
+        assert_eq!(folders(""), ["runs"]);
+    });
+}
+
+#[test]
 fn an_object_is_overwritten_read_and_deleted() {
     on_both(|bucket| {
         bucket.put("manifest/latest", "1").unwrap();

@@ -18,7 +18,7 @@ use crate::layout;
 pub const NO_HOUR: &str = "0";
 
 /// Folders that the packs of an hour are spread over, so that as many listings can run at once.
-pub const SHARDS: u64 = 16;
+pub(super) const SHARDS: u64 = 16;
 
 /// Length of an hour such as `2026-11-16T05`.
 const HOUR_LETTERS: usize = 13;
@@ -94,17 +94,20 @@ fn shard_of(id: SourceId) -> u64 {
 fn hour_of(record: &SourceRecord) -> String {
     // Without a base the times of a trace may count from anything.
     let last_ns = record.last_event_ns.filter(|_| record.base_time_ns != 0);
-    let seconds = last_ns.and_then(|last| u64::try_from(last / 1_000_000_000).ok());
-    match seconds.filter(|seconds| *seconds <= LAST_HOUR_SECONDS) {
-        Some(seconds) => {
-            let moment = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
-            moment[..HOUR_LETTERS].to_owned()
-        }
-        None => NO_HOUR.to_owned(),
-    }
+    last_ns.and_then(hour_at).unwrap_or_else(|| NO_HOUR.to_owned())
 }
 
-fn is_hour(text: &str) -> bool {
+/// The hour of a time since 1970, such as `2026-11-16T05`; hours sort like times. `None` outside of 1970 to 9999.
+#[must_use]
+pub fn hour_at(ns: i64) -> Option<String> {
+    let seconds = u64::try_from(ns.div_euclid(1_000_000_000)).ok().filter(|seconds| *seconds <= LAST_HOUR_SECONDS)?;
+    let moment = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string();
+    Some(moment[..HOUR_LETTERS].to_owned())
+}
+
+/// Whether a folder of packs has the name of an hour, or is that of packs without one.
+#[must_use]
+pub fn is_hour(text: &str) -> bool {
     let fits = |(at, letter): (usize, u8)| match at {
         4 | 7 => letter == b'-',
         10 => letter == b'T',

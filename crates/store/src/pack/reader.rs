@@ -115,23 +115,33 @@ impl Pack {
 
     /// Reads every byte of a pack that is a file, and refuses it if one is not as written.
     pub fn verify(path: &Path) -> Result<Self, StoreError> {
-        let pack = Self::open(path)?;
         let mut file = File::open(path).map_err(StoreError::io("open a pack", path))?;
+        let size_bytes = file.metadata().map_err(StoreError::io("open a pack", path))?.len();
+        Self::verify_with(path, size_bytes, |range| read_file(&mut file, range, path))
+    }
+
+    /// The same for a pack that is anywhere; one table is in memory at a time.
+    pub fn verify_with<B: AsRef<[u8]>, E: From<StoreError>>(
+        path: &Path,
+        size_bytes: u64,
+        mut read: impl FnMut(Range<u64>) -> Result<B, E>,
+    ) -> Result<Self, E> {
+        let pack = Self::read(path, size_bytes, &mut read)?;
         let corrupt = |reason: &str| StoreError::CorruptPack { reason: reason.to_owned(), path: path.to_owned() };
-        if read_file(&mut file, 0..MAGIC.len() as u64, path)? != MAGIC {
-            return Err(corrupt("it does not begin as a pack"));
+        if read(0..MAGIC.len() as u64)?.as_ref() != MAGIC {
+            return Err(corrupt("it does not begin as a pack").into());
         }
         let mut from = MAGIC.len() as u64;
+        let between = |range: Range<u64>, read: &mut dyn FnMut(Range<u64>) -> Result<B, E>| {
+            let is_empty = range.is_empty() || read(range)?.as_ref().iter().all(|byte| *byte == 0);
+            if is_empty { Ok(()) } else { Err(E::from(corrupt("it has bytes between its tables"))) }
+        };
         for member in &pack.members {
-            pack.check(member, &read_file(&mut file, member.range(), path)?)?;
-            if read_file(&mut file, from..member.offset, path)?.iter().any(|byte| *byte != 0) {
-                return Err(corrupt("it has bytes between its tables"));
-            }
+            pack.check(member, read(member.range())?.as_ref())?;
+            between(from..member.offset, &mut read)?;
             from = member.range().end;
         }
-        if read_file(&mut file, from..pack.sums.end, path)?.iter().any(|byte| *byte != 0) {
-            return Err(corrupt("it has bytes between its tables"));
-        }
+        between(from..pack.sums.end, &mut read)?;
         Ok(pack)
     }
 

@@ -4,6 +4,7 @@
 
 mod commit;
 mod layout;
+mod manifests;
 mod marker;
 mod packs;
 mod reader;

@@ -7,7 +7,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Int32Type, Int64Type};
 use stepscope_model::{SourceId, tables::TILES};
 use stepscope_objects::UNWATCHED;
-use stepscope_store::{AnyStore, Store, TableReader};
+use stepscope_store::{AnyStore, Scope, Store, TableReader};
 
 use crate::synthetic::{self, RUN};
 
@@ -16,7 +16,7 @@ fn in_both_forms(store: &Store, id: SourceId, look: impl Fn(Option<TableReader>)
     let packs = tempfile::tempdir().unwrap();
     synthetic::pack_into(store, packs.path());
     for root in [store.root(), packs.path()] {
-        let catalog = AnyStore::open_folder(root).unwrap().catalog(RUN, UNWATCHED).unwrap();
+        let catalog = AnyStore::open_folder(root).unwrap().catalog(RUN, Scope::default(), UNWATCHED).unwrap();
         look(catalog.reader(id, &TILES).unwrap());
     }
 }
