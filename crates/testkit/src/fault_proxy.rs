@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -105,6 +105,7 @@ struct Shared {
     is_over: AtomicBool,
     requests: Mutex<BTreeMap<String, u64>>,
     broken: Mutex<BTreeMap<Fault, u64>>,
+    answered_bytes: AtomicU64,
 }
 
 impl FaultProxy {
@@ -119,6 +120,7 @@ impl FaultProxy {
             is_over: AtomicBool::new(false),
             requests: Mutex::default(),
             broken: Mutex::default(),
+            answered_bytes: AtomicU64::new(0),
         });
         let own = Arc::clone(&shared);
         thread::spawn(move || {
@@ -151,6 +153,12 @@ impl FaultProxy {
     #[must_use]
     pub fn requests(&self) -> BTreeMap<String, u64> {
         locked(&self.shared.requests).clone()
+    }
+
+    /// Bytes of the server's answers so far, without their heads.
+    #[must_use]
+    pub fn answered_bytes(&self) -> u64 {
+        self.shared.answered_bytes.load(Ordering::Relaxed)
     }
 
     /// Requests so far that were broken.
@@ -279,6 +287,7 @@ impl Shared {
         server.write_all(&request.body)?;
         let mut answer = Vec::new();
         server.read_to_end(&mut answer)?;
+        self.answered_bytes.fetch_add((answer.len() - head_len(&answer)) as u64, Ordering::Relaxed);
         Ok(answer)
     }
 

@@ -80,6 +80,8 @@ async fn serve(listener: TcpListener, service: S3Service, root: PathBuf) {
     // The server looks whether an object is there, and writes it afterwards: of several creators at once all would win.
     let conditions = Arc::new(Mutex::new(()));
     while let Ok((socket, _)) = listener.accept().await {
+        // Else an answer waits 40 ms for the acknowledgment of its head.
+        let _ = socket.set_nodelay(true);
         let (service, conditions, root) = (service.clone(), Arc::clone(&conditions), root.clone());
         tokio::spawn(async move {
             let answer = service_fn(move |request: hyper::Request<Incoming>| {
