@@ -24,6 +24,7 @@ use crate::derived::{DerivedTable, Rows};
 use crate::error::EngineError;
 use crate::functions;
 use crate::plain;
+use crate::runner::{self, Local, Runner};
 use crate::tables;
 use crate::views::{self, View};
 use crate::yielding::YieldAfterGrowth;
@@ -67,13 +68,23 @@ impl Default for EngineOptions {
 pub struct Engine {
     pub(crate) context: SessionContext,
     pub(crate) memory_limit_bytes: usize,
+    pub(crate) runner: Arc<dyn Runner>,
+    /// The address of the store; empty without one.
+    pub(crate) store: Arc<str>,
     runtime: Option<Runtime>,
 }
 
 impl Engine {
     /// Opens a run. Reads no table.
     pub fn open(catalog: &Catalog, options: &EngineOptions) -> Result<Self, EngineError> {
-        let engine = Self::start(options)?;
+        Self::open_with(catalog, options, runner::of_process())
+    }
+
+    /// Opens a run whose queries run elsewhere. Reads no table.
+    pub fn open_with(catalog: &Catalog, options: &EngineOptions, runner: Arc<dyn Runner>) -> Result<Self, EngineError> {
+        let store = catalog.bucket().place().to_string().into();
+        let mut engine = Self::start(options)?;
+        (engine.runner, engine.store) = (runner, store);
         tables::register(&engine.context, catalog, engine.memory_limit_bytes)?;
         engine.with_views()
     }
@@ -87,6 +98,11 @@ impl Engine {
     }
 
     fn start(options: &EngineOptions) -> Result<Self, EngineError> {
+        Self::spilling_to(spill_folder(options), options)
+    }
+
+    /// An engine without tables that spills to `spill`.
+    pub(crate) fn spilling_to(spill: DiskManagerMode, options: &EngineOptions) -> Result<Self, EngineError> {
         let threads = options.threads.min(options.memory_limit_bytes / PARTITION_BYTES).max(1);
         let memory_limit_bytes = options.memory_limit_bytes;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -97,9 +113,10 @@ impl Engine {
             .enable_all()
             .build()
             .map_err(EngineError::Start)?;
-        let context =
-            context(options, threads).map_err(|error| EngineError::from_datafusion(&error, memory_limit_bytes))?;
-        Ok(Self { context, memory_limit_bytes, runtime: Some(runtime) })
+        let context = context(options, threads, spill)
+            .map_err(|error| EngineError::from_datafusion(&error, memory_limit_bytes))?;
+        let (runner, store) = (Arc::new(Local), Arc::default());
+        Ok(Self { context, memory_limit_bytes, runner, store, runtime: Some(runtime) })
     }
 
     /// Gives a derived table its rows: those of one recording at a time, and of those alone that a query asks for.
@@ -171,15 +188,19 @@ impl Drop for Engine {
     }
 }
 
-fn context(options: &EngineOptions, threads: usize) -> Result<SessionContext, DataFusionError> {
+/// Where queries spill to: the folder of the options, or the system's.
+fn spill_folder(options: &EngineOptions) -> DiskManagerMode {
+    match &options.spill_dir {
+        Some(folder) => DiskManagerMode::Directories(vec![folder.clone()]),
+        None => DiskManagerMode::OsTmpDirectory,
+    }
+}
+
+fn context(options: &EngineOptions, threads: usize, spill: DiskManagerMode) -> Result<SessionContext, DataFusionError> {
     let pool = TrackConsumersPool::new(
         FairSpillPool::new(options.memory_limit_bytes - options.memory_limit_bytes / UNCOUNTED_SHARE),
         NAMED_CONSUMERS,
     );
-    let spill = match &options.spill_dir {
-        Some(folder) => DiskManagerMode::Directories(vec![folder.clone()]),
-        None => DiskManagerMode::OsTmpDirectory,
-    };
     let environment = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::new(pool))
         .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
@@ -205,3 +226,6 @@ fn context(options: &EngineOptions, threads: usize) -> Result<SessionContext, Da
     }
     Ok(context)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::time::Duration;
 
+use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use stepscope_model::Hint;
@@ -11,6 +12,8 @@ use stepscope_objects::ObjectError;
 use stepscope_store::{StoreError, is_disk_full};
 
 use crate::not_uploaded::NotUploaded;
+use crate::runner::RunnerError;
+use crate::window_not_open::WindowNotOpen;
 
 /// A run that cannot be opened or a query that has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +24,9 @@ pub enum EngineError {
     /// Rows were recorded and not uploaded.
     #[error(transparent)]
     NotUploaded(NotUploaded),
+    /// A window is not open.
+    #[error(transparent)]
+    WindowNotOpen(WindowNotOpen),
     /// A bucket could not be read while the query ran.
     #[error("{message}")]
     Objects {
@@ -29,6 +35,9 @@ pub enum EngineError {
         /// What to check.
         hint: Option<Cow<'static, str>>,
     },
+    /// The machines that run queries failed, or refused this one.
+    #[error("{}: {}", .0.code, .0.message)]
+    Runner(RunnerError),
     /// The text is not SQL.
     #[error("cannot read the query: {message}")]
     Syntax {
@@ -64,6 +73,12 @@ pub enum EngineError {
     /// What does not fit into memory does not fit on the disk either.
     #[error("the disk for temporary files is full")]
     DiskFull,
+    /// The disk that a query spills to fails.
+    #[error("cannot use a temporary file of the query: {message}")]
+    Spill {
+        /// What the system said.
+        message: String,
+    },
     /// Somebody ended the query.
     #[error("the query was canceled")]
     Canceled,
@@ -105,7 +120,17 @@ impl EngineError {
             DataFusionError::ResourcesExhausted(message) => Self::OutOfMemory { limit_bytes, doing: doing(message) },
             DataFusionError::Internal(message) => Self::Bug { message: one_line(message) },
             other if is_disk_full(other) => Self::DiskFull,
+            // Whatever else is read comes through an object store, which has errors of its own.
+            DataFusionError::IoError(error) => Self::Spill { message: error.to_string() },
+            DataFusionError::ArrowError(error, _) if let ArrowError::IoError(_, error) = &**error => {
+                Self::Spill { message: error.to_string() }
+            }
             other if let Some(missing) = inside::<NotUploaded>(other) => Self::NotUploaded(missing.clone()),
+            other if let Some(closed) = inside::<WindowNotOpen>(other) => Self::WindowNotOpen(closed.clone()),
+            other if let Some(store) = inside::<StoreError>(other) => {
+                Self::Objects { message: store.to_string(), hint: store.hint() }
+            }
+            other if let Some(runner) = inside::<RunnerError>(other) => Self::Runner(runner.clone()),
             other if let Some(objects) = inside::<ObjectError>(other) => {
                 Self::Objects { message: objects.to_string(), hint: objects.hint() }
             }
@@ -119,7 +144,9 @@ impl Hint for EngineError {
         Some(match self {
             Self::Store(error) => return error.hint(),
             Self::Objects { hint, .. } => return hint.clone(),
+            Self::Runner(error) => return error.hint.clone(),
             Self::NotUploaded(missing) => missing.hint().into(),
+            Self::WindowNotOpen(closed) => closed.hint().into(),
             Self::Syntax { .. } => "write one SELECT statement in DataFusion's SQL".into(),
             Self::Plan { .. } => "`stepscope schema` lists tables and columns".into(),
             Self::NotAQuery { .. } => {
@@ -132,6 +159,7 @@ impl Hint for EngineError {
             )
             .into(),
             Self::DiskFull => "free some space, or set TMPDIR to a folder with more space".into(),
+            Self::Spill { .. } => "check the disk of TMPDIR, or set TMPDIR to a folder on another one".into(),
             Self::Bug { .. } => "please report it with the query".into(),
             Self::Canceled | Self::Execution { .. } | Self::Start(_) => return None,
         })

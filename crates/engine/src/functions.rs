@@ -31,11 +31,13 @@ pub static FUNCTIONS: [FunctionDoc; 6] = [
 ];
 
 /// The functions over many rows, as the engine takes them.
-pub(crate) fn aggregates() -> [AggregateUDF; 4] {
+#[must_use]
+pub fn aggregates() -> [AggregateUDF; 4] {
     [nearest_rank::function(), overlap_length::function(), sketch_percentile::function(), union_length::function()]
 }
 
 /// The functions of one row, as the engine takes them.
-pub(crate) fn scalars() -> [ScalarUDF; 2] {
+#[must_use]
+pub fn scalars() -> [ScalarUDF; 2] {
     [op_flops::function(), op_flops::least_function()]
 }

@@ -1,11 +1,11 @@
-//! Rows that were recorded and are not in the store: a query about them is refused rather than answered with fewer rows.
+//! Rows that were recorded and are not in the store, because they were not uploaded or expired: a query about them is refused rather than answered with fewer rows.
 
 use stepscope_model::{SourceId, Table};
 use stepscope_store::Catalog;
 
 /// Recordings of which a store has sums alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{table} has no rows of {}: only sums were uploaded", recordings(*count, *first))]
+#[error("{table} has no rows of {}: the store has only sums", recordings(*count, *first))]
 pub struct NotUploaded {
     /// The table.
     pub table: &'static str,

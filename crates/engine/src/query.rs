@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::{Int64Type, SchemaRef};
 use datafusion::common::Column;
-use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 
@@ -23,43 +23,12 @@ use crate::complexity;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::plain;
+use crate::query_options::{Order, Pick, QueryOptions};
 use crate::read_only;
+use crate::runner::{Local, Runner};
 
 /// How often a waiting caller looks at the clock and at its flag.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// Limits of one query.
-#[derive(Clone, Debug, Default)]
-pub struct QueryOptions {
-    /// Rows at most; the rest is left out.
-    pub max_rows: Option<usize>,
-    /// Whether to run a query that has more rows to its end, to tell how many were left out.
-    pub count_left_out: bool,
-    /// Time at most, planning included.
-    pub time_limit: Option<Duration>,
-    /// Ends the query from elsewhere.
-    pub cancel: CancelFlag,
-    /// Which columns are wanted, and in which order the rows.
-    pub pick: Pick,
-}
-
-/// What to make of the answer of a query, while it is made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pick {
-    /// The column to sort by; ties are settled by the others, from left to right.
-    pub order: Option<Order>,
-    /// The columns that are wanted, in this order; all when empty.
-    pub columns: Vec<usize>,
-}
-
-/// An order of rows. What is missing comes last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// The place of the column in the answer.
-    pub column: usize,
-    /// Whether the largest comes first.
-    pub is_descending: bool,
-}
 
 /// The rows of a query.
 #[derive(Clone, Debug)]
@@ -109,12 +78,14 @@ impl Engine {
         let watch = Watch::new(options);
         let fetch = options.max_rows.filter(|_| !options.count_left_out).map(|rows| rows.saturating_add(1));
         let (context, text, limit_bytes) = (self.context.clone(), sql.to_owned(), self.memory_limit_bytes);
-        let pick = options.pick.clone();
+        let (runner, store, limits) = (Arc::clone(&self.runner), Arc::clone(&self.store), options.clone());
         let source = watch.run(self, async move {
             let fail = |error: DataFusionError| EngineError::from_datafusion(&error, limit_bytes);
             let plan = plan(&context, &text, limit_bytes).await?;
-            let plan = picked(plan, &pick, fetch, limit_bytes)?;
-            DataFrame::new(context.state(), plan).execute_stream().await.map_err(fail)
+            let is_query = !is_about_another(&plan);
+            let plan = picked(plan, &limits.pick, fetch, limit_bytes)?;
+            let runner: &dyn Runner = if is_query { runner.as_ref() } else { &Local };
+            runner.run(plan, context.state(), &store, &limits).await.map_err(fail)
         })??;
         Ok(QueryCursor {
             schema: plain::plain_schema(&source.schema()),
@@ -136,14 +107,22 @@ impl Engine {
     /// How many rows a query has. For a statement about another one (`EXPLAIN`) there is no such number.
     pub fn count_rows(&self, sql: &str, options: &QueryOptions) -> Result<Option<u64>, EngineError> {
         let (context, text, limit_bytes) = (self.context.clone(), sql.to_owned(), self.memory_limit_bytes);
+        let (runner, store, limits) = (Arc::clone(&self.runner), Arc::clone(&self.store), options.clone());
         Watch::new(options).run(self, async move {
             let plan = plan(&context, &text, limit_bytes).await?;
             if is_about_another(&plan) {
                 return Ok(None);
             }
-            let rows = DataFrame::new(context.state(), plan).count().await;
-            let rows = rows.map_err(|error| EngineError::from_datafusion(&error, limit_bytes))?;
-            Ok(Some(rows as u64))
+            let fail = |error: DataFusionError| EngineError::from_datafusion(&error, limit_bytes);
+            let count = LogicalPlanBuilder::from(plan).aggregate(Vec::<Expr>::new(), vec![count(lit(1))]);
+            let count = count.and_then(LogicalPlanBuilder::build).map_err(fail)?;
+            let mut rows = runner.run(count, context.state(), &store, &limits).await.map_err(fail)?;
+            while let Some(batch) = rows.next().await.transpose().map_err(fail)? {
+                if batch.num_rows() > 0 {
+                    return Ok(Some(batch.column(0).as_primitive::<Int64Type>().value(0) as u64));
+                }
+            }
+            Ok(Some(0))
         })?
     }
 }

@@ -23,9 +23,10 @@ use stepscope_store::{Catalog, StoreError, read_schema};
 use crate::chosen::chosen;
 use crate::error::EngineError;
 use crate::not_uploaded::NotUploaded;
+use crate::window_not_open::WindowNotOpen;
 
 /// Where the store is for the engine.
-const ADDRESS: &str = "stepscope://store/";
+pub const STORE_ADDRESS: &str = "stepscope://store/";
 
 /// Makes every table of a run known under its name.
 pub(crate) fn register(
@@ -35,7 +36,7 @@ pub(crate) fn register(
 ) -> Result<(), EngineError> {
     let fail = |error: DataFusionError| EngineError::from_datafusion(&error, memory_limit_bytes);
     let objects = catalog.bucket().for_engine().map_err(StoreError::from)?;
-    let address = ObjectStoreUrl::parse(ADDRESS).map_err(fail)?;
+    let address = ObjectStoreUrl::parse(STORE_ADDRESS).map_err(fail)?;
     context.register_object_store(address.as_ref(), objects);
     let recordings: Arc<[SourceId]> = catalog.sources().iter().map(|source| source.id).collect();
     for table in TABLES {
@@ -76,13 +77,17 @@ struct StoredTable {
 
 impl StoredTable {
     /// The files of some recordings as a table; without any, one without rows.
-    fn of(&self, recordings: &[SourceId]) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    async fn of(&self, recordings: Vec<SourceId>) -> Result<Arc<dyn TableProvider>, DataFusionError> {
         let schema = Arc::clone(&self.schema);
-        let parts = self.catalog.parts(self.table, recordings);
+        let (catalog, table) = (self.catalog.clone(), self.table);
+        // It may have to ask the bucket where events are.
+        let parts = tokio::task::spawn_blocking(move || catalog.parts(table, &recordings)).await;
+        let parts = parts.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let parts = parts.map_err(|error| DataFusionError::External(Box::new(error)))?;
         if parts.is_empty() {
             return Ok(Arc::new(EmptyTable::new(schema)));
         }
-        let address = |path: String| ListingTableUrl::parse(format!("{ADDRESS}{path}"));
+        let address = |path: String| ListingTableUrl::parse(format!("{STORE_ADDRESS}{path}"));
         let addresses = parts.iter().map(|part| address(part.path(self.table))).collect::<Result<Vec<_>, _>>()?;
         let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
         let config = ListingTableConfig::new_with_multi_paths(addresses).with_listing_options(options);
@@ -108,10 +113,13 @@ impl TableProvider for StoredTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
         let recordings = chosen(&self.recordings, state, filters)?;
+        if let Some(left_out) = self.catalog.left_out() {
+            WindowNotOpen::check(left_out, state, filters)?;
+        }
         if let Some(missing) = NotUploaded::of(&self.catalog, self.table, &recordings) {
             return Err(DataFusionError::External(Box::new(missing)));
         }
-        self.of(&recordings)?.scan(state, projection, filters, limit).await
+        self.of(recordings).await?.scan(state, projection, filters, limit).await
     }
 
     fn supports_filters_pushdown(

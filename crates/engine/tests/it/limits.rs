@@ -139,15 +139,3 @@ fn memory_runs_out() {
     }
     assert_eq!(ask(&engine, "SELECT 1").unwrap(), ["1"]);
 }
-
-#[test]
-fn a_large_sort_spills() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = small_store(folder.path());
-    let options = EngineOptions { memory_limit_bytes: 48 << 20, threads: 2, spill_dir: Some(folder.path().to_owned()) };
-    let engine = Engine::open(&store.catalog(RUN).unwrap(), &options).unwrap();
-    let sql = "SELECT sum(previous) FROM (SELECT lag(value) OVER (ORDER BY -value) AS previous, value
-               FROM generate_series(1, 3000000))";
-    let want = (2..=3_000_000_i64).sum::<i64>().to_string();
-    assert_eq!(ask(&engine, sql).unwrap(), [want]);
-}

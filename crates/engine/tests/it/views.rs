@@ -11,7 +11,7 @@ use crate::fixture::{Row, Value, ask, check, commit, open, small_engine};
 
 #[test]
 fn every_sql_file_is_listed_and_documented() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sql");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/src/sql");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: BTreeSet<_> = files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     let listed: BTreeSet<_> = views().iter().map(|view| view.name.to_owned()).collect();
