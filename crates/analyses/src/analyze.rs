@@ -16,7 +16,7 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
         asking.engine = run.engine_of_what_is_there()?;
     }
     let mut report = (analysis.answer)(&asking)?;
-    if let Some(note) = events_not_uploaded(&asking).filter(|_| FROM_SUMS.contains(&analysis.name)) {
+    if let Some(note) = events_not_stored(&asking).filter(|_| FROM_SUMS.contains(&analysis.name)) {
         report.parts.push(Part::Text(note.into()));
     }
     if StepNumbers::are_needed(&report) {
@@ -49,17 +49,12 @@ pub fn analyze(run: &OpenRun, analysis: &Analysis, question: &Question) -> Resul
 /// Analyses that have an answer without events. The others are refused when the store has sums alone.
 const FROM_SUMS: [&str; 3] = ["summary", "steps", "comms"];
 
-/// What to say about recordings whose sums alone were uploaded, if there are such.
-fn events_not_uploaded(asking: &Asking<'_>) -> Option<Sentence> {
-    let catalog = asking.open.catalog();
-    let count = asking.sources.iter().filter(|source| !catalog.has_events(source.id)).count();
+/// What to say about recordings whose events are not in the store, if there are such.
+fn events_not_stored(asking: &Asking<'_>) -> Option<Sentence> {
+    let count = asking.without_events();
     let of = say::count(asking.sources.len() as i64);
     (count > 0).then(|| {
-        say!(
-            "Only sums were uploaded of {} of {} traces. What needs their events is missing.",
-            say::count(count as i64),
-            of
-        )
+        say!("The store has only sums of {} of {} traces. What needs events is missing.", say::count(count as i64), of)
     })
 }
 

@@ -129,6 +129,12 @@ impl Asking<'_> {
         self.sources.iter().any(|source| source.are_sums_left_out())
     }
 
+    /// Recordings whose sums alone are in the store.
+    pub(crate) fn without_events(&self) -> usize {
+        let catalog = self.open.catalog();
+        self.sources.iter().filter(|source| !catalog.has_events(source.id)).count()
+    }
+
     /// Whether any device event was recorded.
     pub(crate) fn has_device_events(&self) -> Result<bool, RunError> {
         Ok(self.query("SELECT span_id FROM device_events WHERE {source} LIMIT 1")?.rows() > 0)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use stepscope_model::null_reason::{NO_ROLLUPS, NOT_APPLICABLE};
+use stepscope_model::null_reason::{EVENTS_NOT_STORED, NO_ROLLUPS, NOT_APPLICABLE};
 use stepscope_model::{
     Cell, Finding, Holds, Look, Missing, Part, PredictedSaving, Report, ReportColumn, ReportTable, Role, Sentence,
     Severity, Status, Target, Text, Tone, Unit, say,
@@ -78,8 +78,9 @@ fn not_shown(left_out: &LeftOut) -> Json {
 
 /// What the rules find, weighed by what their changes save; or why they could not look.
 pub(super) fn found(asking: &Asking<'_>, measured: &Measured<'_>) -> Result<(Verdict, Option<Missing>), RunError> {
-    if asking.are_sums_left_out() {
-        let (path, label, reason) = ("findings".to_owned(), "findings".to_owned(), NO_ROLLUPS.into());
+    let no_sums = asking.are_sums_left_out().then_some(NO_ROLLUPS);
+    if let Some(reason) = no_sums.or((asking.without_events() > 0).then_some(EVENTS_NOT_STORED)) {
+        let (path, label, reason) = ("findings".to_owned(), "findings".to_owned(), reason.into());
         return Ok((Verdict::default(), Some(Missing { path, label, reason })));
     }
     let Measured { facts, replays, .. } = measured;

@@ -8,7 +8,8 @@ mod utilization;
 
 use serde_json::Value as Json;
 use stepscope_model::null_reason::{
-    DEVICE_IDS_DISAGREE, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS, NOT_ON_THIS_VENDOR,
+    DEVICE_IDS_DISAGREE, EVENTS_NOT_STORED, MEMORY_TOTALS_NOT_RECORDED, NO_COMPLETE_STEP, NO_MEMORY_EVENTS,
+    NOT_ON_THIS_VENDOR,
 };
 use stepscope_model::warning::damage;
 use stepscope_model::{
@@ -60,6 +61,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let measured = measure(asking)?;
     let Measured { steps, facts, .. } = &measured;
     let has_devices = facts.device_events > 0;
+    let has_events = asking.without_events() == 0;
     let operators = top_operators(asking, has_devices)?;
     if !has_devices && operators.rows.is_empty() {
         let regions = regions::top(asking)?;
@@ -81,7 +83,7 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
             shares: shares.as_ref(),
             before_recording: facts.before_recording,
             waits: facts.waits.as_ref(),
-            bound: facts.bound().filter(|_| facts.before_recording_ns() == 0),
+            bound: facts.bound().filter(|_| has_events && facts.before_recording_ns() == 0),
             device: asking.device_noun(),
         };
         let sentence = headline.sentence();
@@ -126,7 +128,9 @@ fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     if !findings.is_empty() {
         parts.push(Part::Table(diagnose::table(&findings)));
     }
-    parts.extend(diagnose::nothing_but_the_device(&findings, facts, asking.device_noun()).map(Part::Text));
+    if has_events {
+        parts.extend(diagnose::nothing_but_the_device(&findings, facts, asking.device_noun()).map(Part::Text));
+    }
     parts.push(health(asking, &grades, health_line(asking, &grades)));
     parts.push(next(&["diagnose", "ops", "steps"].map(Target::of)));
     let mut report = Report::new("summary", parts);
@@ -289,7 +293,11 @@ fn devices(asking: &Asking<'_>, missing: &mut Vec<Missing>) -> Result<Option<Rep
         .column(named("occupancy_coverage_ratio").look(Look::Hidden), |row| row.figure("occupancy_coverage_ratio"))
         .table();
     let table = ReportTable { title: Some("DEVICES".to_owned()), ..table };
-    let no_growth = if has_device_memory { DEVICE_IDS_DISAGREE } else { NO_MEMORY_EVENTS };
+    let no_growth = match (asking.without_events(), has_device_memory) {
+        (1.., _) => EVENTS_NOT_STORED,
+        (_, true) => DEVICE_IDS_DISAGREE,
+        (_, false) => NO_MEMORY_EVENTS,
+    };
     let growth = missing_in(&table, "memory_growth_bytes", no_growth);
     let no_peak = if growth.is_some() { no_growth } else { MEMORY_TOTALS_NOT_RECORDED };
     missing.extend(growth.into_iter().chain(missing_in(&table, "memory_peak_bytes", no_peak)));

@@ -88,7 +88,7 @@ pub fn read(catalog: &Catalog, source: &SourceRecord, settings: &Settings) -> Re
         return Err(ReadError::Null(reason::FILE_TRUNCATED));
     }
     if !catalog.has_events(source.id) {
-        return Err(ReadError::Null(reason::EVENTS_NOT_UPLOADED));
+        return Err(ReadError::Null(reason::EVENTS_NOT_STORED));
     }
     // A memory snapshot has marks, and nothing that runs between them.
     if source.is_memory_snapshot() {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use stepscope_engine::EngineError;
-use stepscope_gather::GatherError;
+use stepscope_gather::{CompactError, GatherError};
 use stepscope_ingest::IngestError;
 use stepscope_model::{Exit, Expected, Hint, SkippedFile};
 use stepscope_store::{StoreError, is_disk_full};
@@ -25,6 +25,9 @@ pub enum RunError {
     /// A recording cannot be kept for its upload.
     #[error(transparent)]
     Gather(#[from] GatherError),
+    /// Blocks cannot be made, checked or deleted.
+    #[error(transparent)]
+    Compact(#[from] CompactError),
     /// Recordings could not be uploaded.
     #[error("cannot upload {}: {}: {place}", recordings(*left), source.as_ref().map_or_else(|| "canceled".to_owned(), ToString::to_string))]
     NotUploaded {
@@ -230,12 +233,6 @@ impl RunError {
         matches!(self, Self::Store(_) | Self::EmptyStore { .. } | Self::Engine(EngineError::Store(_)))
     }
 
-    /// Whether the store has sums of a recording alone, and the question was about its events.
-    #[must_use]
-    pub fn is_about_events_not_uploaded(&self) -> bool {
-        matches!(self, Self::Engine(EngineError::NotUploaded(_)))
-    }
-
     /// Whether a folder was looked at that holds no trace.
     #[must_use]
     pub fn is_without_traces(&self) -> bool {
@@ -255,12 +252,15 @@ impl RunError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Ingest(IngestError::Canceled) | Self::NotUploaded { source: None, .. } => Exit::Interrupted,
+            Self::Ingest(IngestError::Canceled)
+            | Self::NotUploaded { source: None, .. }
+            | Self::Compact(CompactError::Canceled) => Exit::Interrupted,
             Self::Ingest(IngestError::Store(StoreError::WrongColumns { .. })) | Self::Shape(_) => Exit::Bug,
             Self::Ingest(IngestError::Spill { .. } | IngestError::UnreadableRow { .. })
             | Self::Cache { .. }
             | Self::DiskFull { .. }
             | Self::Gather(_)
+            | Self::Compact(CompactError::Io { .. } | CompactError::Contended { .. })
             | Self::NotUploaded { .. }
             | Self::Write { .. } => Exit::Unwritable,
             Self::Ingest(IngestError::Store(error)) | Self::Store(error) if error.is_about_writing() => {
@@ -268,6 +268,7 @@ impl RunError {
             }
             Self::Ingest(_)
             | Self::Store(_)
+            | Self::Compact(_)
             | Self::NotFound { .. }
             | Self::EmptyStore { .. }
             | Self::UntrustedCache { .. }
@@ -323,8 +324,10 @@ fn engine_exit(error: &EngineError) -> Exit {
     match error {
         EngineError::Canceled => Exit::Interrupted,
         EngineError::OutOfMemory { .. } => Exit::OutOfMemory,
-        EngineError::DiskFull => Exit::Unwritable,
-        EngineError::Store(_) | EngineError::Objects { .. } | EngineError::NotUploaded(_) => Exit::Unreadable,
+        EngineError::DiskFull | EngineError::Spill { .. } => Exit::Unwritable,
+        EngineError::Store(_) | EngineError::Objects { .. } | EngineError::NotUploaded(_) | EngineError::Runner(_) => {
+            Exit::Unreadable
+        }
         EngineError::Bug { .. } | EngineError::Start(_) => Exit::Bug,
         _ => Exit::Usage,
     }
@@ -337,6 +340,7 @@ impl Hint for RunError {
             Self::Store(error) => return error.hint(),
             Self::Engine(error) => return error.hint(),
             Self::Gather(error) => return error.hint(),
+            Self::Compact(error) => return error.hint(),
             Self::NotUploaded { source, .. } => {
                 let stays = "they stay in the spool; `stepscope store upload` tries again";
                 match source.as_ref().and_then(|source| source.hint()) {

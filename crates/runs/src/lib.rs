@@ -17,6 +17,7 @@ mod settings;
 mod step_models;
 mod stored;
 mod table;
+mod upkeep;
 
 pub use cache::{Cache, Clear};
 pub use error::RunError;
@@ -28,5 +29,8 @@ pub use run_choice::RunChoice;
 pub use run_input::{RunInput, find_runs};
 pub use settings::Settings;
 pub use step_models::{JobWindow, Modeled, WindowModel};
+pub use stepscope_gather::{Amount, CompactOptions, Compaction, ExpireOptions, RefusedPack};
 pub use stepscope_store::pack::Depth;
+pub use stored::is_address;
 pub use table::{report_of, table_of};
+pub use upkeep::PackedRuns;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use stepscope_engine::EngineOptions;
 use stepscope_ingest::{Extras, Options};
+use stepscope_store::Scope;
 use stepscope_store::pack::Depth;
 
 use crate::run_choice::RunChoice;
@@ -27,6 +28,10 @@ pub struct Settings {
     pub separate_runs: bool,
     /// Which run, where there are several.
     pub run: RunChoice,
+    /// Open this window alone, where recordings are many.
+    pub window: Option<u32>,
+    /// Leave out recordings that no block has yet.
+    pub no_fresh: bool,
     /// Leave out the folders in a folder.
     pub flat_folders: bool,
     /// Refuse traces that are broken or lost events.
@@ -42,6 +47,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The same, for one window if it is given.
+    #[must_use]
+    pub fn of_window(self, window: Option<u32>) -> Self {
+        Self { window, ..self }
+    }
+
     /// What they mean for an ingest.
     pub(crate) fn for_ingest(&self) -> Options {
         Options {
@@ -63,6 +74,11 @@ impl Settings {
             threads: self.threads.unwrap_or(default.threads),
             ..default
         }
+    }
+
+    /// What of a run to look at.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope { window: self.window, fresh: !self.no_fresh }
     }
 
     pub(crate) fn memory_limit_bytes(&self) -> u64 {

@@ -7,6 +7,12 @@ use stepscope_store::{AnyStore, StoreError};
 
 use crate::error::RunError;
 
+/// Whether a path is an address such as `s3://bucket/prefix`, rather than a file or folder.
+#[must_use]
+pub fn is_address(path: &Path) -> bool {
+    Place::is_address(path)
+}
+
 /// Whether a path names a file or folder that is not there. A bucket is asked when it is read.
 pub(crate) fn is_missing(path: &Path) -> bool {
     path.as_os_str() != "-" && !Place::is_address(path) && !path.exists()

@@ -19,7 +19,9 @@ pub use stepscope_analyses::{
 pub use stepscope_engine::{CancelFlag, Order, Pick, QueryResult};
 pub use stepscope_ingest::{Extras, Progress, default_memory_limit_bytes};
 pub use stepscope_rules::{Causes, Fix, Framework, Need, NumberFormat, RULES, Rule, Thresholds, Vendor, Weight};
-pub use stepscope_runs::{Cache, Clear, Depth, RunChoice, RunError, RunInput, Settings};
+pub use stepscope_runs::{
+    Cache, Clear, CompactOptions, Depth, ExpireOptions, RunChoice, RunError, RunInput, Settings, is_address,
+};
 pub use stepscope_timeline::{CurveRange, FindingScope, PathRange, SearchFor, SearchFrom, Stretch, TrackRange};
 pub use trim::Trimmed;
-pub use workspace::Workspace;
+pub use workspace::{Kept, Workspace};

@@ -1,6 +1,7 @@
 //! The façade: a run that is open for questions.
 
 mod timelines;
+mod upkeep;
 mod uploads;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use stepscope_rules::Thresholds;
 use stepscope_runs::{Cache, OpenRun, RunError, RunInput, Settings, report_of};
 use stepscope_timeline::Timelines;
 
+pub use self::upkeep::Kept;
 use crate::trim::Trimmed;
 
 /// A run that is open for questions.

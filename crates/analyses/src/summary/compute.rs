@@ -1,7 +1,7 @@
 //! What steps compute, and how near to the peak of the device that is: a line for people, figures for programs.
 
 use stepscope_model::null_reason::{
-    EVENTS_NOT_UPLOADED, NO_COMPLETE_STEP, NO_DEVICE_EVENTS, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK,
+    EVENTS_NOT_STORED, NO_COMPLETE_STEP, NO_DEVICE_EVENTS, SHAPES_NOT_RECORDED, UNKNOWN_DEVICE_PEAK,
     UNSUPPORTED_EVENT_KIND,
 };
 use stepscope_model::{Cell, Metric, Missing, Part, Role, Sentence, Text, Unit, say};
@@ -64,13 +64,9 @@ pub(super) fn parts(
 }
 
 fn measure(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Result<Compute, RunError> {
-    match measure_events(asking, steps, times) {
-        Err(error) if error.is_about_events_not_uploaded() => Ok(Compute::missing(&EVENTS_NOT_UPLOADED.into())),
-        measured => measured,
+    if asking.without_events() > 0 {
+        return Ok(Compute::missing(&EVENTS_NOT_STORED.into()));
     }
-}
-
-fn measure_events(asking: &Asking<'_>, steps: &[StepTime], times: &Distribution) -> Result<Compute, RunError> {
     let Some(count) = flop_count::count(asking, steps)? else {
         let shapes = asking.query("SELECT 1 FROM spans WHERE {events} AND input_dims IS NOT NULL LIMIT 1")?;
         return Ok(Compute::missing(

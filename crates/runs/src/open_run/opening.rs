@@ -206,10 +206,20 @@ impl OpenRun {
             if progress.canceled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let runs = settings.run.of(runs, store)?.into_iter();
-        runs.map(|run| Self::open_one(store.catalog(&run, &watch)?, settings, &held)).collect()
+        runs.map(|run| Self::open_one(store.catalog(&run, settings.scope(), &watch)?, settings, &held, progress))
+            .collect()
     }
 
-    fn open_one(catalog: Catalog, settings: &Settings, held: &Arc<Held>) -> Result<Self, RunError> {
+    fn open_one(
+        catalog: Catalog,
+        settings: &Settings,
+        held: &Arc<Held>,
+        progress: &dyn Progress,
+    ) -> Result<Self, RunError> {
+        if let Some(left_out) = catalog.left_out().filter(|_| settings.window.is_none()) {
+            let (open, windows) = (left_out.open, left_out.windows.len() + 1);
+            progress.notice(&format!("window {open} is open, the newest of {windows}; choose another with --window N"));
+        }
         let mut sources = catalog.sources().to_vec();
         let mut skipped = catalog.skipped().to_vec();
         if let Held::Cached { store } = &**held {

@@ -1,0 +1,138 @@
+//! Keeps runs of a store in order: merges their packs into blocks, deletes what is old, checks, exports.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use stepscope_gather::{
+    CompactError, CompactOptions, Compaction, Compactor, ExpireOptions, Expiry, Export, Progress as Compacting,
+    Verification,
+};
+use stepscope_ingest::Progress;
+use stepscope_objects::Bucket;
+use stepscope_store::{Store, StoreError, manifest};
+
+use crate::error::RunError;
+use crate::settings::Settings;
+use crate::stored::find_store;
+
+/// How often a wait looks whether the user ended it.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs of a store that lies in packs.
+pub struct PackedRuns {
+    bucket: Bucket,
+    names: Vec<String>,
+}
+
+impl PackedRuns {
+    /// The run at a path, or those of the store at a path that the settings mean.
+    pub fn find(path: &Path, settings: &Settings) -> Result<Self, RunError> {
+        let Some((store, run)) = find_store(path)? else {
+            return Err(StoreError::NotAStore { path: path.to_owned() }.into());
+        };
+        let names = match run {
+            Some(run) => vec![run],
+            None => settings.run.of(store.packed_runs()?, &store)?,
+        };
+        Ok(Self { bucket: store.bucket().clone(), names })
+    }
+
+    /// Merges packs into blocks, with each run's outcome.
+    pub fn compact(
+        &self,
+        options: &CompactOptions,
+        progress: &dyn Progress,
+    ) -> Result<Vec<(String, Compaction)>, RunError> {
+        self.each(|run| {
+            // Of a small run also what was recorded long ago and uploaded now is merged.
+            let newest = manifest::read_newest(&self.bucket, run)?;
+            let all = options.all || newest.is_none_or(|newest| newest.is_of_small_run());
+            let options = CompactOptions { all, ..options.clone() };
+            self.watched(progress, |watch| Compactor::new(&self.bucket, run, &options)?.round(watch))
+        })
+    }
+
+    /// Merges packs into blocks again and again, until the user ends it. An object store that does not answer is asked
+    /// again in the next round.
+    pub fn compact_every(
+        &self,
+        pause: Duration,
+        options: &CompactOptions,
+        progress: &dyn Progress,
+    ) -> Result<(), RunError> {
+        let compactors = self.names.iter().map(|run| Compactor::new(&self.bucket, run, options));
+        let mut compactors = compactors.collect::<Result<Vec<_>, _>>()?;
+        loop {
+            let begin = Instant::now();
+            for (run, compactor) in self.names.iter().zip(&mut compactors) {
+                match self.watched(progress, |watch| compactor.round(watch)) {
+                    Ok(done) if done.added > 0 => {
+                        let (merged, blocks) = (done.merged, done.added);
+                        progress.notice(&format!("{run}: merged recordings {merged}, blocks {blocks}"));
+                    }
+                    Ok(_) => {}
+                    Err(RunError::Compact(error)) if error.is_temporary() => {
+                        progress.notice(&format!("{run}: {error}; it is tried again in the next round"));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            while begin.elapsed() < pause {
+                if progress.canceled() {
+                    return Err(CompactError::Canceled.into());
+                }
+                thread::sleep(TICK.min(pause));
+            }
+        }
+    }
+
+    /// Makes manifest and blocks again from packs.
+    pub fn rebuild(
+        &self,
+        options: &CompactOptions,
+        progress: &dyn Progress,
+    ) -> Result<Vec<(String, Compaction)>, RunError> {
+        self.each(|run| self.watched(progress, |watch| stepscope_gather::rebuild(&self.bucket, run, options, watch)))
+    }
+
+    /// Deletes what is too old, or says what it would delete.
+    pub fn expire(&self, options: &ExpireOptions) -> Result<Vec<(String, Expiry)>, RunError> {
+        self.each(|run| Ok(stepscope_gather::expire(&self.bucket, run, options)?))
+    }
+
+    /// Reads every byte and compares it with what is said about it.
+    pub fn verify(&self) -> Result<Vec<(String, Verification)>, RunError> {
+        self.each(|run| Ok(stepscope_gather::verify(&self.bucket, run)?))
+    }
+
+    /// Writes the recordings into a store in a folder.
+    pub fn export(&self, folder: &Path) -> Result<Vec<(String, Export)>, RunError> {
+        let store = Store::create(folder)?;
+        self.each(|run| Ok(stepscope_gather::export(&self.bucket, run, &store)?))
+    }
+
+    fn each<T>(&self, task: impl Fn(&str) -> Result<T, RunError>) -> Result<Vec<(String, T)>, RunError> {
+        self.names.iter().map(|run| Ok((run.clone(), task(run)?))).collect()
+    }
+
+    /// Shows how far a compaction is. What it says of a block is a count, not bytes, so it is said in words.
+    fn watched<T>(
+        &self,
+        progress: &dyn Progress,
+        task: impl FnOnce(stepscope_gather::OnProgress<'_>) -> Result<T, CompactError>,
+    ) -> Result<T, RunError> {
+        let place = self.bucket.place().to_string();
+        let shown = RefCell::new(place.clone());
+        let watch = |at: &Compacting| {
+            if let Compacting::Merged { window, sources, of } = at {
+                *shown.borrow_mut() = format!("{place}: window {window}, {sources} of {of} recordings");
+            }
+            progress.update(&shown.borrow(), 0, None);
+            if progress.canceled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        Ok(task(&watch)?)
+    }
+}
