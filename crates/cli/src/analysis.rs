@@ -46,7 +46,7 @@ pub(crate) struct PartOptions {
     rank: Vec<Ranks>,
     /// Select a window: one capture cycle of a rank, from 0
     #[arg(long, value_name = "N")]
-    window: Option<u32>,
+    pub(crate) window: Option<u32>,
     /// Select a step, or steps such as 2-5, numbered as in the trace: 16 is ProfilerStep#16
     #[arg(long, value_name = "STEPS", value_parser = arguments::steps)]
     step: Option<StepRange>,
@@ -150,7 +150,8 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     let thresholds = options.rules.thresholds()?;
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
     let progress = TerminalProgress::new(context);
-    let workspace = Workspace::open(&options.paths, &options.input.settings(), &progress)?;
+    let workspace =
+        Workspace::open(&options.paths, &options.input.settings().of_window(options.part.window), &progress)?;
     let [part, input] = [options.part.in_words(), options.input.in_words()];
     let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
     let question = Question { thresholds, ..options.part.question() };

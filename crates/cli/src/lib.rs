@@ -25,6 +25,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use stepscope_model::Exit;
+use stepscope_workspace::is_address;
 
 use crate::color::ColorChoice;
 use crate::failure::Failure;
@@ -107,16 +108,13 @@ fn with_command(arguments: &[OsString]) -> Vec<OsString> {
     let is_first = |place: &usize| is_path(*place) && !is_value(*place);
     if let Some(place) = (1..arguments.len()).find(is_first)
         && !commands::is_command(&arguments[place].to_string_lossy())
-        && (arguments[place] == "-" || is_address(&arguments[place]) || Path::new(&arguments[place]).exists())
+        && (arguments[place] == "-"
+            || is_address(Path::new(&arguments[place]))
+            || Path::new(&arguments[place]).exists())
     {
         arguments.insert(place, "summary".into());
     }
     arguments
-}
-
-/// Whether an argument names something in a bucket.
-fn is_address(argument: &OsString) -> bool {
-    argument.to_string_lossy().contains("://")
 }
 
 /// What to say when the first argument looks like a file.

@@ -103,6 +103,9 @@ pub(crate) struct InputOptions {
     /// Select a run by its name or a part of it
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
+    /// Leave out recordings of a bucket that are not compacted yet
+    #[arg(long)]
+    pub(crate) no_fresh: bool,
     #[command(flatten)]
     pub(crate) reading: ReadingOptions,
 }
@@ -145,7 +148,8 @@ impl InputOptions {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        Settings { run: RunChoice::named(self.run.clone()), ..self.reading.settings(self.store.clone()) }
+        let run = RunChoice::named(self.run.clone());
+        Settings { run, no_fresh: self.no_fresh, ..self.reading.settings(self.store.clone()) }
     }
 }
 
@@ -159,6 +163,8 @@ impl ReadingOptions {
             no_cache: self.no_cache,
             separate_runs: self.separate_runs,
             run: RunChoice::Only,
+            window: None,
+            no_fresh: false,
             flat_folders: false,
             strict: self.strict,
             extras: Extras::default(),
@@ -179,7 +185,7 @@ fn parse_rows(text: &str) -> Result<usize, String> {
 }
 
 /// `30`, `30s`, `500ms`, `5m`, `1h`.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let number: u64 = digits.trim().parse().map_err(|_| "expected a time such as 30s or 5m".to_owned())?;
     let milliseconds: u64 = match &text[digits.len()..] {

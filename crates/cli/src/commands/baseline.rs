@@ -71,7 +71,8 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     };
     let metrics = options.metrics.chosen()?;
     let question = options.part.question();
-    let mut added = measured(&options.paths, &metrics, &question, &options.input.settings(), context)?;
+    let mut added =
+        measured(&options.paths, &metrics, &question, &options.input.settings().of_window(question.window), context)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     for run in &mut added {
         run.saved_unix_s = now;

@@ -83,7 +83,8 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let at = |file: &Option<PathBuf>| file.as_ref().map(|file| Output::at(file, &inputs)).transpose();
     let (junit_file, markdown_file) = (at(&options.junit)?, at(&options.md)?);
     let metrics = options.metrics.chosen()?;
-    let (question, settings) = (options.part.question(), options.input.settings());
+    let settings = options.input.settings().of_window(options.part.window);
+    let question = options.part.question();
     let history = options.history.as_deref().map(history).transpose()?.unwrap_or_default();
     let baseline = match (&options.baseline, history.last()) {
         (Some(file), _) => baseline::read(file)?.runs,

@@ -61,7 +61,11 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let samples = samples_of(&options.samples, paths.len())?;
     let target = Target::of(output.output.as_deref(), &options.input.inputs(&paths))?;
     let open = |path: &PathBuf| {
-        Workspace::open(std::slice::from_ref(path), &options.input.settings(), &TerminalProgress::new(context))
+        Workspace::open(
+            std::slice::from_ref(path),
+            &options.input.settings().of_window(options.part.window),
+            &TerminalProgress::new(context),
+        )
     };
     let runs = paths.iter().map(open).collect::<Result<Vec<Workspace>, _>>()?;
     let question = options.part.question();

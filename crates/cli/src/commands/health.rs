@@ -44,7 +44,11 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
-    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let workspace = Workspace::open(
+        &options.paths,
+        &options.input.settings().of_window(options.source.window),
+        &TerminalProgress::new(context),
+    )?;
     let SourceOptions { rank, window } = options.source;
     let report = workspace.health(rank, window)?;
     let answer = Answer {

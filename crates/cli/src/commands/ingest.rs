@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args};
 use serde_json::Value;
 use stepscope_model::warning::is_loss;
 use stepscope_model::{Cell, Exit, Part, Report, ReportColumn, ReportTable};
-use stepscope_workspace::{Depth, Extras, Workspace};
+use stepscope_workspace::{Depth, Extras, Workspace, is_address};
 
 use super::{Command, parsed};
 use crate::Context;
@@ -87,9 +87,17 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let inputs: Vec<PathBuf> = options.paths.iter().chain([&options.store]).cloned().collect();
     let target = Target::of(options.output.output.as_deref(), &inputs)?;
-    if options.depth == DepthChoice::Sums && !options.store.to_string_lossy().contains("://") {
-        let hint = "a store in a folder has every event; leave out `--depth`";
-        return Err(Failure::usage("found `--depth sums` for a folder, expected a bucket".to_owned()).with_hint(hint));
+    let of_bucket = [
+        (
+            options.depth == DepthChoice::Sums,
+            "--depth sums",
+            "a store in a folder has every event; leave out `--depth`",
+        ),
+        (options.background, "--background", "a folder needs no upload; leave out `--background`"),
+    ];
+    let misplaced = of_bucket.into_iter().find(|(is_given, ..)| *is_given && !is_address(&options.store));
+    if let Some((_, option, hint)) = misplaced {
+        return Err(Failure::usage(format!("found `{option}` for a folder, expected a bucket")).with_hint(hint));
     }
     let mut settings = options.reading.settings(Some(options.store));
     settings.run_name = options.run;

@@ -52,7 +52,11 @@ struct Options {
 fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&options.paths))?;
-    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let workspace = Workspace::open(
+        &options.paths,
+        &options.input.settings().of_window(options.source.window),
+        &TerminalProgress::new(context),
+    )?;
     let metrics = workspace.metrics_with(options.source.rank, options.source.window, interrupt::flag())?;
     let report = |longest_list| Report::new("metrics", vec![Part::Table(flat(&metrics, longest_list))]);
     let for_people = Some(figures::for_people(&report(LONGEST_LIST)));

@@ -78,7 +78,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         return Err(Failure::usage("a terminal cannot show HTML").with_hint("write it to a file: `-o report.html`"));
     }
     let target = Target::of(output.as_deref(), &input.inputs(&paths))?;
-    let workspace = Workspace::open(&paths, &input.settings(), &TerminalProgress::new(context))?;
+    let workspace = Workspace::open(&paths, &input.settings().of_window(part.window), &TerminalProgress::new(context))?;
     let question = part.question();
     let answers = Answers::of(&workspace, &question)?;
     let written = match format {

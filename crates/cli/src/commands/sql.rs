@@ -48,6 +48,9 @@ struct Options {
     /// Read the statement from FILE
     #[arg(long, value_name = "FILE", conflicts_with = "statement")]
     file: Option<PathBuf>,
+    /// Open one window of a run: one capture cycle of each rank
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    window: Option<u32>,
     #[command(flatten)]
     output: OutputOptions,
     #[command(flatten)]
@@ -66,7 +69,8 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let paths = [options.path.clone()];
     let read = options.path_and_statement();
     let target = Target::of(options.output.output.as_deref(), &options.input.inputs(&read))?;
-    let workspace = Workspace::open(&paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let workspace =
+        Workspace::open(&paths, &options.input.settings().of_window(options.window), &TerminalProgress::new(context))?;
     match statement {
         Some(statement) => answer(&workspace, &statement, &target, &options.output, context)?,
         None => shell::run(&workspace, &target, &options.output, context)?,

@@ -1,5 +1,7 @@
 //! `stepscope store`: what keeps a store in a bucket in order.
 
+mod upkeep;
+
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Subcommand};
@@ -16,15 +18,20 @@ use crate::progress::TerminalProgress;
 pub(super) static COMMAND: Command = Command {
     name: "store",
     options: |command| {
-        Options::augment_args(command).about("Upload recordings to a store in a bucket").after_help(
+        Options::augment_args(command).about("Keep a store in a bucket: upload, compact, expire, verify").after_help(
             "\
 A store in a bucket is written by `stepscope ingest TRACE --store s3://bucket/prefix`. Recordings wait in a
-spool on local disk until the bucket has them.
+spool on local disk until the bucket has them. `compact` merges what many ranks uploaded, so that a query
+about all of them reads a few files.
 
 Examples:
   stepscope store spool
   stepscope store upload                                      what waits in the spool
-  stepscope store upload runs.stepscope --store s3://bucket/team",
+  stepscope store upload runs.stepscope --store s3://bucket/team
+  stepscope store compact s3://bucket/team --every 5m
+  stepscope store expire s3://bucket/team                     what would be deleted; --yes deletes it
+  stepscope store verify s3://bucket/team/runs/llama-7b
+  stepscope store export s3://bucket/team/runs/llama-7b local.stepscope",
         )
     },
     run,
@@ -42,6 +49,16 @@ enum Action {
     Spool(SpoolOptions),
     /// Upload a store in a folder, or what waits in the spool
     Upload(UploadOptions),
+    /// Merge the sums of recordings into blocks
+    Compact(upkeep::Compact),
+    /// Delete old events and sums, or say what would be deleted
+    Expire(upkeep::Expire),
+    /// Check every byte, and blocks against manifests and recordings
+    Verify(upkeep::Verify),
+    /// Write a run into a store in a folder
+    Export(upkeep::Export),
+    /// Make manifest and blocks again from recordings
+    Rebuild(upkeep::Rebuild),
 }
 
 #[derive(Args)]
@@ -83,6 +100,11 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
             output::write(Answer { for_people, ..Answer::new(report) }, &target, &output, context)?;
             Ok(if is_done { Exit::Done } else { Exit::Unwritable })
         }
+        Action::Compact(options) => upkeep::compact(&options, context),
+        Action::Expire(options) => upkeep::expire(&options, context),
+        Action::Verify(options) => upkeep::verify(&options, context),
+        Action::Export(options) => upkeep::export(&options, context),
+        Action::Rebuild(options) => upkeep::rebuild(&options, context),
     }
 }
 

@@ -50,7 +50,11 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let options: Options = parsed(matches)?;
     let inputs = options.input.inputs(&options.paths);
     Output::refuse_file(&options.output, &inputs)?;
-    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let workspace = Workspace::open(
+        &options.paths,
+        &options.input.settings().of_window(options.part.window),
+        &TerminalProgress::new(context),
+    )?;
     let written = workspace.trim(&options.part.question(), &options.output, &inputs)?;
     for file in written {
         let events = text::value(&Cell::Int(file.events as i64), Unit::Plain);

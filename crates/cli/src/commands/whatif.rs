@@ -76,7 +76,11 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         return Err(Failure::usage("no change given")
             .with_hint("pass one, for example `--no-sync`; `stepscope whatif --list` explains each"));
     }
-    let workspace = Workspace::open(&options.paths, &options.input.settings(), &TerminalProgress::new(context))?;
+    let workspace = Workspace::open(
+        &options.paths,
+        &options.input.settings().of_window(options.part.window),
+        &TerminalProgress::new(context),
+    )?;
     let [part, input] = [options.part.in_words(), options.input.in_words()];
     let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
     let mut report = workspace.whatif(&changes, &options.part.question())?;

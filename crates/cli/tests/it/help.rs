@@ -36,7 +36,7 @@ fn the_first_screen() {
       open         Open traces in the web UI: pages, tables and a timeline
       report       Write one HTML file to share: overview, findings, timeline, tables
       ingest       Convert traces to a Parquet store
-      store        Upload recordings to a store in a bucket
+      store        Keep a store in a bucket: upload, compact, expire, verify
       trim         Write a smaller trace by step, time or rank, for Perfetto and chrome://tracing
       run          Record an unmodified Python script (needs the Python package)
       sql          Query with SQL: run one statement, or start a shell
@@ -97,6 +97,7 @@ fn one_command() {
           --window <N>           Select a window: one capture cycle of a rank, from 0
           --store <DIR>          Keep the store in DIR or in a bucket instead of the cache
           --run <NAME>           Select a run by its name or a part of it
+          --no-fresh             Leave out recordings of a bucket that are not compacted yet
           --no-cache             Read the trace again, and keep nothing in the cache
           --separate-runs        Treat every file as a separate run
           --strict               Refuse a trace that is only partly readable (exit code 3)

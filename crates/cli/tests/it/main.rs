@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod answers;
+mod blocks;
 mod buckets;
 mod cache;
 mod check;
+mod cloud;
 mod command;
 // The same comparison as that of the model itself.
 #[path = "../../../replay/tests/it/compare.rs"]

@@ -1,0 +1,47 @@
+//! A bucket of a real server, behind a proxy that counts requests.
+
+use std::collections::BTreeMap;
+
+use stepscope_testkit::{FaultPlan, FaultProxy, S3Server};
+
+use crate::command::{Ended, Place, ended};
+
+/// A bucket, and a folder to work in.
+pub(crate) struct Cloud {
+    pub(crate) place: Place,
+    pub(crate) server: S3Server,
+    pub(crate) proxy: FaultProxy,
+}
+
+impl Cloud {
+    pub(crate) fn new() -> Self {
+        let server = S3Server::start().unwrap();
+        let proxy = FaultProxy::start(server.address(), FaultPlan::none()).unwrap();
+        Self { place: Place::new(), server, proxy }
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        let environment = S3Server::environment(self.proxy.address());
+        ended(self.place.command(arguments).envs(environment).output().unwrap())
+    }
+
+    #[track_caller]
+    pub(crate) fn stdout(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {}", ended.stderr);
+        ended.stdout
+    }
+
+    /// The requests of a command, by method.
+    #[track_caller]
+    pub(crate) fn requests(&self, arguments: &[&str]) -> BTreeMap<String, u64> {
+        let before = self.proxy.requests();
+        self.stdout(arguments);
+        let mut after = self.proxy.requests();
+        for (method, count) in &mut after {
+            *count -= before.get(method).copied().unwrap_or(0);
+        }
+        after.retain(|_, count| *count > 0);
+        after
+    }
+}
