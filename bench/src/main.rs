@@ -9,11 +9,13 @@ mod amplify;
 mod browser;
 mod child;
 mod columns;
+mod compaction;
 mod decimal;
 mod distinct;
 mod expected;
 mod exports;
 mod fingerprint;
+mod fleet;
 mod formats;
 mod gate;
 mod json_text;
@@ -22,6 +24,7 @@ mod memory;
 mod once;
 mod options;
 mod peers;
+mod reads;
 mod reopen;
 mod rows;
 mod scratch;
@@ -77,6 +80,11 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
         Task::Uploads { sources, kills, processes, seed } => {
             uploads::uploads(plan, uploads::Wanted { sources, kills, processes, seed })?
         }
+        Task::Compaction { packs, kills, processes, seed } => {
+            compaction::compaction(plan, compaction::Wanted { packs, kills, processes, seed })?
+        }
+        Task::Reads => reads::reads(plan, &scratch()?)?,
+        Task::Fleet { ranks, workers } => fleet::fleet(plan, ranks, workers.as_deref())?,
         Task::All => all(plan, &scratch()?)?,
         Task::Amplify { source, copies, gzip, out } => {
             let made = amplify(&scratch()?, &source, copies, gzip, out)?;
@@ -101,8 +109,16 @@ fn run(task: Task, plan: &Plan, json_path: Option<&Path>) -> Result<ExitCode> {
             println!("{}", serde_json::to_string(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
+        Task::ScanBlocks { run, statement } => {
+            print!("{}", fleet::answer(&run, &statement)?);
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::UploadShare { store, spool, acknowledged, place, first, stride, end } => {
             uploads::work(&uploads::Share { store, spool, acknowledged, place, first, stride, end })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::CompactLoop { place, stop, scratch } => {
+            compaction::work(&compaction::CompactLoop { place, stop, scratch })?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::LimitOnce { which, path } => {

@@ -109,6 +109,32 @@ pub(crate) enum Task {
         #[arg(long, default_value_t = 1, value_name = "N")]
         seed: u64,
     },
+    /// Compactors that are killed while packs come in and readers read; ends with 1 if anything is lost or doubled.
+    Compaction {
+        /// Packs to merge.
+        #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        packs: u32,
+        /// How often a compactor is killed.
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        kills: u32,
+        /// Compactors at once.
+        #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        processes: u32,
+        /// Decides in which order packs come, and when which compactor is killed.
+        #[arg(long, default_value_t = 1, value_name = "N")]
+        seed: u64,
+    },
+    /// Questions about 16,384 simulated ranks in blocks, beside bare DataFusion.
+    Fleet {
+        /// Ranks of the job.
+        #[arg(long, default_value_t = 16_384, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+        ranks: u32,
+        /// Also ask three workers of this program: `stepscope-cluster`.
+        #[arg(long, value_name = "PROGRAM")]
+        workers: Option<PathBuf>,
+    },
+    /// How much of a pack in a bucket a query about one step reads; ends with 1 if that is more than a quarter.
+    Reads,
     /// Make a trace and print where it is.
     Amplify {
         /// `control`, `xdit`, `distinct`, or the path of any Chrome trace.
@@ -165,6 +191,14 @@ pub(crate) enum Task {
         #[arg(long)]
         with_tiles: bool,
     },
+    /// DataFusion as it comes, on the blocks of a run.
+    #[command(hide = true)]
+    ScanBlocks {
+        /// The folder of the run.
+        run: PathBuf,
+        /// A query on `all_collectives`.
+        statement: String,
+    },
     /// A part of the sources of `uploads` in this process.
     #[command(hide = true)]
     UploadShare {
@@ -182,6 +216,16 @@ pub(crate) enum Task {
         stride: u32,
         /// The first rank that is not there.
         end: u32,
+    },
+    /// One of the compactors of `compaction` in this process.
+    #[command(hide = true)]
+    CompactLoop {
+        /// The store.
+        place: String,
+        /// A file that ends it, once there is nothing left to do.
+        stop: PathBuf,
+        /// A folder for files on their way.
+        scratch: PathBuf,
     },
     /// One bare limit in this process.
     #[command(hide = true)]

@@ -58,3 +58,24 @@ fn uploads_survive_kills_and_faults() {
     assert!(figure("rough: requests broken") > Some(0.0));
     assert_eq!(figure("calm: PUT requests per source"), Some(1.0));
 }
+
+#[test]
+fn compaction_survives_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_stepscope-bench"))
+        .args(["compaction", "--packs", "60", "--kills", "5", "--seed", "3"])
+        .args(["--scratch", folder.path().to_str().unwrap(), "--json", folder.path().join("rows").to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let document: Value = serde_json::from_slice(&std::fs::read(folder.path().join("rows")).unwrap()).unwrap();
+    let figure = |what: &str| {
+        let row = document["rows"].as_array().unwrap().iter().find(|row| row["what"] == what);
+        row.and_then(|row| row["figure"].as_f64())
+    };
+    // Three of the packs are of recordings that came in another depth too.
+    assert_eq!(figure("sources in exactly one block"), Some(57.0));
+    assert_eq!(figure("tables that differ between blocks and packs"), Some(0.0));
+    assert_eq!(figure("wrong answers and errors of readers"), Some(0.0));
+    assert_eq!(figure("compactors killed"), Some(5.0));
+}
