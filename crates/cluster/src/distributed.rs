@@ -60,6 +60,15 @@ struct Counts {
     refused: AtomicU64,
 }
 
+/// Where a query can run.
+enum Planned {
+    OnWorkers(Arc<dyn ExecutionPlan>, Box<SessionState>),
+    /// Here; with the reason, unless that is the nature of the query.
+    Here {
+        because: Option<String>,
+    },
+}
+
 /// What became of an attempt.
 enum Outcome {
     Answer(SendableRecordBatchStream),
@@ -94,7 +103,7 @@ impl Distributed {
         self.counts.refused.load(Ordering::Relaxed)
     }
 
-    /// The plan of an attempt; `None` when there is nothing to hand out.
+    /// The plan of an attempt.
     async fn plan(
         &self,
         plan: &LogicalPlan,
@@ -102,7 +111,7 @@ impl Distributed {
         workers: Vec<Url>,
         store: &str,
         attempt: &Arc<Attempt>,
-    ) -> Result<Option<(Arc<dyn ExecutionPlan>, SessionState)>, DataFusionError> {
+    ) -> Result<Planned, DataFusionError> {
         let asking = Asking {
             workers,
             resolver: Resolver { channels: Arc::clone(&self.channels), attempt: Some(Arc::clone(attempt)) },
@@ -113,9 +122,17 @@ impl Distributed {
         };
         let state = session(state, asking)?;
         let physical = state.create_physical_plan(plan).await?;
-        let Some(distributed) = physical.downcast_ref::<DistributedExec>() else { return Ok(None) };
-        let is_for_workers = distributed.children().into_iter().all(|stages| plan_check::check(stages).is_ok());
-        Ok(is_for_workers.then_some((physical, state)))
+        // Nothing to hand out.
+        let Some(distributed) = physical.downcast_ref::<DistributedExec>() else {
+            return Ok(Planned::Here { because: None });
+        };
+        let stages = distributed.children();
+        if let Err(error) = stages.iter().try_for_each(|stages| plan_check::check(stages)) {
+            let is_known = stages.iter().any(|stages| plan_check::has_rows_made_here(stages));
+            let reason = || Failure::inside(&error).map_or_else(|| error.to_string(), |failure| failure.message);
+            return Ok(Planned::Here { because: (!is_known).then(reason) });
+        }
+        Ok(Planned::OnWorkers(physical, Box::new(state)))
     }
 
     /// Runs a query here, because there are too few workers.
@@ -154,7 +171,15 @@ impl Runner for Distributed {
             }
             let attempt = Arc::new(Attempt::default());
             let planned = self.plan(&plan, state.clone(), found.usable, &place, &attempt).await?;
-            let Some((physical, session)) = planned else { return Local.run(plan, state, store, limits).await };
+            let (physical, session) = match planned {
+                Planned::OnWorkers(physical, session) => (physical, session),
+                Planned::Here { because } => {
+                    if let Some(reason) = because {
+                        (self.notes)(&format!("{reason}; the query runs here"));
+                    }
+                    return Local.run(plan, state, store, limits).await;
+                }
+            };
             attempts += 1;
             self.counts.attempts.fetch_add(1, Ordering::Relaxed);
             let failure = match collect(physical, &session, &attempt, attempts).await {

@@ -7,6 +7,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, ParquetSource};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::streaming::StreamingTableExec;
 use stepscope_engine::STORE_ADDRESS;
 
 use crate::failure::{Code, Failure};
@@ -69,6 +70,11 @@ pub(crate) fn check(plan: &Arc<dyn ExecutionPlan>) -> Result<(), DataFusionError
         return Err(refused(format!("found {files} files in one part of a plan, expected at most {MOST_FILES}")));
     }
     Ok(())
+}
+
+/// Whether a plan has rows of derived tables, which are made where the query is asked.
+pub(crate) fn has_rows_made_here(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.exists(|node| Ok(node.is::<StreamingTableExec>())).unwrap_or(false)
 }
 
 /// Counts the files of a scan; all must be tables of the store.
