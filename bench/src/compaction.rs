@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use stepscope_gather::{CompactOptions, ExpireOptions, QUIET, compact, expire, verify};
-use stepscope_objects::{Bucket, Place, Settings};
+use stepscope_objects::{Bucket, Place, Settings, UNWATCHED};
 use stepscope_store::{manifest, marker};
 use stepscope_testkit::{FaultPlan, FaultProxy, S3Server};
 
@@ -101,7 +101,7 @@ pub(crate) fn compaction(plan: &Plan, wanted: Wanted) -> Result<(Vec<Row>, Vec<S
 
 /// What must be none.
 fn verdicts(bucket: &Bucket, recordings: u64, readings: &Readings) -> Result<Vec<Row>> {
-    let found = verify(bucket, RUN)?;
+    let found = verify(bucket, RUN, UNWATCHED)?;
     let newest = manifest::read_newest(bucket, RUN)?.context("no manifest")?;
     let compared = compare::compare(bucket, &newest)?;
     let count = |what: &str, found: u64, wanted: u64| {
@@ -138,7 +138,7 @@ fn expire_by_and_by(bucket: &Bucket, is_over: &AtomicBool) -> Result<u64> {
         thread::sleep(Duration::from_millis(500));
         let now = SystemTime::now().duration_since(UNIX_EPOCH)? + AHEAD;
         let now_ns = Some(i64::try_from(now.as_nanos())?);
-        match expire(bucket, RUN, &ExpireOptions { yes: true, now_ns, ..ExpireOptions::default() }) {
+        match expire(bucket, RUN, &ExpireOptions { yes: true, now_ns, ..ExpireOptions::default() }, UNWATCHED) {
             Ok(done) => deleted += done.deleted.len() as u64,
             Err(error) if error.is_temporary() => {}
             Err(error) => return Err(error.into()),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use stepscope_gather::{CompactOptions, QUIET, compact, verify};
-use stepscope_objects::{Bucket, Place};
+use stepscope_objects::{Bucket, Place, UNWATCHED};
 use stepscope_simulate::{Job, write_store};
 use stepscope_store::Store;
 use stepscope_store::pack::{Depth, PackName, write_pack};
@@ -122,7 +122,7 @@ fn make(job: &Job, place: &Path) -> Result<Vec<Row>> {
     let merged = compact(&bucket, RUN, &options, QUIET)?;
     let seconds = begin.elapsed().as_secs_f64();
     ensure!(merged.merged == u64::from(job.ranks), "{} of {} ranks are in blocks", merged.merged, job.ranks);
-    let found = verify(&bucket, RUN)?;
+    let found = verify(&bucket, RUN, UNWATCHED)?;
     ensure!(found.problems.is_empty(), "{}", found.problems.join("; "));
     fs::write(done, "")?;
     let mb = found.pack_bytes as f64 / 1e6;

@@ -25,7 +25,7 @@ mod worlds;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use stepscope_objects::{Bucket, ObjectError};
+use stepscope_objects::{Bucket, ObjectError, Watch};
 use stepscope_store::{StoreError, marker};
 
 pub(crate) use change::{Change, GRACE, Published, publish};
@@ -65,6 +65,14 @@ pub(crate) fn check_conditions(bucket: &Bucket, is_single_writer: bool) -> Resul
 
 fn step(progress: OnProgress<'_>, at: &Progress) -> Result<(), CompactError> {
     match progress(at) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(CompactError::Canceled),
+    }
+}
+
+/// Says how many bytes were read; whoever listens may end it.
+pub(crate) fn go_on(watch: Watch<'_>, bytes: u64) -> Result<(), CompactError> {
+    match watch(bytes) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(CompactError::Canceled),
     }

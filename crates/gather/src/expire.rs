@@ -9,15 +9,15 @@ use std::thread;
 use std::time::Duration;
 
 use stepscope_model::SourceId;
-use stepscope_objects::{Bucket, Entry, UNWATCHED, parallel};
+use stepscope_objects::{Bucket, Entry, UNWATCHED, Watch, parallel};
 use stepscope_store::block::{self, BlockId};
 use stepscope_store::layout;
 use stepscope_store::manifest::{self, Manifest};
 use stepscope_store::pack::{Depth, ListedPack, NO_HOUR, is_hour, list_packs, packs_folder};
 
 use crate::compact::{
-    ATTEMPTS, Change, CompactError, GRACE, Held, Published, before, check_conditions, jitter, nanoseconds, publish,
-    system_ns,
+    ATTEMPTS, Change, CompactError, GRACE, Held, Published, before, check_conditions, go_on, jitter, nanoseconds,
+    publish, system_ns,
 };
 
 /// Hours whose packs are in memory at once.
@@ -84,8 +84,8 @@ pub fn pinned_key(run: &str) -> String {
     format!("runs/{}/pinned", layout::run_folder_name(run))
 }
 
-/// Deletes what is too old of a run, or says what it would delete.
-pub fn expire(bucket: &Bucket, run: &str, options: &ExpireOptions) -> Result<Expiry, CompactError> {
+/// Deletes what is too old of a run, or says what it would delete. `watch` hears the bytes of such packs so far.
+pub fn expire(bucket: &Bucket, run: &str, options: &ExpireOptions, watch: Watch<'_>) -> Result<Expiry, CompactError> {
     let run = layout::run_folder_name(run);
     let now_ns = options.now_ns.unwrap_or_else(system_ns);
     if bucket.head(&pinned_key(&run))?.is_some() {
@@ -101,7 +101,10 @@ pub fn expire(bucket: &Bucket, run: &str, options: &ExpireOptions) -> Result<Exp
     // Readers know from the manifest what is not there any more, so it comes before the deletion.
     let expired_before = hours.iter().any(|hour| hour != NO_HOUR).then_some(events);
     let base = expire_blocks(bucket, &run, expired_before.as_deref(), options, now_ns, &mut expiry)?;
-    expire_packs(bucket, &run, &hours, base.as_ref(), options, now_ns, &mut expiry)?;
+    for hours in hours.chunks(HOURS_AT_ONCE) {
+        go_on(watch, expiry.packs.values().map(|amount| amount.bytes).sum())?;
+        expire_packs(bucket, &run, hours, base.as_ref(), options, now_ns, &mut expiry)?;
+    }
     Ok(expiry)
 }
 
@@ -168,6 +171,7 @@ fn expire_blocks(
     Err(CompactError::Contended { attempts: ATTEMPTS, run: run.to_owned() })
 }
 
+/// Deletes the packs of some hours that are too old.
 fn expire_packs(
     bucket: &Bucket,
     run: &str,
@@ -184,28 +188,26 @@ fn expire_packs(
         let upload_limit_ns = now_ns.saturating_sub(nanoseconds(age));
         if is_unknown { pack.modified_ns < upload_limit_ns } else { pack.name.hour.as_str() < hour }
     };
-    let (mut held, mut is_sharded) = (Held::default(), false);
+    let listed = list_packs(bucket, run, hours, &mut false)?;
     let blocks = base.map_or(&[][..], |base| &base.blocks);
-    for hours in hours.chunks(HOURS_AT_ONCE) {
-        let listed = list_packs(bucket, run, hours, &mut is_sharded)?;
-        let is_touched =
-            |windows: (u32, u32)| listed.iter().any(|pack| (windows.0..=windows.1).contains(&pack.name.id.window));
-        held.load(bucket, run, blocks.iter().filter(|block| is_touched(block.windows)))?;
-        let merged = merged_packs(&held, blocks);
-        let mut gone = Vec::new();
-        for pack in listed.iter().filter(|pack| is_older(pack, &events, options.events)) {
-            let depth = merged.get(&(pack.name.id, pack.name.key));
-            let is_merged = depth.is_some_and(|depth| *depth >= pack.name.depth);
-            if is_merged || is_older(pack, &sums, options.sums) {
-                expiry.packs.entry(pack.name.hour.clone()).or_default().add(pack.size_bytes);
-                gone.push(pack.name.object_key(run));
-            } else {
-                expiry.unmerged += 1;
-            }
+    let is_touched =
+        |windows: (u32, u32)| listed.iter().any(|pack| (windows.0..=windows.1).contains(&pack.name.id.window));
+    let mut held = Held::default();
+    held.load(bucket, run, blocks.iter().filter(|block| is_touched(block.windows)))?;
+    let merged = merged_packs(&held, blocks);
+    let mut gone = Vec::new();
+    for pack in listed.iter().filter(|pack| is_older(pack, &events, options.events)) {
+        let depth = merged.get(&(pack.name.id, pack.name.key));
+        let is_merged = depth.is_some_and(|depth| *depth >= pack.name.depth);
+        if is_merged || is_older(pack, &sums, options.sums) {
+            expiry.packs.entry(pack.name.hour.clone()).or_default().add(pack.size_bytes);
+            gone.push(pack.name.object_key(run));
+        } else {
+            expiry.unmerged += 1;
         }
-        if options.yes {
-            parallel::each(&gone, |key| bucket.delete(key))?;
-        }
+    }
+    if options.yes {
+        parallel::each(&gone, |key| bucket.delete(key))?;
     }
     Ok(())
 }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use stepscope_model::SourceId;
-use stepscope_objects::{Bucket, UNWATCHED};
+use stepscope_objects::{Bucket, UNWATCHED, Watch};
 use stepscope_store::pack::{Depth, ListedPack, Pack, is_hour, list_packs, packs_folder, unpack};
 use stepscope_store::{Store, StoreError, layout};
 
-use crate::compact::{CompactError, RefusedPack, in_one_depth, sort_out};
+use crate::compact::{CompactError, RefusedPack, go_on, in_one_depth, sort_out};
 
 /// Packs up to this size are read with one request.
 const WHOLE_BYTES: u64 = 256 << 20;
@@ -26,8 +26,8 @@ pub struct Export {
 }
 
 /// Writes every source of a run into a store, in the folder form. Each becomes visible as a whole; one that is there is
-/// replaced.
-pub fn export(bucket: &Bucket, run: &str, store: &Store) -> Result<Export, CompactError> {
+/// replaced. `watch` hears the bytes of packs that were read so far.
+pub fn export(bucket: &Bucket, run: &str, store: &Store, watch: Watch<'_>) -> Result<Export, CompactError> {
     let run = layout::run_folder_name(run);
     let mut hours = bucket.folders(&packs_folder(&run), UNWATCHED)?;
     hours.retain(|hour| is_hour(hour));
@@ -39,8 +39,10 @@ pub fn export(bucket: &Bucket, run: &str, store: &Store) -> Result<Export, Compa
     for pack in &listed {
         keys.entry(pack.name.id).or_default().insert(pack.name.key);
     }
-    let mut done = Export::default();
+    let (mut done, mut bytes) = (Export::default(), 0);
     for pack in in_one_depth(&listed) {
+        go_on(watch, bytes)?;
+        bytes += pack.size_bytes;
         let SourceId { rank, window } = pack.name.id;
         if keys[&pack.name.id].len() > 1 {
             let reason = format!("another pack claims rank {rank}, window {window}");

@@ -1,17 +1,19 @@
 //! Checks a run: every byte of its packs, and whether its blocks are what the manifest and the packs say.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::SourceId;
-use stepscope_objects::{Bucket, ObjectError, UNWATCHED, parallel};
+use stepscope_objects::{Bucket, ObjectError, UNWATCHED, Watch, parallel};
 use stepscope_store::block::{self, BlockId, BlockPack};
 use stepscope_store::manifest::{self, BlockEntry, Manifest};
 use stepscope_store::pack::{ListedPack, Pack, is_hour, list_packs, packs_folder};
 use stepscope_store::{StoreError, layout};
 
-use crate::compact::{CompactError, RefusedPack};
+use crate::compact::{CompactError, RefusedPack, go_on};
 
 /// Packs up to this size are read with one request.
 const WHOLE_BYTES: u64 = 64 << 20;
@@ -41,14 +43,15 @@ pub struct Verification {
     pub problems: Vec<String>,
 }
 
-/// Checks a run.
-pub fn verify(bucket: &Bucket, run: &str) -> Result<Verification, CompactError> {
+/// Checks a run. `watch` hears the bytes of packs that were read so far.
+pub fn verify(bucket: &Bucket, run: &str, watch: Watch<'_>) -> Result<Verification, CompactError> {
     let run = layout::run_folder_name(run);
     let mut found = Verification::default();
     let newest = check_manifests(bucket, &run, &mut found)?;
     let mut merged = BTreeMap::new();
     if let Some(newest) = &newest {
         for entry in &newest.blocks {
+            go_on(watch, 0)?;
             let packs = check_block(bucket, &run, entry, &mut found)?;
             note_sources(entry.id, packs, &mut merged, &mut found);
         }
@@ -58,7 +61,7 @@ pub fn verify(bucket: &Bucket, run: &str) -> Result<Verification, CompactError> 
     let (mut is_sharded, mut there) = (false, BTreeSet::new());
     for hour in hours {
         let listed = list_packs(bucket, &run, &[hour], &mut is_sharded)?;
-        check_packs(bucket, &run, &listed, &mut found)?;
+        check_packs(bucket, &run, &listed, watch, &mut found)?;
         found.unmerged +=
             listed.iter().filter(|pack| !merged.contains_key(&(pack.name.id, pack.name.key))).count() as u64;
         there.extend(listed.into_iter().map(|pack| pack.name.key));
@@ -155,19 +158,35 @@ fn check_packs(
     bucket: &Bucket,
     run: &str,
     listed: &[ListedPack],
+    watch: Watch<'_>,
     found: &mut Verification,
 ) -> Result<(), CompactError> {
-    let outcomes = parallel::each(listed, |pack| {
+    let bytes = AtomicU64::new(found.pack_bytes);
+    let failure = OnceLock::new();
+    let hear = || if failure.get().is_some() { ControlFlow::Break(()) } else { watch(bytes.load(Ordering::Relaxed)) };
+    let outcomes = parallel::watched(listed, &hear, |pack| {
         let key = pack.name.object_key(run);
-        match check_pack(bucket, &key, pack.size_bytes) {
-            Ok(_) => Ok(None),
+        let outcome = check_pack(bucket, &key, pack.size_bytes);
+        bytes.fetch_add(pack.size_bytes, Ordering::Relaxed);
+        match outcome {
+            Ok(_) => None,
             // It was deleted since it was listed.
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error @ StoreError::WrongVersion { .. }) => Ok(Some((true, error.to_string()))),
-            Err(error) => in_words(error).map(|words| Some((false, words))),
+            Err(error) if error.is_not_found() => None,
+            Err(error @ StoreError::WrongVersion { .. }) => Some((true, error.to_string())),
+            Err(error) => match in_words(error) {
+                Ok(words) => Some((false, words)),
+                Err(error) => {
+                    // One is enough to end the check.
+                    let _ = failure.set(error);
+                    None
+                }
+            },
         }
-    })?;
-    for (pack, outcome) in listed.iter().zip(outcomes) {
+    });
+    if let Some(error) = failure.into_inner() {
+        return Err(error);
+    }
+    for (pack, outcome) in listed.iter().zip(outcomes.ok_or(CompactError::Canceled)?) {
         found.packs += 1;
         found.pack_bytes += pack.size_bytes;
         match outcome {

@@ -197,6 +197,15 @@ pub(crate) const TEMPORARY_FULL: &str = "free some space, or set TMPDIR to a fol
 pub(crate) const STORE_FULL: &str = "free some space, or put the store elsewhere with `--store DIR`";
 
 impl RunError {
+    /// Whether the same may succeed later, without a change by the user.
+    pub(crate) fn is_temporary(&self) -> bool {
+        match self {
+            Self::Compact(error) => error.is_temporary(),
+            Self::Store(StoreError::Objects(error)) => error.is_temporary(),
+            _ => false,
+        }
+    }
+
     /// Wraps what the file system said about the cache.
     pub(crate) fn cache(path: &Path, source: io::Error) -> Self {
         Self::Cache { path: path.to_owned(), source }.at_place(path, CACHE_FULL)

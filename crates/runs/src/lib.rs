@@ -18,6 +18,7 @@ mod step_models;
 mod stored;
 mod table;
 mod upkeep;
+mod watching;
 
 pub use cache::{Cache, Clear};
 pub use error::RunError;

@@ -1,6 +1,8 @@
 //! Keeps runs of a store in order: merges their packs into blocks, deletes what is old, checks, exports.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread;
@@ -17,6 +19,7 @@ use stepscope_store::{Store, StoreError, manifest};
 use crate::error::RunError;
 use crate::settings::Settings;
 use crate::stored::find_store;
+use crate::watching::watch_of;
 
 /// How often a wait looks whether the user ended it.
 const TICK: Duration = Duration::from_millis(100);
@@ -55,38 +58,58 @@ impl PackedRuns {
         })
     }
 
-    /// Merges packs into blocks again and again, until the user ends it. An object store that does not answer is asked
-    /// again in the next round.
+    /// Merges packs into blocks again and again, until the user ends it; also those of runs that come later. An object
+    /// store that does not answer is asked again in the next round.
     pub fn compact_every(
-        &self,
+        path: &Path,
+        settings: &Settings,
         pause: Duration,
         options: &CompactOptions,
         progress: &dyn Progress,
     ) -> Result<(), RunError> {
-        let compactors = self.names.iter().map(|run| Compactor::new(&self.bucket, run, options));
-        let mut compactors = compactors.collect::<Result<Vec<_>, _>>()?;
+        let mut runs = Self::find(path, settings)?;
+        let mut compactors = BTreeMap::new();
         loop {
             let begin = Instant::now();
-            for (run, compactor) in self.names.iter().zip(&mut compactors) {
-                match self.watched(progress, |watch| compactor.round(watch)) {
-                    Ok(done) if done.added > 0 => {
-                        let (merged, blocks) = (done.merged, done.added);
-                        progress.notice(&format!("{run}: merged recordings {merged}, blocks {blocks}"));
-                    }
-                    Ok(_) => {}
-                    Err(RunError::Compact(error)) if error.is_temporary() => {
-                        progress.notice(&format!("{run}: {error}; it is tried again in the next round"));
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
+            runs.compact_again(&mut compactors, options, progress)?;
             while begin.elapsed() < pause {
                 if progress.canceled() {
                     return Err(CompactError::Canceled.into());
                 }
                 thread::sleep(TICK.min(pause));
             }
+            match Self::find(path, settings) {
+                Ok(found) => runs = found,
+                Err(error) => next_round(&path.display().to_string(), error, progress)?,
+            }
         }
+    }
+
+    /// One round of every run. Its compactor is kept, because it remembers what it has read.
+    fn compact_again(
+        &self,
+        compactors: &mut BTreeMap<String, Compactor>,
+        options: &CompactOptions,
+        progress: &dyn Progress,
+    ) -> Result<(), RunError> {
+        for run in &self.names {
+            let mut round = || {
+                let compactor = match compactors.entry(run.clone()) {
+                    Entry::Occupied(compactor) => compactor.into_mut(),
+                    Entry::Vacant(place) => place.insert(Compactor::new(&self.bucket, run, options)?),
+                };
+                self.watched(progress, |watch| compactor.round(watch))
+            };
+            match round() {
+                Ok(done) if done.added > 0 => {
+                    let (merged, blocks) = (done.merged, done.added);
+                    progress.notice(&format!("{run}: merged recordings {merged}, blocks {blocks}"));
+                }
+                Ok(_) => {}
+                Err(error) => next_round(run, error, progress)?,
+            }
+        }
+        Ok(())
     }
 
     /// Makes manifest and blocks again from packs.
@@ -99,19 +122,22 @@ impl PackedRuns {
     }
 
     /// Deletes what is too old, or says what it would delete.
-    pub fn expire(&self, options: &ExpireOptions) -> Result<Vec<(String, Expiry)>, RunError> {
-        self.each(|run| Ok(stepscope_gather::expire(&self.bucket, run, options)?))
+    pub fn expire(&self, options: &ExpireOptions, progress: &dyn Progress) -> Result<Vec<(String, Expiry)>, RunError> {
+        let watch = watch_of(self.bucket.place(), progress);
+        self.each(|run| Ok(stepscope_gather::expire(&self.bucket, run, options, &watch)?))
     }
 
     /// Reads every byte and compares it with what is said about it.
-    pub fn verify(&self) -> Result<Vec<(String, Verification)>, RunError> {
-        self.each(|run| Ok(stepscope_gather::verify(&self.bucket, run)?))
+    pub fn verify(&self, progress: &dyn Progress) -> Result<Vec<(String, Verification)>, RunError> {
+        let watch = watch_of(self.bucket.place(), progress);
+        self.each(|run| Ok(stepscope_gather::verify(&self.bucket, run, &watch)?))
     }
 
     /// Writes the recordings into a store in a folder.
-    pub fn export(&self, folder: &Path) -> Result<Vec<(String, Export)>, RunError> {
+    pub fn export(&self, folder: &Path, progress: &dyn Progress) -> Result<Vec<(String, Export)>, RunError> {
         let store = Store::create(folder)?;
-        self.each(|run| Ok(stepscope_gather::export(&self.bucket, run, &store)?))
+        let watch = watch_of(self.bucket.place(), progress);
+        self.each(|run| Ok(stepscope_gather::export(&self.bucket, run, &store, &watch)?))
     }
 
     fn each<T>(&self, task: impl Fn(&str) -> Result<T, RunError>) -> Result<Vec<(String, T)>, RunError> {
@@ -135,4 +161,13 @@ impl PackedRuns {
         };
         Ok(task(&watch)?)
     }
+}
+
+/// Says what the next round tries again; an error that will not go away ends it.
+fn next_round(what: &str, error: RunError, progress: &dyn Progress) -> Result<(), RunError> {
+    if !error.is_temporary() {
+        return Err(error);
+    }
+    progress.notice(&format!("{what}: {error}; it is tried again in the next round"));
+    Ok(())
 }

@@ -36,7 +36,7 @@ pub struct Catalog {
 struct Contents {
     bucket: Bucket,
     run: String,
-    sources: Vec<SourceRecord>,
+    sources: Arc<[SourceRecord]>,
     /// Where the rows of each source are, in the same order.
     holdings: Arc<[Holding]>,
     blocks: Arc<[Block]>,
@@ -82,7 +82,7 @@ impl Catalog {
         }
         let holdings = sources.iter().map(|_| Holding::Files).collect();
         let skipped = store.skipped(run)?;
-        let (run, blocks) = (run.to_owned(), Vec::new().into());
+        let (run, sources, blocks) = (run.to_owned(), sources.into(), Vec::new().into());
         let contents = Contents { bucket, run, sources, holdings, blocks, skipped, left_out: None };
         Ok(Self { contents: Arc::new(contents) })
     }
@@ -90,9 +90,9 @@ impl Catalog {
     /// Looks at the blocks and packs of a run. What cannot be used of them is among the skipped files.
     pub(crate) fn of_objects(bucket: Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Result<Self, StoreError> {
         let found::Found { sources, blocks, skipped, left_out } = found::find(&bucket, run, scope, watch)?;
-        let (sources, holdings): (_, Vec<Holding>) = sources.into_values().unzip();
+        let (sources, holdings): (Vec<SourceRecord>, Vec<Holding>) = sources.into_values().unzip();
         let (run, holdings, blocks) = (run.to_owned(), holdings.into(), blocks.into());
-        let contents = Contents { bucket, run, sources, holdings, blocks, skipped, left_out };
+        let contents = Contents { bucket, run, sources: sources.into(), holdings, blocks, skipped, left_out };
         Ok(Self { contents: Arc::new(contents) })
     }
 
@@ -108,9 +108,9 @@ impl Catalog {
         &self.contents.bucket
     }
 
-    /// The records of the run, sorted by rank and window.
+    /// The records of the run, sorted by rank and window. A fleet has thousands, so whoever keeps them shares them.
     #[must_use]
-    pub fn sources(&self) -> &[SourceRecord] {
+    pub fn sources(&self) -> &Arc<[SourceRecord]> {
         &self.contents.sources
     }
 
@@ -139,7 +139,7 @@ impl Catalog {
     #[must_use]
     pub fn of_what_is_there(&self) -> Self {
         let Contents { bucket, run, sources, holdings, blocks, skipped, left_out } = &*self.contents;
-        let mut sources = sources.clone();
+        let mut sources = sources.to_vec();
         for (source, holding) in sources.iter_mut().zip(holdings.iter()) {
             for table in stepscope_model::tables::TABLES.into_iter().filter(|table| !holding.has(table)) {
                 source.rows.insert(table.name.to_owned(), 0);
@@ -148,7 +148,7 @@ impl Catalog {
         let contents = Contents {
             bucket: bucket.clone(),
             run: run.clone(),
-            sources,
+            sources: sources.into(),
             holdings: Arc::clone(holdings),
             blocks: Arc::clone(blocks),
             skipped: skipped.clone(),

@@ -1,6 +1,7 @@
 //! Runs whose sums were merged into blocks: the same answers, with fewer requests.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use stepscope_testkit::FaultPlan;
@@ -60,6 +61,29 @@ fn compacted_runs_answer_as_before() {
     assert_eq!(cloud.stdout(&[&count[..], &["--no-fresh"]].concat()), "n\n5\n");
     let sound = cloud.stdout(&["store", "verify", RUN, "-f", "csv", "--columns", "packs,blocks,recordings,problems"]);
     assert_eq!(sound, "packs,blocks,recordings,problems\n5,3,5,0\n");
+}
+
+#[test]
+fn compaction_that_repeats_finds_runs_that_come_later() {
+    let cloud = fleet();
+    let mut compacting = cloud.command(&["store", "compact", "s3://traces/team", "--every", "1s"]).spawn().unwrap();
+    let wait_for = |run: &str| {
+        let manifest = cloud.server.folder().join(format!("team/runs/{run}/manifest/1.json"));
+        let begun = Instant::now();
+        while !manifest.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no manifest of {run}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait_for("mine");
+    for rank in ["rank0.json", "rank1.json"] {
+        cloud.stdout(&["ingest", rank, "--store", "s3://traces/team", "--run", "later"]);
+    }
+    wait_for("later");
+    // Ctrl-C.
+    let asked = Command::new("kill").args(["-INT", &compacting.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    assert_eq!(compacting.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A bucket of a real server, behind a proxy that counts requests.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use stepscope_testkit::{FaultPlan, FaultProxy, S3Server};
 
@@ -20,9 +21,14 @@ impl Cloud {
         Self { place: Place::new(), server, proxy }
     }
 
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.place.command(arguments);
+        command.envs(S3Server::environment(self.proxy.address()));
+        command
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
-        let environment = S3Server::environment(self.proxy.address());
-        ended(self.place.command(arguments).envs(environment).output().unwrap())
+        ended(self.command(arguments).output().unwrap())
     }
 
     #[track_caller]

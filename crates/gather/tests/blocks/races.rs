@@ -46,7 +46,7 @@ fn race(fleet: &Fleet, buckets: &[Bucket], windows: u32, ranks: u32) {
     fleet.compact(&at_once());
     assert_eq!(fleet.sources().len() as u32, windows * ranks);
     fleet.check();
-    let found = verify(&fleet.bucket, RUN).unwrap();
+    let found = verify(&fleet.bucket, RUN, UNWATCHED).unwrap();
     assert_eq!(found.problems, Vec::<String>::new());
     assert_eq!(
         (found.sources, found.packs, found.unmerged),

@@ -1,10 +1,13 @@
 //! Expiry, verification, rebuilding and export.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use stepscope_gather::{CompactOptions, ExpireOptions, QUIET, expire, export, pinned_key, rebuild, verify};
+use stepscope_gather::{
+    CompactError, CompactOptions, ExpireOptions, QUIET, expire, export, pinned_key, rebuild, verify,
+};
 use stepscope_model::{Hint, SourceId, tables};
-use stepscope_objects::UNWATCHED;
+use stepscope_objects::{UNWATCHED, Watch};
 use stepscope_store::pack::Depth;
 use stepscope_store::{Store, block, manifest};
 use stepscope_testkit::TinySource;
@@ -33,17 +36,17 @@ fn retired_blocks_are_deleted_after_a_day_and_not_before() {
         let is_there = || fleet.bucket.head(&block::descriptor_key(RUN, old)).unwrap().is_some();
         let n = fleet.manifest().n;
 
-        let found = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS - 1, true)).unwrap();
+        let found = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS - 1, true), UNWATCHED).unwrap();
         assert!(found.deleted.is_empty() && is_there());
-        let dry = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS, false)).unwrap();
+        let dry = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS, false), UNWATCHED).unwrap();
         assert!(dry.deleted[&old].objects > 8 && dry.deleted[&old].bytes > 1000 && is_there());
         assert_eq!(fleet.manifest().n, n, "a dry run writes nothing");
-        let done = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS, true)).unwrap();
+        let done = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS, true), UNWATCHED).unwrap();
         assert_eq!(done.deleted, dry.deleted);
         assert!(!is_there() && fleet.manifest().retired.is_empty());
         assert!(!fleet.objects_of_blocks().keys().any(|key| key.contains(&old.to_string())));
         fleet.check();
-        assert_eq!(expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS, true)).unwrap().deleted.len(), 0);
+        assert_eq!(expire(&fleet.bucket, RUN, &expire_at(NOW_NS + DAY_NS, true), UNWATCHED).unwrap().deleted.len(), 0);
     });
 }
 
@@ -86,10 +89,13 @@ fn what_killed_compactors_left_goes_in_two_steps() {
     fleet.bucket.put_new(&key, "rows").unwrap();
     let is_there = || fleet.bucket.head(&key).unwrap().is_some();
     let now_ns = real_ns();
-    assert!(expire(&fleet.bucket, RUN, &expire_at(now_ns, true)).unwrap().orphans.is_empty(), "it may be on its way");
-    let found = expire(&fleet.bucket, RUN, &expire_at(now_ns + 2 * DAY_NS, true)).unwrap();
+    assert!(
+        expire(&fleet.bucket, RUN, &expire_at(now_ns, true), UNWATCHED).unwrap().orphans.is_empty(),
+        "it may be on its way"
+    );
+    let found = expire(&fleet.bucket, RUN, &expire_at(now_ns + 2 * DAY_NS, true), UNWATCHED).unwrap();
     assert_eq!((found.orphans.len(), found.orphans[0].to_string(), is_there()), (1, orphan, true));
-    let found = expire(&fleet.bucket, RUN, &expire_at(now_ns + 4 * DAY_NS, true)).unwrap();
+    let found = expire(&fleet.bucket, RUN, &expire_at(now_ns + 4 * DAY_NS, true), UNWATCHED).unwrap();
     assert_eq!((found.deleted.len(), is_there()), (1, false));
     fleet.check();
 }
@@ -103,17 +109,17 @@ fn old_packs_go_when_a_block_has_their_sums_and_pinned_runs_never() {
     fleet.upload_window(41, 0..1, 3);
     let rows = fleet.rows_of_blocks();
     let late_ns = NOW_NS + 8 * DAY_NS;
-    let dry = expire(&fleet.bucket, RUN, &expire_at(late_ns, false)).unwrap();
+    let dry = expire(&fleet.bucket, RUN, &expire_at(late_ns, false), UNWATCHED).unwrap();
     assert_eq!(dry.packs.values().map(|amount| amount.objects).sum::<u64>(), 2);
     assert_eq!(dry.unmerged, 3, "two contradict each other, one is in no block");
-    assert!(expire(&fleet.bucket, RUN, &expire_at(NOW_NS + 6 * DAY_NS, false)).unwrap().packs.is_empty());
+    assert!(expire(&fleet.bucket, RUN, &expire_at(NOW_NS + 6 * DAY_NS, false), UNWATCHED).unwrap().packs.is_empty());
 
     fleet.bucket.put(&pinned_key(RUN), "").unwrap();
-    assert!(expire(&fleet.bucket, RUN, &expire_at(late_ns, true)).unwrap().is_pinned);
+    assert!(expire(&fleet.bucket, RUN, &expire_at(late_ns, true), UNWATCHED).unwrap().is_pinned);
     fleet.bucket.delete(&pinned_key(RUN)).unwrap();
-    assert_eq!(expire(&fleet.bucket, RUN, &expire_at(late_ns, true)).unwrap(), dry);
+    assert_eq!(expire(&fleet.bucket, RUN, &expire_at(late_ns, true), UNWATCHED).unwrap(), dry);
     assert_eq!(fleet.rows_of_blocks(), rows, "sums stay");
-    let found = verify(&fleet.bucket, RUN).unwrap();
+    let found = verify(&fleet.bucket, RUN, UNWATCHED).unwrap();
     assert_eq!((found.problems.len(), found.packs, found.without_pack, found.unmerged), (0, 3, 2, 1));
 
     // A late pack cannot be merged with a block whose packs are gone, and that is said.
@@ -123,10 +129,26 @@ fn old_packs_go_when_a_block_has_their_sums_and_pinned_runs_never() {
     assert!(round.refused[0].reason.contains("packs of it are deleted"), "{:?}", round.refused);
 
     let old_ns = NOW_NS + 91 * DAY_NS;
-    let done = expire(&fleet.bucket, RUN, &expire_at(old_ns, true)).unwrap();
+    let done = expire(&fleet.bucket, RUN, &expire_at(old_ns, true), UNWATCHED).unwrap();
     assert_eq!((done.retired.len(), done.unmerged), (2, 0));
     assert!(fleet.manifest().blocks.is_empty());
     assert!(fleet.rows_of_packs().is_empty());
+}
+
+#[test]
+fn upkeep_ends_when_asked() {
+    let fleet = Fleet::folder();
+    fleet.upload_window(40, 0..3, 3);
+    fleet.compact(&at_once());
+    let stop: Watch<'_> = &|_| ControlFlow::Break(());
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    let expired = expire(&fleet.bucket, RUN, &expire_at(NOW_NS + 8 * DAY_NS, true), stop);
+    assert!(matches!(expired, Err(CompactError::Canceled)), "{expired:?}");
+    assert!(matches!(verify(&fleet.bucket, RUN, stop), Err(CompactError::Canceled)));
+    assert!(matches!(export(&fleet.bucket, RUN, &store, stop), Err(CompactError::Canceled)));
+    assert_eq!(store.runs().unwrap(), Vec::<String>::new());
+    assert_eq!(verify(&fleet.bucket, RUN, UNWATCHED).unwrap().packs, 3);
 }
 
 #[test]
@@ -135,11 +157,11 @@ fn what_is_broken_is_named() {
     fleet.upload_window(40, 0..2, 2);
     fleet.upload_window(41, 0..2, 2);
     fleet.compact(&at_once());
-    assert_eq!(verify(&fleet.bucket, RUN).unwrap().problems, Vec::<String>::new());
+    assert_eq!(verify(&fleet.bucket, RUN, UNWATCHED).unwrap().problems, Vec::<String>::new());
     let entry = fleet.manifest().blocks[0].clone();
     let file = |path: &str| block::file_key(RUN, entry.id, path);
     let said = |want: &str| {
-        let problems = verify(&fleet.bucket, RUN).unwrap().problems;
+        let problems = verify(&fleet.bucket, RUN, UNWATCHED).unwrap().problems;
         assert!(problems.iter().any(|problem| problem.contains(want)), "{want}: {problems:?}");
     };
     fleet.bucket.delete(&file("steps/0.parquet")).unwrap();
@@ -217,7 +239,7 @@ fn packs_are_exported_as_the_folder_form() {
         fleet.upload(&TinySource { seed: 9, ..tiny(2, 40, 3) }, Depth::Sums);
         let (direct, exported) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (direct, store) = (Store::create(direct.path()).unwrap(), Store::create(exported.path()).unwrap());
-        let done = export(&fleet.bucket, RUN, &store).unwrap();
+        let done = export(&fleet.bucket, RUN, &store, UNWATCHED).unwrap();
         assert_eq!((done.sources, done.sums_only, done.refused.len()), (2, 1, 2));
         assert!(done.refused[0].reason.contains("another pack claims rank 2, window 40"));
         let opened = Store::open(exported.path()).unwrap();

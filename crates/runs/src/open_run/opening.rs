@@ -1,6 +1,5 @@
 //! How a run comes to be open: from traces, through the cache or a temporary store, or from a store of the user's own.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -23,6 +22,7 @@ use crate::run_input::RunInput;
 use crate::settings::Settings;
 use crate::step_models::StepModels;
 use crate::stored::{find_store, is_missing};
+use crate::watching::watch_of;
 
 /// Ingests traces and folders into the store of the settings.
 pub fn ingest(paths: &[PathBuf], settings: &Settings, progress: &dyn Progress) -> Result<Outcome, RunError> {
@@ -200,11 +200,7 @@ impl OpenRun {
     ) -> Result<Vec<Self>, RunError> {
         let runs = runs.map_or_else(|| store.runs(), Ok)?;
         let held = Arc::new(held);
-        let place = store.place().to_string();
-        let watch = |bytes: u64| {
-            progress.update(&place, bytes, None);
-            if progress.canceled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
+        let watch = watch_of(store.place(), progress);
         let runs = settings.run.of(runs, store)?.into_iter();
         runs.map(|run| Self::open_one(store.catalog(&run, settings.scope(), &watch)?, settings, &held, progress))
             .collect()
@@ -220,14 +216,15 @@ impl OpenRun {
             let (open, windows) = (left_out.open, left_out.windows.len() + 1);
             progress.notice(&format!("window {open} is open, the newest of {windows}; choose another with --window N"));
         }
-        let mut sources = catalog.sources().to_vec();
+        let mut sources = Arc::clone(catalog.sources());
         let mut skipped = catalog.skipped().to_vec();
         if let Held::Cached { store } = &**held {
-            let paths = sources.iter_mut().map(|source| &mut source.path);
+            let mut renamed = sources.to_vec();
+            let paths = renamed.iter_mut().map(|source| &mut source.path);
             paths.chain(skipped.iter_mut().map(|file| &mut file.path)).for_each(|path| store.rename(path));
+            sources = renamed.into();
         }
         let engine = Engine::open(&catalog, &settings.for_engine())?;
-        let sources: Arc<[SourceRecord]> = sources.into();
         let step_models = Arc::new(StepModels::new(settings.memory_limit_bytes, settings.memory_limit_bytes()));
         let paths = CriticalPaths {
             catalog: catalog.clone(),

@@ -24,7 +24,7 @@ impl Workspace {
         Ok(merged("compact", &done))
     }
 
-    /// Merges the packs of runs into blocks, round after round, until the user ends it.
+    /// Merges the packs of runs into blocks, round after round, until the user ends it; also of runs that come later.
     pub fn compact_every(
         path: &Path,
         settings: &Settings,
@@ -32,7 +32,7 @@ impl Workspace {
         options: &CompactOptions,
         progress: &dyn Progress,
     ) -> Result<(), RunError> {
-        PackedRuns::find(path, settings)?.compact_every(pause, options, progress)
+        PackedRuns::compact_every(path, settings, pause, options, progress)
     }
 
     /// Makes manifests and blocks again from packs.
@@ -47,8 +47,13 @@ impl Workspace {
     }
 
     /// Deletes what is too old, or says what would be deleted.
-    pub fn expire(path: &Path, settings: &Settings, options: &ExpireOptions) -> Result<Kept, RunError> {
-        let done = PackedRuns::find(path, settings)?.expire(options)?;
+    pub fn expire(
+        path: &Path,
+        settings: &Settings,
+        options: &ExpireOptions,
+        progress: &dyn Progress,
+    ) -> Result<Kept, RunError> {
+        let done = PackedRuns::find(path, settings)?.expire(options, progress)?;
         let sum = |amounts: &mut dyn Iterator<Item = &Amount>| {
             amounts.fold((0, 0), |(objects, bytes), amount| (objects + amount.objects, bytes + amount.bytes))
         };
@@ -77,8 +82,8 @@ impl Workspace {
     }
 
     /// Reads every byte of runs, and compares blocks with manifests and packs.
-    pub fn verify(path: &Path, settings: &Settings) -> Result<Kept, RunError> {
-        let done = PackedRuns::find(path, settings)?.verify()?;
+    pub fn verify(path: &Path, settings: &Settings, progress: &dyn Progress) -> Result<Kept, RunError> {
+        let done = PackedRuns::find(path, settings)?.verify(progress)?;
         let named = ReportColumn::named;
         let table = ReportTable::of("rows", &done)
             .column(named("run"), |(run, _)| run.clone())
@@ -111,8 +116,13 @@ impl Workspace {
     }
 
     /// Writes runs into a store in a folder, a file per table and recording.
-    pub fn export_runs(path: &Path, folder: &Path, settings: &Settings) -> Result<Kept, RunError> {
-        let done = PackedRuns::find(path, settings)?.export(folder)?;
+    pub fn export_runs(
+        path: &Path,
+        folder: &Path,
+        settings: &Settings,
+        progress: &dyn Progress,
+    ) -> Result<Kept, RunError> {
+        let done = PackedRuns::find(path, settings)?.export(folder, progress)?;
         let named = ReportColumn::named;
         let table = ReportTable::of("rows", &done)
             .column(named("run"), |(run, _)| run.clone())

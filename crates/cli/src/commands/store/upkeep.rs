@@ -37,7 +37,7 @@ impl RunOptions {
 pub(super) struct Compact {
     #[command(flatten)]
     runs: RunOptions,
-    /// Go on until it is ended, a round per TIME, such as 5m
+    /// Repeat every TIME, such as 5m, until Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     every: Option<Duration>,
     /// Merge what is there, without waiting for other ranks
@@ -87,13 +87,13 @@ impl WritingOptions {
 pub(super) struct Expire {
     #[command(flatten)]
     runs: RunOptions,
-    /// Keep events for so many days
+    /// Delete events older than DAYS days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     events_days: u32,
-    /// Keep sums for so many days
+    /// Delete sums older than DAYS days
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     sums_days: u32,
-    /// Delete; without it, only say what would be deleted
+    /// Delete what is old; without it, only list it
     #[arg(long)]
     yes: bool,
     /// Work on a bucket that ignores conditions; nothing else may compact or expire meanwhile
@@ -152,16 +152,18 @@ pub(super) fn expire(options: &Expire, context: Context) -> Result<Exit, Failure
         single_writer: options.single_writer,
         ..ExpireOptions::default()
     };
-    answer(&options.output, context, || Ok(Workspace::expire(&options.runs.place, &options.runs.settings(), &how)?))
+    let (place, settings, progress) = (&options.runs.place, options.runs.settings(), TerminalProgress::new(context));
+    answer(&options.output, context, || Ok(Workspace::expire(place, &settings, &how, &progress)?))
 }
 
 pub(super) fn verify(options: &Verify, context: Context) -> Result<Exit, Failure> {
-    answer(&options.output, context, || Ok(Workspace::verify(&options.runs.place, &options.runs.settings())?))
+    let (place, settings, progress) = (&options.runs.place, options.runs.settings(), TerminalProgress::new(context));
+    answer(&options.output, context, || Ok(Workspace::verify(place, &settings, &progress)?))
 }
 
 pub(super) fn export(options: &Export, context: Context) -> Result<Exit, Failure> {
-    let (place, folder) = (&options.runs.place, &options.folder);
-    answer(&options.output, context, || Ok(Workspace::export_runs(place, folder, &options.runs.settings())?))
+    let (place, settings, progress) = (&options.runs.place, options.runs.settings(), TerminalProgress::new(context));
+    answer(&options.output, context, || Ok(Workspace::export_runs(place, &options.folder, &settings, &progress)?))
 }
 
 /// Writes what was done. That it can be written is checked before anything is.
