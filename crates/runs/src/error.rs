@@ -351,7 +351,7 @@ impl Hint for RunError {
             Self::Gather(error) => return error.hint(),
             Self::Compact(error) => return error.hint(),
             Self::NotUploaded { source, .. } => {
-                let stays = "they stay in the spool; `stepscope store upload` tries again";
+                let stays = "what is not uploaded stays in the spool; `stepscope store upload` sends it";
                 match source.as_ref().and_then(|source| source.hint()) {
                     Some(hint) => format!("{hint}; {stays}").into(),
                     None => stays.into(),

@@ -36,9 +36,11 @@ impl PackedRuns {
         let Some((store, run)) = find_store(path)? else {
             return Err(StoreError::NotAStore { path: path.to_owned() }.into());
         };
+        let packed = store.packed_runs()?;
         let names = match run {
-            Some(run) => vec![run],
-            None => settings.run.of(store.packed_runs()?, &store)?,
+            Some(run) if packed.contains(&run) => vec![run],
+            Some(run) => return Err(CompactError::NoPacks { run }.into()),
+            None => settings.run.of(packed, &store)?,
         };
         Ok(Self { bucket: store.bucket().clone(), names })
     }

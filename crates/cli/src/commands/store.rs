@@ -20,16 +20,16 @@ pub(super) static COMMAND: Command = Command {
     options: |command| {
         Options::augment_args(command).about("Keep a store in a bucket: upload, compact, expire, verify").after_help(
             "\
-A store in a bucket is written by `stepscope ingest TRACE --store s3://bucket/prefix`. Recordings wait in a
-spool on local disk until the bucket has them. `compact` merges what many ranks uploaded, so that a query
-about all of them reads a few files.
+`stepscope ingest TRACE --store s3://bucket/prefix` writes a store in a bucket. Recordings wait in a \
+spool on local disk until the bucket has them. `compact` merges what many ranks uploaded, so that a \
+query about all of them reads a few files.
 
 Examples:
   stepscope store spool
-  stepscope store upload                                      what waits in the spool
+  stepscope store upload                          what waits in the spool
   stepscope store upload runs.stepscope --store s3://bucket/team
   stepscope store compact s3://bucket/team --every 5m
-  stepscope store expire s3://bucket/team                     what would be deleted; --yes deletes it
+  stepscope store expire s3://bucket/team         shows what is old; --yes deletes
   stepscope store verify s3://bucket/team/runs/llama-7b
   stepscope store export s3://bucket/team/runs/llama-7b local.stepscope",
         )

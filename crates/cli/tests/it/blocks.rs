@@ -140,6 +140,16 @@ fn events_expire_and_sums_stay() {
 }
 
 #[test]
+fn a_run_that_is_not_there_is_refused() {
+    let cloud = fleet();
+    for command in ["compact", "expire", "verify", "rebuild"] {
+        let refused = cloud.run(&["store", command, "s3://traces/team/runs/nope"]);
+        assert_eq!(refused.code, 3, "{command}: {}", refused.stderr);
+        assert!(refused.stderr.contains("found no packs: nope"), "{command}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn a_run_is_exported_and_rebuilt() {
     let cloud = fleet();
     let ask = |store: &str| cloud.stdout(&["sql", store, "SELECT * FROM steps ORDER BY rank, \"window\"", "-f", "csv"]);

@@ -102,7 +102,7 @@ fn what_cannot_be_uploaded_waits_in_the_spool() {
     let failed = cloud.run(&["ingest", "trace.json", "--store", "s3://none/team", "--run", "mine"]);
     assert_eq!(failed.code, 5, "{}", failed.stderr);
     assert!(failed.stderr.contains("cannot upload 1 recording"), "{}", failed.stderr);
-    assert!(failed.stderr.contains("`stepscope store upload` tries again"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("`stepscope store upload` sends it"), "{}", failed.stderr);
     let spool = cloud.stdout(&["store", "spool", "-f", "csv", "--columns", "recordings,refused"]);
     assert_eq!(spool, "recordings,refused\n1,0\n");
 }

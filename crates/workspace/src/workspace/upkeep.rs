@@ -62,11 +62,11 @@ impl Workspace {
             .column(named("run"), |(run, _)| run.clone())
             .column(named("is_pinned"), |(_, expiry)| expiry.is_pinned)
             .column(named("packs"), |(_, expiry)| count(sum(&mut expiry.packs.values()).0))
-            .column(named("pack_bytes"), |(_, expiry)| count(sum(&mut expiry.packs.values()).1))
+            .column(named("packs_size_bytes"), |(_, expiry)| count(sum(&mut expiry.packs.values()).1))
             .column(named("retired_blocks"), |(_, expiry)| expiry.retired.len() as i64)
             .column(named("orphan_blocks"), |(_, expiry)| expiry.orphans.len() as i64)
             .column(named("deleted_blocks"), |(_, expiry)| expiry.deleted.len() as i64)
-            .column(named("deleted_block_bytes"), |(_, expiry)| count(sum(&mut expiry.deleted.values()).1))
+            .column(named("deleted_size_bytes"), |(_, expiry)| count(sum(&mut expiry.deleted.values()).1))
             .column(named("unmerged_packs"), |(_, expiry)| count(expiry.unmerged))
             .table();
         let mut parts = vec![Part::Table(table)];
@@ -89,7 +89,7 @@ impl Workspace {
             .column(named("run"), |(run, _)| run.clone())
             .column(named("manifest"), |(_, found)| count(found.manifest))
             .column(named("packs"), |(_, found)| count(found.packs))
-            .column(named("pack_bytes"), |(_, found)| count(found.pack_bytes))
+            .column(named("packs_size_bytes"), |(_, found)| count(found.pack_bytes))
             .column(named("unmerged_packs"), |(_, found)| count(found.unmerged))
             .column(named("blocks"), |(_, found)| count(found.blocks))
             .column(named("files"), |(_, found)| count(found.files))
