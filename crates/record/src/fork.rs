@@ -1,7 +1,8 @@
 //! Processes that fork, as workers of a data loader do: the child begins anew, with rings and a drainer of its own.
 
 use std::cell::RefCell;
-use std::sync::{MutexGuard, Once};
+use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::collector::{COLLECTOR, Collector};
 use crate::names::{NAMES, Names};
@@ -10,18 +11,21 @@ use crate::thread::{LEFT_ELSEWHERE, NEW_RINGS, RING_COUNT, Ring, WITHOUT_RING};
 use crate::watching::{WATCHES, Watches};
 use crate::{boundary, drainer, recording, thread};
 
-static ONCE: Once = Once::new();
+static IS_PREPARED: AtomicBool = AtomicBool::new(false);
 
-/// Makes sure that forks are prepared for.
+/// Makes sure that forks are prepared for. Nobody waits here: in a child, a thread that had begun with it is not there to
+/// finish. So two threads may prepare, and what is called around a fork may be called twice.
 #[expect(unsafe_code, reason = "the operating system calls back around a fork")]
-pub(crate) fn prepare_once() {
-    ONCE.call_once(|| {
-        #[cfg(unix)]
-        // SAFETY: the functions live as long as the program, or the library, which is never unloaded.
-        unsafe {
-            libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child));
-        }
-    });
+pub(crate) fn prepare() {
+    if IS_PREPARED.load(Ordering::Acquire) {
+        return;
+    }
+    #[cfg(unix)]
+    // SAFETY: the functions live as long as the program, or the library, which is never unloaded.
+    unsafe {
+        libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child));
+    }
+    IS_PREPARED.store(true, Ordering::Release);
 }
 
 thread_local! {
@@ -39,6 +43,9 @@ struct Held {
 }
 
 extern "C" fn before() {
+    if HELD.with_borrow(Option::is_some) {
+        return;
+    }
     let held = Held {
         _output: OUTPUT.lock(),
         _collector: COLLECTOR.lock(),
@@ -54,14 +61,16 @@ extern "C" fn after_in_parent() {
 }
 
 extern "C" fn after_in_child() {
-    HELD.set(None);
+    if HELD.take().is_none() {
+        return;
+    }
     thread::forget_after_fork();
     boundary::forget_after_fork();
     drainer::forget_after_fork();
     NEW_RINGS.lock().drain(..).for_each(std::mem::forget);
-    RING_COUNT.store(0, std::sync::atomic::Ordering::Relaxed);
-    WITHOUT_RING.store(0, std::sync::atomic::Ordering::Relaxed);
-    LEFT_ELSEWHERE.store(0, std::sync::atomic::Ordering::Relaxed);
+    RING_COUNT.store(0, Ordering::Relaxed);
+    WITHOUT_RING.store(0, Ordering::Relaxed);
+    LEFT_ELSEWHERE.store(0, Ordering::Relaxed);
     let mut collector = COLLECTOR.lock();
     if let Some(collector) = &mut *collector {
         collector.forget_after_fork();

@@ -76,7 +76,7 @@ pub fn start(folder: &Path, limit_bytes: u64) -> Result<PathBuf, RecordingError>
 
 /// Records into a file that another process may be recording into.
 pub fn join(path: &Path, limit_bytes: u64) -> Result<(), RecordingError> {
-    fork::prepare_once();
+    fork::prepare();
     let mut place = OUTPUT.lock();
     if let Some(open) = &*place {
         return Err(RecordingError::GoingOn(open.path.clone()));

@@ -249,7 +249,7 @@ fn register() -> *mut Thread {
         RING_COUNT.fetch_sub(1, Ordering::Relaxed);
         return ptr::null_mut();
     }
-    fork::prepare_once();
+    fork::prepare();
     let (producer, events) = RingBuffer::new(RING_SLOTS);
     let lost = Arc::new(AtomicU64::new(0));
     let name = Arc::new(Lock::new(std::thread::current().name().unwrap_or_default().to_owned()));

@@ -28,7 +28,7 @@ struct Watched {
 
 /// Reads groups of sensors from now on, each as often as it says; gives what `unwatch` ends it with.
 pub fn watch(groups: &[(Group, Duration)]) -> u64 {
-    fork::prepare_once();
+    fork::prepare();
     let mut watches = WATCHES.lock();
     watches.next += 1;
     let watch = watches.next;
