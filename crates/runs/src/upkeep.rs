@@ -28,6 +28,8 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct PackedRuns {
     bucket: Bucket,
     names: Vec<String>,
+    /// Whether the run that was named is nowhere to be seen.
+    is_missing: bool,
 }
 
 impl PackedRuns {
@@ -37,12 +39,12 @@ impl PackedRuns {
             return Err(StoreError::NotAStore { path: path.to_owned() }.into());
         };
         let packed = store.packed_runs()?;
+        let is_missing = run.as_ref().is_some_and(|run| !packed.contains(run));
         let names = match run {
-            Some(run) if packed.contains(&run) => vec![run],
-            Some(run) => return Err(CompactError::NoPacks { run }.into()),
+            Some(run) => vec![run],
             None => settings.run.of(packed, &store)?,
         };
-        Ok(Self { bucket: store.bucket().clone(), names })
+        Ok(Self { bucket: store.bucket().clone(), names, is_missing })
     }
 
     /// Merges packs into blocks, with each run's outcome.
@@ -120,6 +122,8 @@ impl PackedRuns {
         options: &CompactOptions,
         progress: &dyn Progress,
     ) -> Result<Vec<(String, Compaction)>, RunError> {
+        // It writes a manifest whatever it finds.
+        self.is_there()?;
         self.each(|run| self.watched(progress, |watch| stepscope_gather::rebuild(&self.bucket, run, options, watch)))
     }
 
@@ -143,7 +147,15 @@ impl PackedRuns {
     }
 
     fn each<T>(&self, task: impl Fn(&str) -> Result<T, RunError>) -> Result<Vec<(String, T)>, RunError> {
-        self.names.iter().map(|run| Ok((run.clone(), task(run)?))).collect()
+        let outcomes: Result<_, RunError> = self.names.iter().map(|run| Ok((run.clone(), task(run)?))).collect();
+        // What is wrong with the object store itself is said first.
+        let outcomes = outcomes?;
+        self.is_there()?;
+        Ok(outcomes)
+    }
+
+    fn is_there(&self) -> Result<(), RunError> {
+        if self.is_missing { Err(CompactError::NoPacks { run: self.names.join(", ") }.into()) } else { Ok(()) }
     }
 
     /// Shows how far a compaction is. What it says of a block is a count, not bytes, so it is said in words.
