@@ -123,7 +123,7 @@ impl PackedRuns {
         progress: &dyn Progress,
     ) -> Result<Vec<(String, Compaction)>, RunError> {
         // It writes a manifest whatever it finds.
-        self.is_there()?;
+        self.refuse_missing()?;
         self.each(|run| self.watched(progress, |watch| stepscope_gather::rebuild(&self.bucket, run, options, watch)))
     }
 
@@ -150,11 +150,11 @@ impl PackedRuns {
         let outcomes: Result<_, RunError> = self.names.iter().map(|run| Ok((run.clone(), task(run)?))).collect();
         // What is wrong with the object store itself is said first.
         let outcomes = outcomes?;
-        self.is_there()?;
+        self.refuse_missing()?;
         Ok(outcomes)
     }
 
-    fn is_there(&self) -> Result<(), RunError> {
+    fn refuse_missing(&self) -> Result<(), RunError> {
         if self.is_missing { Err(CompactError::NoPacks { run: self.names.join(", ") }.into()) } else { Ok(()) }
     }
 
