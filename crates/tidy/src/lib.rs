@@ -73,9 +73,9 @@ pub struct Package {
     pub folder: String,
     /// Its folder of sources, as a path from the root.
     pub source_folder: String,
-    /// Names of what it needs to build, tests apart.
+    /// Names of what it needs to build: not what its tests need, and not what a feature adds.
     pub dependencies: Vec<String>,
-    /// The same with what its tests need.
+    /// The same with what its tests and features need.
     pub all_dependencies: Vec<String>,
 }
 
@@ -97,9 +97,10 @@ fn package(value: &Value) -> Option<Package> {
     let home = Path::new(value["manifest_path"].as_str()?).parent()?;
     let folder = home.file_name()?.to_string_lossy().into_owned();
     let source_folder = home.strip_prefix(root()).ok()?.join("src").to_string_lossy().into_owned();
-    let names = |wants_tests: bool| -> Option<Vec<String>> {
+    let names = |wants_all: bool| -> Option<Vec<String>> {
         let all = value["dependencies"].as_array()?.iter();
-        let wanted = all.filter(|dependency| wants_tests || dependency["kind"] != "dev");
+        let is_needed = |dependency: &Value| dependency["kind"] != "dev" && dependency["optional"] != true;
+        let wanted = all.filter(|dependency| wants_all || is_needed(dependency));
         Some(wanted.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned).collect())
     };
     Some(Package { folder, source_folder, dependencies: names(false)?, all_dependencies: names(true)? })

@@ -35,9 +35,9 @@ const FENCES: [(&str, &[&str]); 13] = [
     ("futures", &["engine", "objects", "server", "cluster"]),
     ("axum", &["server"]),
     ("matchit", &["server"]),
-    ("clap*", &["cli", "bench"]),
+    ("clap*", &["cli", "cluster", "bench"]),
     ("rustyline", &["cli"]),
-    ("tikv-jemallocator", &["cli"]),
+    ("tikv-jemallocator", &["cli", "cluster"]),
     ("indicatif", &["cli"]),
     ("pyo3*", &["python"]),
 ];
