@@ -253,12 +253,11 @@ fn analyses() {
     // Known: a window over a column that a filter makes constant. Decoded, the plan does not know that it is constant.
     let notes = cluster.notes.lock().unwrap();
     eprintln!("{} queries that workers could not run", cluster.runner.not_run_by_workers());
-    // The query with a scalar subquery runs here, and says so.
+    // A scalar subquery becomes a join, or its query runs here and says so.
     let known = [
         "Expects PARTITION BY expression to be ordered",
         "workers do not run: ScalarSubqueryExec; the query runs here",
     ];
     assert!(notes.iter().all(|note| known.iter().any(|known| note.contains(known))), "{notes:?}");
-    assert!(known.iter().all(|known| notes.iter().any(|note| note.contains(known))), "{notes:?}");
     assert!(cluster.runner.not_run_by_workers() * 10 < on_workers, "{on_workers}");
 }
