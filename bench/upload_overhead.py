@@ -73,6 +73,9 @@ def main() -> None:
                         uploaded[kind] += is_uploaded
                         spooled[kind] += is_spooled
                         lost += not (is_uploaded or is_spooled)
+                alone = medians["no upload"][-1]
+                ratios = ", ".join(f"{kind} {medians[kind][-1] / alone:.3f}" for kind in KINDS[1:])
+                print(f"round {number + 1} of {rounds}: {ratios}", file=sys.stderr, flush=True)
         finally:
             server.kill()
     is_met = lost == 0 and uploaded["well"] == spooled["refuses"] == spooled["gone"] == rounds
