@@ -26,9 +26,10 @@ const FENCES: [(&str, &[&str]); 13] = [
             "cluster",
             "server",
             "python",
+            "fuzz",
         ],
     ),
-    ("parquet", &["store", "gather", "engine", "report", "bench"]),
+    ("parquet", &["store", "gather", "engine", "report", "bench", "fuzz"]),
     ("datafusion*", &["engine", "cluster", "bench"]),
     ("object_store", &["objects", "engine", "cluster"]),
     ("tokio", &["engine", "objects", "server", "cluster", "testkit", "bench"]),
@@ -43,7 +44,7 @@ const FENCES: [(&str, &[&str]); 13] = [
 ];
 
 /// Crates that only tests may use.
-const DEV_ONLY: [&str; 3] = ["bench", "testkit", "tidy"];
+const DEV_ONLY: [&str; 4] = ["bench", "fuzz", "testkit", "tidy"];
 
 /// Crates of ours that each crate may use, by the table in ARCHITECTURE.md.
 fn crate_table() -> BTreeMap<String, BTreeSet<String>> {
