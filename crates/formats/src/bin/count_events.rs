@@ -1,7 +1,7 @@
 //! Reads a trace and prints how many events, arguments and plain bytes are in it, and what there is of memory.
 //!
-//! `cargo run --release -p stepscope-formats --example count_events -- TRACE`
-#![allow(clippy::print_stdout, reason = "an example prints")]
+//! `cargo run --release -p stepscope-formats --bin count_events -- TRACE`
+#![allow(clippy::print_stdout, reason = "a program prints")]
 
 use std::error::Error;
 use std::fs::{self, File};
