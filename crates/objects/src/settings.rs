@@ -72,7 +72,14 @@ impl Settings {
                 "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; profiles in `~/.aws` are not read",
             ));
         }
-        let failed = |error: object_store::Error| refuse(error.to_string(), "check the variables of the environment");
+        let failed = |error: object_store::Error| {
+            let reason = match error {
+                // Without "Generic S3 error", which says nothing.
+                object_store::Error::Generic { source, .. } => source.to_string(),
+                other => other.to_string(),
+            };
+            refuse(format!("wrong settings: {reason}"), provider.variables().setup)
+        };
         Ok(match provider {
             Provider::S3 => Arc::new(self.s3(bucket).build().map_err(failed)?),
             Provider::Google => Arc::new(self.google(bucket).build().map_err(failed)?),

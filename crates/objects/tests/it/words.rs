@@ -80,14 +80,17 @@ fn a_store_that_is_silent_or_fails_is_named_and_can_be_canceled() {
 
 #[test]
 fn settings_that_cannot_work_are_refused_before_a_request() {
-    let open = |pairs: &[(&str, &str)]| {
+    let open_at = |place: &str, pairs: &[(&str, &str)]| {
         let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let settings = Settings::new(pairs.collect::<BTreeMap<_, _>>());
-        Bucket::open_with(&Place::parse("s3://traces/p").unwrap(), &settings)
+        Bucket::open_with(&Place::parse(place).unwrap(), &settings)
     };
+    let open = |pairs: &[(&str, &str)]| open_at("s3://traces/p", pairs);
     let endpoint = ("AWS_ENDPOINT_URL", "http://127.0.0.1:9000");
     let want = "found an address without TLS, http://127.0.0.1:9000: s3://traces/p";
     check(open(&[endpoint, ("AWS_ACCESS_KEY_ID", "a")]), want, "set AWS_ALLOW_HTTP=true");
-    let error = open(&[("AWS_ACCESS_KEY_ID", "a")]).unwrap_err();
-    assert!(error.to_string().contains("SecretAccessKey"), "{error}");
+    let keys = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    check(open(&[("AWS_ACCESS_KEY_ID", "a")]), "wrong settings: Missing SecretAccessKey: s3://traces/p", keys);
+    let keys = "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY";
+    check(open_at("az://traces", &[]), "wrong settings: Account must be specified: az://traces", keys);
 }
