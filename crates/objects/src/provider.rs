@@ -28,21 +28,21 @@ impl Provider {
         match self {
             Self::S3 => Variables {
                 credentials: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-                setup: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+                setup: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
                 token: "AWS_SESSION_TOKEN",
                 region: "AWS_REGION",
                 endpoint: "AWS_ENDPOINT_URL",
             },
             Self::Google => Variables {
                 credentials: "the credentials in GOOGLE_APPLICATION_CREDENTIALS",
-                setup: "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
+                setup: "check GOOGLE_APPLICATION_CREDENTIALS and GOOGLE_BASE_URL",
                 token: "GOOGLE_APPLICATION_CREDENTIALS",
                 region: "GOOGLE_BASE_URL",
                 endpoint: "GOOGLE_BASE_URL",
             },
             Self::Azure => Variables {
                 credentials: "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-                setup: "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+                setup: "check AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY and AZURE_STORAGE_ENDPOINT",
                 token: "AZURE_STORAGE_SAS_TOKEN",
                 region: "AZURE_STORAGE_ENDPOINT",
                 endpoint: "AZURE_STORAGE_ENDPOINT",
@@ -54,7 +54,7 @@ impl Provider {
 /// Names of the environment that a provider is set up with.
 pub(crate) struct Variables {
     pub(crate) credentials: &'static str,
-    /// What to do without them.
+    /// What to check if they cannot be used together.
     pub(crate) setup: &'static str,
     pub(crate) token: &'static str,
     pub(crate) region: &'static str,

@@ -89,8 +89,8 @@ fn settings_that_cannot_work_are_refused_before_a_request() {
     let endpoint = ("AWS_ENDPOINT_URL", "http://127.0.0.1:9000");
     let want = "found an address without TLS, http://127.0.0.1:9000: s3://traces/p";
     check(open(&[endpoint, ("AWS_ACCESS_KEY_ID", "a")]), want, "set AWS_ALLOW_HTTP=true");
-    let keys = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    let keys = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL";
     check(open(&[("AWS_ACCESS_KEY_ID", "a")]), "wrong settings: Missing SecretAccessKey: s3://traces/p", keys);
-    let keys = "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY";
+    let keys = "check AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY and AZURE_STORAGE_ENDPOINT";
     check(open_at("az://traces", &[]), "wrong settings: Account must be specified: az://traces", keys);
 }
