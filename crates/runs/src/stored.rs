@@ -49,7 +49,8 @@ fn run_of(place: &Place) -> Option<(Place, String)> {
         Place::Folder(path) => {
             let runs = path.parent().filter(|runs| runs.file_name().is_some_and(|name| name == "runs"))?;
             let run = path.file_name()?.to_str()?.to_owned();
-            Some((Place::Folder(runs.parent()?.to_owned()), run))
+            let root = runs.parent().filter(|root| !root.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some((Place::Folder(root.to_owned()), run))
         }
         Place::Bucket { provider, bucket, prefix } => {
             let (runs, run) = prefix.rsplit_once('/')?;
@@ -76,6 +77,7 @@ mod tests {
         check("s3://bucket/team", None);
         check("s3://bucket", None);
         check("store/runs/a", Some(("store", "a")));
+        check("runs/a", Some((".", "a")));
         check("store/other/a", None);
     }
 }
