@@ -166,7 +166,7 @@ pub(crate) fn run(analysis: &Analysis, matches: &ArgMatches, context: Context) -
     let notices = report.texts().filter(|text| text.role == Role::Steps).flat_map(|text| &text.lines);
     notices.for_each(|line| progress.notice(&sentence::written(line)));
     let answer = Answer {
-        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        before: output::about(&workspace, &options.output),
         usual_limit: analysis.usual_rows,
         ..Answer::new(report)
     };

@@ -9,7 +9,7 @@ use stepscope_model::{Part, Report};
 use stepscope_report::shape::{self, Shape};
 use stepscope_report::text::ColorMode;
 use stepscope_report::{Document, TextOptions, arrow, csv, json, markdown, parquet, safe_text, text};
-use stepscope_workspace::{Output, OutputFile};
+use stepscope_workspace::{Output, OutputFile, Workspace};
 
 use crate::color;
 use crate::failure::Failure;
@@ -117,6 +117,15 @@ impl Write for Sink {
 pub(crate) fn write(answer: Answer, target: &Target, options: &OutputOptions, context: Context) -> Result<(), Failure> {
     refuse_terminal(options)?;
     target.write(&render(answer, options, context)?)
+}
+
+/// What a JSON document says about the run before its rows. Other formats have no place for it, and that of a fleet is
+/// long.
+pub(crate) fn about(workspace: &Workspace, options: &OutputOptions) -> Vec<(&'static str, Value)> {
+    if options.format != OutputFormat::Json {
+        return Vec::new();
+    }
+    vec![("run", workspace.run_info()), ("health", workspace.health_info())]
 }
 
 /// Some formats are for programs alone.

@@ -53,7 +53,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let report = workspace.health(rank, window)?;
     let answer = Answer {
         for_people: Some(figures::for_people(&report)),
-        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        before: output::about(&workspace, &options.output),
         ..Answer::new(report)
     };
     output::write(answer, &target, &options.output, context)?;

@@ -66,7 +66,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let figures = if is_json { Report { parts: Vec::new(), ..figures } } else { figures };
     let answer = Answer {
         for_people,
-        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        before: output::about(&workspace, &options.output),
         after: vec![("metrics", metrics)],
         ..Answer::new(figures)
     };

@@ -100,12 +100,8 @@ pub(crate) fn answer(
         format!("{sign}{}", names[column])
     });
     let rows = Rows::of(workspace, statement, pick, output::limit(options, Some(USUAL_LIMIT)), cancel)?;
-    let document = Document {
-        name: "sql",
-        version: VERSION,
-        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
-        ..Document::default()
-    };
+    let document =
+        Document { name: "sql", version: VERSION, before: output::about(workspace, options), ..Document::default() };
     streamed::write(rows, sorted_by, target, options, context, &document)
 }
 

@@ -49,7 +49,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
         &TerminalProgress::new(context),
     )?;
     let answer = Answer {
-        before: vec![("run", workspace.run_info()), ("health", workspace.health_info())],
+        before: output::about(&workspace, &options.output),
         only: options.source.only(),
         usual_limit: Some(100),
         ..Answer::new(workspace.tracks()?)

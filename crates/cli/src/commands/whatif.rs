@@ -85,7 +85,7 @@ fn run(matches: &ArgMatches, context: Context) -> Result<Exit, Failure> {
     let rest = format!("{}{part}{input}", shell_words::of_paths(&options.paths));
     let mut report = workspace.whatif(&changes, &options.part.question())?;
     report.spell(&|target| command::line(target, &rest));
-    let before = vec![("run", workspace.run_info()), ("health", workspace.health_info())];
+    let before = output::about(&workspace, &options.output);
     output::write(Answer { before, ..Answer::new(report) }, &target, &options.output, context)?;
     Ok(Exit::Done)
 }
