@@ -4,6 +4,7 @@
 //! The engine reads through an object store that is rooted at the Stepscope store, under an address of its own. Paths
 //! inside are made of safe letters only, wherever the store lies.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
@@ -39,17 +40,28 @@ pub(crate) fn register(
     let address = ObjectStoreUrl::parse(STORE_ADDRESS).map_err(fail)?;
     context.register_object_store(address.as_ref(), objects);
     let recordings: Arc<[SourceId]> = catalog.sources().iter().map(|source| source.id).collect();
+    let filled = filled_tables(catalog);
     for table in TABLES {
-        let is_empty = catalog.sources().iter().all(|source| source.rows.get(table.name).is_none_or(|rows| *rows == 0));
-        let provider: Arc<dyn TableProvider> = if is_empty {
-            Arc::new(EmptyTable::new(read_schema(table)))
-        } else {
+        let provider: Arc<dyn TableProvider> = if filled.contains(table.name) {
             let (catalog, recordings) = (catalog.clone(), Arc::clone(&recordings));
             Arc::new(StoredTable { table, schema: read_schema(table), catalog, recordings })
+        } else {
+            Arc::new(EmptyTable::new(read_schema(table)))
         };
         context.register_table(table.name, provider).map_err(fail)?;
     }
     register_empty(context, DERIVED_TABLES, memory_limit_bytes)
+}
+
+/// Names of the tables that have rows of any recording. Each record is looked at once: a fleet has thousands.
+fn filled_tables(catalog: &Catalog) -> BTreeSet<&str> {
+    let mut filled = BTreeSet::new();
+    for (name, _) in catalog.sources().iter().flat_map(|source| &source.rows).filter(|(_, rows)| **rows > 0) {
+        if !filled.contains(name.as_str()) {
+            filled.insert(name.as_str());
+        }
+    }
+    filled
 }
 
 /// Makes tables known under their names, without rows.
