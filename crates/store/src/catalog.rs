@@ -90,7 +90,8 @@ impl Catalog {
     /// Looks at the blocks and packs of a run. What cannot be used of them is among the skipped files.
     pub(crate) fn of_objects(bucket: Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Result<Self, StoreError> {
         let found::Found { sources, blocks, skipped, left_out } = found::find(&bucket, run, scope, watch)?;
-        let (sources, holdings): (Vec<SourceRecord>, Vec<Holding>) = sources.into_values().unzip();
+        let (sources, holdings): (Vec<SourceRecord>, Vec<Holding>) =
+            sources.into_values().map(|(source, holding)| (*source, holding)).unzip();
         let (run, holdings, blocks) = (run.to_owned(), holdings.into(), blocks.into());
         let contents = Contents { bucket, run, sources: sources.into(), holdings, blocks, skipped, left_out };
         Ok(Self { contents: Arc::new(contents) })

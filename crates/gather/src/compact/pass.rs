@@ -99,7 +99,7 @@ impl<'a> Pass<'a> {
         let is_conflict = self.conflicts.contains(&id);
         if self.is_first {
             let pack = BlockPack { name: pack.name.clone(), size_bytes: pack.size_bytes, is_conflict };
-            let record = fetched.pack.record.clone();
+            let record = Box::new(fetched.pack.record.clone());
             output.first_ns = output.first_ns.into_iter().chain(record.first_event_ns).min();
             output.last_ns = output.last_ns.into_iter().chain(record.last_event_ns).max();
             output.packs.push(pack.clone());

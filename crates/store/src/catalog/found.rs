@@ -1,6 +1,7 @@
 //! Finds the sources of a run among its blocks and packs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::thread;
 
 use stepscope_model::{SkippedFile, SourceId, SourceRecord};
@@ -20,7 +21,7 @@ const HOUR_NS: i64 = 3_600_000_000_000;
 
 /// What was found.
 pub(super) struct Found {
-    pub(super) sources: BTreeMap<SourceId, (SourceRecord, Holding)>,
+    pub(super) sources: BTreeMap<SourceId, (Box<SourceRecord>, Holding)>,
     pub(super) blocks: Vec<Block>,
     /// What cannot be used, and why.
     pub(super) skipped: Vec<SkippedFile>,
@@ -37,7 +38,7 @@ pub(super) fn find(bucket: &Bucket, run: &str, scope: Scope, watch: Watch<'_>) -
 }
 
 fn find_once(bucket: &Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Result<Found, StoreError> {
-    let run = &layout::run_folder_name(run);
+    let run: &Arc<str> = &layout::run_folder_name(run).into();
     let folders = || bucket.folders(&packs_folder(run), UNWATCHED);
     let (manifest, hours) = at_once(|| scope.fresh.then(folders), || manifest::read_newest(bucket, run));
     let (manifest, hours) = (manifest?, hours.transpose()?);
@@ -60,13 +61,13 @@ fn find_once(bucket: &Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Resu
     for (place, source) in
         sources.into_iter().enumerate().flat_map(|(place, of)| of.into_iter().map(move |it| (place, it)))
     {
-        let name = &source.pack.name;
+        let (id, name) = (source.record.id, &source.pack.name);
         named.add(name);
         if source.pack.is_conflict {
-            found.skipped.push(packs::contradicted(bucket, &name.object_key(run), name.id));
+            found.skipped.push(packs::contradicted(bucket, &name.object_key(run), id));
         } else {
-            let pack = PackPlace::named(run, &source.pack, expired_before);
-            found.sources.insert(name.id, (source.record, Holding::Block { place, pack }));
+            let pack = PackPlace::named(run, source.pack, expired_before);
+            found.sources.insert(id, (source.record, Holding::Block { place, pack }));
         }
     }
     add_fresh(&mut found, bucket, run, &named, listed, watch)?;
@@ -77,7 +78,7 @@ fn find_once(bucket: &Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Resu
 fn add_fresh(
     found: &mut Found,
     bucket: &Bucket,
-    run: &str,
+    run: &Arc<str>,
     named: &Named,
     listed: Vec<ListedPack>,
     watch: Watch<'_>,
@@ -90,15 +91,15 @@ fn add_fresh(
         let depth = named.recordings.get(&(pack.name.id, pack.name.key));
         depth.is_some_and(|depth| *depth < pack.name.depth)
     });
-    for (key, pack) in packs::read(bucket, run, deeper.collect(), &mut found.skipped, watch)? {
+    for (name, pack) in packs::read(bucket, run, deeper.collect(), &mut found.skipped, watch)? {
         if let Some((_, Holding::Block { pack: place, .. })) = found.sources.get_mut(&pack.record.id) {
-            *place = PackPlace::read(key, pack);
+            *place = PackPlace::read(run, name, pack);
         }
     }
     let fresh = packs::choose(bucket, run, fresh, &mut found.skipped);
-    for (key, pack) in packs::read(bucket, run, fresh, &mut found.skipped, watch)? {
-        let record = pack.record.clone();
-        found.sources.insert(record.id, (record, Holding::Pack(PackPlace::read(key, pack))));
+    for (name, pack) in packs::read(bucket, run, fresh, &mut found.skipped, watch)? {
+        let record = Box::new(pack.record.clone());
+        found.sources.insert(record.id, (record, Holding::Pack(PackPlace::read(run, name, pack))));
     }
     Ok(())
 }

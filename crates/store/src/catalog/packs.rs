@@ -34,7 +34,7 @@ pub(super) fn choose(
     chosen
 }
 
-/// Reads what each pack says about itself, several at once; with their keys. `watch` hears the bytes that were read so
+/// Reads what each pack says about itself, several at once; with their names. `watch` hears the bytes that were read so
 /// far.
 pub(super) fn read(
     bucket: &Bucket,
@@ -42,7 +42,7 @@ pub(super) fn read(
     listed: Vec<ListedPack>,
     skipped: &mut Vec<SkippedFile>,
     watch: Watch<'_>,
-) -> Result<Vec<(String, Pack)>, StoreError> {
+) -> Result<Vec<(PackName, Pack)>, StoreError> {
     let bytes = AtomicU64::new(0);
     let go_on = || -> ControlFlow<()> { watch(bytes.load(Ordering::Relaxed)) };
     let read = parallel::watched(&listed, &go_on, |pack| {
@@ -55,13 +55,13 @@ pub(super) fn read(
     let read = read.ok_or_else(|| ObjectError::Canceled { at: bucket.place().to_string() })?;
     let mut found = Vec::with_capacity(listed.len());
     for (name, pack) in listed.into_iter().map(|pack| pack.name).zip(read) {
-        let key = name.object_key(run);
+        let refused = |what| unusable(bucket, &name.object_key(run), what);
         match pack {
-            Ok(pack) if is_named_so(&pack, &name) => found.push((key, pack)),
-            Ok(_) => skipped.push(unusable(bucket, &key, "its name is that of another recording".to_owned())),
+            Ok(pack) if is_named_so(&pack, &name) => found.push((name, pack)),
+            Ok(_) => skipped.push(refused("its name is that of another recording".to_owned())),
             // One pack that cannot be used is no reason to hide the others.
             Err(error @ (StoreError::CorruptPack { .. } | StoreError::WrongVersion { .. })) => {
-                skipped.push(unusable(bucket, &key, error.reason()));
+                skipped.push(refused(error.reason()));
             }
             // It went away since it was listed: it expired.
             Err(StoreError::Objects(ObjectError::NotFound { .. })) => {}
