@@ -41,7 +41,7 @@ static COLUMNS: [Column; 8] = [
     Column::optional("first_ns", I64, "Start of the first event."),
     Column::optional("last_ns", I64, "End of the last event."),
     Column::optional("devices", Text, "Devices that its trace describes, as JSON: the same for most sources of a job."),
-    Column::required("record", Text, "The record as JSON, without its devices and without tables that have no rows."),
+    Column::required("record", Text, "The record of the source without its devices, as JSON."),
 ];
 
 /// A pack whose source a block holds.
@@ -116,7 +116,7 @@ pub fn source_rows(run: &str, sources: &[BlockSource]) -> Result<RecordBatch, St
         Arc::new(sources.iter().map(|source| source.record.first_event_ns).collect::<Int64Array>()),
         Arc::new(sources.iter().map(|source| source.record.last_event_ns).collect::<Int64Array>()),
         texts(&|source| source.record.devices.as_ref().map(serde_json::to_string).transpose()).map_err(json)?,
-        texts(&|source| serde_json::to_string(&shortened(&source.record)).map(Some)).map_err(json)?,
+        texts(&|source| serde_json::to_string(&without_devices(&source.record)).map(Some)).map_err(json)?,
     ];
     RecordBatch::try_new(arrow_schema(&SOURCES), columns).map_err(|error| misfit(error.to_string()))
 }
@@ -153,11 +153,8 @@ fn rows(
     TableRows::read(&SOURCES, bytes, key, columns, keys)
 }
 
-/// A record without what takes long to read and says nothing: most tables of most sources of a fleet are empty.
-fn shortened(record: &SourceRecord) -> SourceRecord {
-    let mut short = SourceRecord { devices: None, ..record.clone() };
-    short.rows.retain(|_, rows| *rows > 0);
-    short
+fn without_devices(record: &SourceRecord) -> SourceRecord {
+    SourceRecord { devices: None, ..record.clone() }
 }
 
 /// Devices of one source after another. Most have those of the source before, which need not be read again.
