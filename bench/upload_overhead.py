@@ -33,7 +33,7 @@ PROFILED_STEPS = 20
 # One may be slower than another, so both loops take turns on each.
 CORES = sorted(os.sched_getaffinity(0))
 
-# Each line of standard input is a number of steps, and the core to run them on; their times are the answer.
+# Each line of standard input is a number of steps and the cores to run them on; their times are the answer.
 LOOP = """
 import json, os, sys, time, torch
 from stepscope.torch import profile, schedule, trace_handler
@@ -129,7 +129,7 @@ def in_turns(alone: Loop, uploading: Loop, turns: int, own: Path) -> float:
     """The median time of a step of one loop ÷ that of the other."""
     times, times_alone = [], []
     for turn in range(turns):
-        core = CORES[turn % len(CORES):][:1]
+        core = [CORES[turn % len(CORES)]]
         # The trace is read and uploaded by processes whose commands name it.
         signal_all("STOP", own)
         times_alone += alone.turn(STEPS_PER_TURN, core)
