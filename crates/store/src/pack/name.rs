@@ -23,6 +23,9 @@ pub(super) const SHARDS: u64 = 16;
 /// Length of an hour such as `2026-11-16T05`.
 const HOUR_LETTERS: usize = 13;
 
+/// Digits of a hash.
+const HASH_DIGITS: usize = 32;
+
 /// The last hour that has a year of four digits, in seconds since 1970.
 const LAST_HOUR_SECONDS: u64 = 253_402_297_200;
 
@@ -58,24 +61,35 @@ impl PackName {
         format!("{folder}/{hour}/{shard:x}/{rank}.{window}.{key:032x}.{depth}.pack")
     }
 
-    /// The run and the name of an object; `None` for what is not a pack.
+    /// The run and the name of an object; `None` for what is not a pack. Only the one spelling that Stepscope writes
+    /// counts, so that no pack has two names. To open a fleet, thousands are read: none is written out to compare it.
     #[must_use]
     pub fn parse(object_key: &str) -> Option<(String, Self)> {
         let rest = object_key.strip_prefix("runs/")?;
         let (run, rest) = rest.split_once("/in/")?;
         let (hour, rest) = rest.split_once('/')?;
-        let (_shard, file) = rest.split_once('/')?;
+        let (shard, file) = rest.split_once('/')?;
         let parts: Vec<&str> = file.strip_suffix(".pack")?.split('.').collect();
         let &[rank, window, key, depth] = &parts[..] else { return None };
-        let name = Self {
-            hour: hour.to_owned(),
-            id: SourceId { rank: rank.parse().ok()?, window: window.parse().ok()? },
-            key: u128::from_str_radix(key, 16).ok()?,
-            depth: Depth::from_text(depth)?,
-        };
-        // Only the one spelling that Stepscope writes counts, so that no pack has two names.
-        (is_hour(hour) && name.object_key(run) == object_key).then(|| (run.to_owned(), name))
+        let (id, key) = (SourceId { rank: number(rank)?, window: number(window)? }, hash(key)?);
+        let is_in_its_folder = layout::run_folder_name(run) == run
+            && is_hour(hour)
+            && shard.chars().eq(char::from_digit(shard_of(id) as u32, 16));
+        let name = Self { hour: hour.to_owned(), id, key, depth: Depth::from_text(depth)? };
+        is_in_its_folder.then(|| (run.to_owned(), name))
     }
+}
+
+/// A number without a sign and zeros before it.
+fn number(text: &str) -> Option<u32> {
+    let is_plain = text.bytes().all(|letter| letter.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| is_plain)
+}
+
+/// A hash as it is written: every digit, in small letters.
+fn hash(text: &str) -> Option<u128> {
+    let is_whole = text.len() == HASH_DIGITS && text.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'));
+    u128::from_str_radix(text, 16).ok().filter(|_| is_whole)
 }
 
 /// The folder of a run's packs.
@@ -129,7 +143,15 @@ mod tests {
         assert_eq!(PackName::parse(&key), Some(("my_run".to_owned(), name.clone())));
         for (from, to) in [
             ("/12.40", "/012.40"),
+            ("/12.40", "/+12.40"),
+            ("/12.40", "/12.040"),
+            ("/12.40", "/12."),
+            ("/12.40", "/4294967296.40"),
             ("abc", "ABC"),
+            (".0000", ".000"),
+            (".0000", ".+000"),
+            ("/9/", "/09/"),
+            ("/9/", "//"),
             (".sums", ".some"),
             (".pack", ".pac"),
             ("/9/", "/1/"),
@@ -142,6 +164,11 @@ mod tests {
             assert_eq!(PackName::parse(&key.replace(from, to)), None, "{to}");
         }
         let timeless = PackName { hour: NO_HOUR.to_owned(), ..name };
-        assert_eq!(PackName::parse(&timeless.object_key("r")), Some(("r".to_owned(), timeless)));
+        assert_eq!(PackName::parse(&timeless.object_key("r")), Some(("r".to_owned(), timeless.clone())));
+        // Shards are digits beyond 9 too.
+        for rank in 0..64 {
+            let name = PackName { id: SourceId { rank, window: 0 }, ..timeless.clone() };
+            assert_eq!(PackName::parse(&name.object_key("r")), Some(("r".to_owned(), name)));
+        }
     }
 }
