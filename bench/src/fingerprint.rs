@@ -85,8 +85,8 @@ pub(crate) fn read(root: &Path, with_hashes: bool) -> Result<Reading> {
 impl Fingerprint {
     fn add_record(&mut self, record: &SourceRecord) {
         self.events_in += record.events_in;
-        for (table, rows) in &record.rows {
-            *self.rows.entry(table.clone()).or_default() += rows;
+        for (table, rows) in record.rows.iter() {
+            *self.rows.entry(table.name.to_owned()).or_default() += rows;
         }
         for (reason, count) in &record.dropped {
             *self.dropped.entry(reason.clone()).or_default() += count;

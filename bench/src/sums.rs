@@ -53,7 +53,7 @@ fn of_store(name: &str, root: &Path) -> Result<Vec<Row>> {
     for run in store.runs()? {
         let sources = store.require_sources(&run)?;
         count += sources.len();
-        steps += sources.iter().filter_map(|source| source.rows.get(STEPS.name)).sum::<u64>();
+        steps += sources.iter().map(|source| source.rows.of(&STEPS)).sum::<u64>();
         for table in TABLES {
             for file in store.files_of(&run, &sources, table)? {
                 *bytes.entry(table.name).or_default() += file.metadata()?.len();

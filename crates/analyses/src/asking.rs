@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use arrow::record_batch::RecordBatch;
 use stepscope_engine::{Engine, QueryOptions};
 use stepscope_model::null_reason::not_grouped_by;
-use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, Sentence, SourceRecord, say};
+use stepscope_model::{Cell, Look, Missing, ReportColumn, ReportTable, Sentence, SourceRecord, Table, say};
 use stepscope_runs::{Frame, OpenRun, RunError, table_of};
 
 use super::Question;
@@ -115,8 +115,8 @@ impl Asking<'_> {
     }
 
     /// Whether rows of a table were written for any of the recordings.
-    pub(crate) fn has_rows(&self, table: &str) -> bool {
-        self.sources.iter().any(|source| source.rows.get(table).is_some_and(|rows| *rows > 0))
+    pub(crate) fn has_rows(&self, table: &Table) -> bool {
+        self.sources.iter().any(|source| source.rows.of(table) > 0)
     }
 
     /// Whether the sums of whole steps can answer.

@@ -69,7 +69,7 @@ fn gather(asking: &Asking<'_>, steps: &[StepTime]) -> Result<Facts, RunError> {
         add_categories(asking, &complete, &mut facts)?;
         add_copies(asking, &complete, &ranges, &mut facts)?;
     }
-    if asking.has_rows(MEMORY_EVENTS.name) {
+    if asking.has_rows(&MEMORY_EVENTS) {
         add_memory(asking, &mut facts)?;
     }
     memory_levels::add(asking, &mut facts)?;
@@ -91,7 +91,7 @@ pub(super) fn of_headline(
         before = before_recording::time_in_steps(asking, &ranges, &busy)?;
     }
     // How much of the waiting nothing hides is known by the spans around it: a store of sums alone cannot say.
-    let is_known = asking.ranks().len() > 1 && asking.has_rows(ALL_COLLECTIVES.name) && asking.has_rows(SPANS.name);
+    let is_known = asking.ranks().len() > 1 && asking.has_rows(&ALL_COLLECTIVES) && asking.has_rows(&SPANS);
     let waits = if is_known { comms::waits_of(asking, &ranges)? } else { None };
     Ok((before, waits))
 }
@@ -385,7 +385,7 @@ fn add_memory(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError> {
 /// Communication between ranks: what of it is waiting for each other.
 fn add_ranks(asking: &Asking<'_>, complete: &str, facts: &mut Facts) -> Result<(), RunError> {
     facts.ranks = asking.ranks().len();
-    if !asking.has_rows(ALL_COLLECTIVES.name) {
+    if !asking.has_rows(&ALL_COLLECTIVES) {
         return Ok(());
     }
     let rows = asking.query(&format!(

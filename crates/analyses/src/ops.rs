@@ -98,10 +98,10 @@ fn flops_sum(column: &str) -> String {
 }
 
 fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
-    let has_sums = asking.sources.iter().all(|source| source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0));
+    let has_sums = asking.sources.iter().all(|source| source.rows.of(&OP_ROLLUP) > 0);
     let is_walk_needed = asking.question.has_time_range() || asking.groups_by("stack") || !has_sums;
     let mut operators = if is_walk_needed { walk_operators(asking)? } else { from_sums(asking)? };
-    let has_memory = asking.has_rows(MEMORY_EVENTS.name) && !asking.groups_by("stack");
+    let has_memory = asking.has_rows(&MEMORY_EVENTS) && !asking.groups_by("stack");
     if has_memory {
         add_memory(asking, &mut operators)?;
     }

@@ -59,7 +59,7 @@ impl<'a> Replays<'a> {
         for id in ids {
             let Some(source) = asking.sources.iter().copied().find(|source| source.id == id) else { continue };
             // A store of sums alone has nothing to replay.
-            if source.rows.get(SPANS.name).is_none_or(|rows| *rows == 0) {
+            if source.rows.of(&SPANS) == 0 {
                 replays.reason = UNSUPPORTED_EVENT_KIND;
                 continue;
             }
@@ -199,7 +199,7 @@ impl<'a> Replays<'a> {
 /// The job of all ranks, if there are few, their collectives match, and a change of it can be replayed.
 fn job_of(asking: &Asking<'_>) -> Result<Option<JobModel>, RunError> {
     let has_few = (2..=MOST_TOGETHER).contains(&asking.ranks().len()) && !asking.has_windows();
-    let has_spans = |source: &&SourceRecord| source.rows.get(SPANS.name).is_some_and(|rows| *rows > 0);
+    let has_spans = |source: &&SourceRecord| source.rows.of(&SPANS) > 0;
     let asks_for_part = asking.steps.is_some() || asking.question.has_time_range();
     if !has_few || asks_for_part || !asking.sources.iter().all(has_spans) {
         return Ok(None);

@@ -54,14 +54,9 @@ pub(crate) fn register(
 }
 
 /// Names of the tables that have rows of any recording. Each record is looked at once: a fleet has thousands.
-fn filled_tables(catalog: &Catalog) -> BTreeSet<&str> {
-    let mut filled = BTreeSet::new();
-    for (name, _) in catalog.sources().iter().flat_map(|source| &source.rows).filter(|(_, rows)| **rows > 0) {
-        if !filled.contains(name.as_str()) {
-            filled.insert(name.as_str());
-        }
-    }
-    filled
+fn filled_tables(catalog: &Catalog) -> BTreeSet<&'static str> {
+    let rows = catalog.sources().iter().flat_map(|source| source.rows.iter());
+    rows.filter(|(_, rows)| *rows > 0).map(|(table, _)| table.name).collect()
 }
 
 /// Makes tables known under their names, without rows.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stepscope_formats::{FormatError, Limits, read_trace};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
 use stepscope_model::warning::damage;
-use stepscope_model::{Content, Note, RankFrom, SourceId, SourceRecord};
+use stepscope_model::{Content, Note, RankFrom, RowCounts, SourceId, SourceRecord};
 use stepscope_store::{SourceWriter, Store};
 use twox_hash::XxHash3_128;
 
@@ -295,7 +295,7 @@ impl ReadTrace {
             bytes_plain: self.bytes_plain,
             bytes_out: 0,
             events_in: counts.events_in,
-            rows: std::collections::BTreeMap::new(),
+            rows: RowCounts::default(),
             partitions: std::collections::BTreeMap::new(),
             dropped: counts.dropped.clone(),
             warnings: counts.warnings.clone(),

@@ -24,6 +24,7 @@ pub mod page;
 pub mod picture;
 pub mod problem;
 pub mod report;
+pub mod row_counts;
 pub mod say;
 pub mod schema;
 pub mod segment;
@@ -60,6 +61,7 @@ pub use report::{
     Cell, Holds, LeftOut, Look, Metric, Missing, Part, Report, ReportColumn, ReportTable, Role, Series, Status, Text,
     Tone,
 };
+pub use row_counts::RowCounts;
 pub use say::{Figure, Piece, Rounding, Sentence, Target};
 pub use schema::{Column, ColumnType, Table};
 pub use session::{RunReading, RunState, RunStatus, Session, SourceSummary};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, Kind, Note, StepSource};
+use crate::{Content, Kind, Note, RowCounts, StepSource};
 
 /// Which recording a row came from, inside a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ pub struct SourceRecord {
     /// Elements of the event list.
     pub events_in: u64,
     /// Rows of each table.
-    pub rows: BTreeMap<String, u64>,
+    pub rows: RowCounts,
     /// For tables that are spread over folders by what is in a row: the folders that have rows of this source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub partitions: BTreeMap<String, Vec<u32>>,
@@ -186,8 +186,7 @@ impl SourceRecord {
     /// Whether it has steps to add up, but was read without the sums (`--without rollups`).
     #[must_use]
     pub fn are_sums_left_out(&self) -> bool {
-        let rows = |table: &crate::Table| self.rows.get(table.name).copied().unwrap_or(0);
-        rows(&crate::tables::STEPS) > 0 && rows(&crate::tables::STEP_BREAKDOWN) == 0
+        self.rows.of(&crate::tables::STEPS) > 0 && self.rows.of(&crate::tables::STEP_BREAKDOWN) == 0
     }
 
     /// Spans of devices that no analysis reads: how many, and their categories.
@@ -207,6 +206,6 @@ impl SourceRecord {
     /// Rows that stand for elements of the input.
     #[must_use]
     pub fn event_rows(&self) -> u64 {
-        crate::tables::EVENT_TABLES.iter().filter_map(|table| self.rows.get(table.name)).sum()
+        crate::tables::EVENT_TABLES.iter().map(|table| self.rows.of(table)).sum()
     }
 }

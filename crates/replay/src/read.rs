@@ -11,6 +11,7 @@ mod facts;
 mod job;
 mod spans;
 
+use stepscope_model::tables::LAUNCHES;
 use stepscope_model::{Note, SourceRecord};
 use stepscope_store::{Catalog, StoreError};
 
@@ -96,7 +97,7 @@ pub fn read(catalog: &Catalog, source: &SourceRecord, settings: &Settings) -> Re
     }
     // Threads of TensorFlow and JAX hand work to each other in ways that are not recorded; launch calls are what ties them
     // to a device.
-    if source.is_xplane() && source.rows.get("launches").is_none_or(|rows| *rows == 0) {
+    if source.is_xplane() && source.rows.of(&LAUNCHES) == 0 {
         return Err(ReadError::Null(reason::LAUNCH_CALLS_NOT_RECORDED));
     }
     let tables = columns::Tables { catalog, source };

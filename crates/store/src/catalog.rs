@@ -90,10 +90,11 @@ impl Catalog {
     /// Looks at the blocks and packs of a run. What cannot be used of them is among the skipped files.
     pub(crate) fn of_objects(bucket: Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Result<Self, StoreError> {
         let found::Found { sources, blocks, skipped, left_out } = found::find(&bucket, run, scope, watch)?;
-        let (sources, holdings): (Vec<SourceRecord>, Vec<Holding>) =
-            sources.into_values().map(|(source, holding)| (*source, holding)).unzip();
+        let (sources, holdings): (Vec<Box<SourceRecord>>, Vec<Holding>) = sources.into_values().unzip();
+        // Records are large, and of a fleet there are thousands: each is moved once.
+        let sources = sources.into_iter().map(|source| *source).collect();
         let (run, holdings, blocks) = (run.to_owned(), holdings.into(), blocks.into());
-        let contents = Contents { bucket, run, sources: sources.into(), holdings, blocks, skipped, left_out };
+        let contents = Contents { bucket, run, sources, holdings, blocks, skipped, left_out };
         Ok(Self { contents: Arc::new(contents) })
     }
 
@@ -143,7 +144,7 @@ impl Catalog {
         let mut sources = sources.to_vec();
         for (source, holding) in sources.iter_mut().zip(holdings.iter()) {
             for table in stepscope_model::tables::TABLES.into_iter().filter(|table| !holding.has(table)) {
-                source.rows.insert(table.name.to_owned(), 0);
+                source.rows.clear(table);
             }
         }
         let contents = Contents {
@@ -218,7 +219,7 @@ impl Catalog {
     }
 
     fn has_recorded(&self, place: usize, table: &Table) -> bool {
-        self.contents.sources[place].rows.get(table.name).is_some_and(|rows| *rows > 0)
+        self.contents.sources[place].rows.of(table) > 0
     }
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn relative_files(run: &str, record: &SourceRecord, table: &Table) ->
 }
 
 fn files_below(root: &Path, run: &str, record: &SourceRecord, table: &Table) -> Vec<PathBuf> {
-    if record.rows.get(table.name).is_none_or(|rows| *rows == 0) {
+    if record.rows.of(table) == 0 {
         return Vec::new();
     }
     match record.partitions.get(table.name) {

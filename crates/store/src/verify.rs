@@ -32,7 +32,7 @@ impl Store {
         let mut bytes = 0;
         let before = problems.len();
         for table in TABLES {
-            let rows = source.rows.get(table.name).copied().unwrap_or(0);
+            let rows = source.rows.of(table);
             if rows == 0 {
                 continue;
             }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepscope_model::tables::{ALL_COLLECTIVES, TABLES};
-use stepscope_model::{SourceId, SourceRecord, Table};
+use stepscope_model::{RowCounts, SourceId, SourceRecord, Table};
 
 use crate::disk;
 use crate::error::StoreError;
@@ -85,7 +85,7 @@ impl SourceWriter {
     pub fn commit(mut self, mut record: SourceRecord) -> Result<SourceRecord, StoreError> {
         record.run.clone_from(&self.run);
         record.id = self.id;
-        record.rows = TABLES.iter().map(|table| (table.name.to_owned(), 0)).collect();
+        record.rows = RowCounts::default();
         record.partitions.clear();
         record.bytes_out = 0;
 
@@ -93,7 +93,7 @@ impl SourceWriter {
         let mut written: Vec<(Arc<PathBuf>, PathBuf)> = Vec::new();
         for ((name, partition), writer) in tables {
             let size = writer.finish_slot()?;
-            *record.rows.entry(name.to_owned()).or_default() += size.rows;
+            record.rows.add(writer.table, size.rows);
             if size.rows == 0 {
                 continue;
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_model::tables::{ALL_COLLECTIVES, COUNTERS, SOURCE_COLUMNS, TABLES};
 use stepscope_model::version::{DERIVATION_VERSION, SCHEMA_VERSION};
-use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, StepSource, Table};
+use stepscope_model::{ColumnType, Content, Device, RankFrom, RowCounts, SourceId, SourceRecord, StepSource, Table};
 use stepscope_store::pack::{Depth, PackName, is_sums, write_pack};
 use stepscope_store::{RowWriter, SourceWriter, Store, StoreError};
 
@@ -86,6 +86,12 @@ impl TinySource {
         rows.finish()
     }
 
+    /// Those of a host with two devices; every third rank describes none.
+    fn devices(&self) -> Option<Vec<Device>> {
+        let device = |id| Device { id: Some(id), name: Some("Tiny".to_owned()), ..Device::default() };
+        (!self.id.rank.is_multiple_of(3)).then(|| vec![device(i64::from(self.id.rank % 2))])
+    }
+
     fn record(&self) -> SourceRecord {
         let digest = u128::from(self.seed) << 64 | u128::from(self.id.rank) << 32 | u128::from(self.id.window);
         SourceRecord {
@@ -103,7 +109,7 @@ impl TinySource {
             bytes_plain: 2000,
             bytes_out: 0,
             events_in: 0,
-            rows: BTreeMap::new(),
+            rows: RowCounts::default(),
             partitions: BTreeMap::new(),
             dropped: BTreeMap::new(),
             warnings: BTreeMap::new(),
@@ -114,7 +120,7 @@ impl TinySource {
             header_rank: self.id.rank.into(),
             header_world_size: self.world.into(),
             header: BTreeMap::new(),
-            devices: None,
+            devices: self.devices(),
             clock_resolution_ns: 1,
             first_event_ns: Some(self.last_ns - 1_000_000_000),
             last_event_ns: Some(self.last_ns),

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use stepscope_analyses::launch_queue::{self, Queues};
 use stepscope_engine::CancelFlag;
 use stepscope_model::tables::{COUNTERS, LAUNCHES, MEMORY_EVENTS};
-use stepscope_model::{SourceId, SourceRecord, TimelineCurve, TimelineCurves, Unit};
+use stepscope_model::{SourceId, SourceRecord, Table, TimelineCurve, TimelineCurves, Unit};
 use stepscope_runs::{Frame, RunError};
 
 use super::{Timelines, condition, zero_of};
@@ -64,16 +64,16 @@ impl Timelines {
         {
             return Ok(Arc::clone(curves));
         }
-        let has = |table: &str| source.rows.get(table).is_some_and(|rows| *rows > 0);
+        let has = |table: &Table| source.rows.of(table) > 0;
         let mut curves = Vec::new();
-        if has(MEMORY_EVENTS.name) {
+        if has(&MEMORY_EVENTS) {
             curves.extend(self.memory_curves(source, cancel)?);
         }
-        if has(LAUNCHES.name) {
+        if has(&LAUNCHES) {
             curves.extend(self.queue_curves(source, cancel)?);
         }
         let mut counters_left_out = 0;
-        if has(COUNTERS.name) {
+        if has(&COUNTERS) {
             let mut counters = self.counter_curves(source, cancel)?;
             if counters.len() > MOST_COUNTERS {
                 counters_left_out = counters.len() - MOST_COUNTERS;

@@ -88,7 +88,7 @@ pub(super) fn sentence(table: &ReportTable) -> Option<Sentence> {
 
 /// Says so where the process group of collectives cannot be known, with several ranks.
 pub(super) fn unknown_groups(asking: &Asking<'_>) -> Result<Option<Part>, RunError> {
-    if asking.ranks().len() < 2 || !asking.has_rows(ALL_COLLECTIVES.name) {
+    if asking.ranks().len() < 2 || !asking.has_rows(&ALL_COLLECTIVES) {
         return Ok(None);
     }
     let rows = asking.query(
@@ -117,7 +117,7 @@ fn transfer_of(groups: &[Group], name: &str, count: i64) -> Option<i64> {
 
 /// Bytes by the name of the call, of all ranks; none where those of one are not known.
 fn moved_bytes(asking: &Asking<'_>) -> Result<HashMap<String, Option<i64>>, RunError> {
-    if !asking.has_rows(ALL_COLLECTIVES.name) {
+    if !asking.has_rows(&ALL_COLLECTIVES) {
         return Ok(HashMap::new());
     }
     let rows = asking.query(

@@ -157,7 +157,7 @@ impl Launched {
 
 /// How many collectives each rank has, how long they take, and how far its clock is from that of the first.
 fn read_ranks(asking: &Asking<'_>, found: &mut BTreeMap<i64, Found>) -> Result<(), RunError> {
-    let all: u64 = asking.sources.iter().filter_map(|source| source.rows.get(ALL_COLLECTIVES.name)).sum();
+    let all: u64 = asking.sources.iter().map(|source| source.rows.of(&ALL_COLLECTIVES)).sum();
     let every = all as i64 / CLOCK_ROWS + 1;
     let mut launched: HashMap<(i64, i64, i64), Launched> = HashMap::new();
     asking.walk(LAUNCHED, |rows| {

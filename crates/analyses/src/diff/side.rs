@@ -157,7 +157,7 @@ impl Side {
             module.host_ns.add(place(group.step), sums.host_total_ns);
         }
         self.add_collectives(&asking, place)?;
-        if asking.has_rows(MEMORY_EVENTS.name) {
+        if asking.has_rows(&MEMORY_EVENTS) {
             let peak = |device: memory::Device| (device.name, (device.peak_bytes, device.is_absolute));
             self.memory = memory::peaks(&asking)?.into_iter().map(peak).collect();
         }

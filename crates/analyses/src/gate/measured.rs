@@ -283,7 +283,7 @@ fn peak_memory(asking: &Asking<'_>, steps: &Result<Steps, &'static str>) -> Resu
         Ok(steps) => steps,
         Err(reason) => return Ok(Err((*reason).to_owned())),
     };
-    if !asking.has_rows(MEMORY_EVENTS.name) {
+    if !asking.has_rows(&MEMORY_EVENTS) {
         return Ok(Err(NO_MEMORY_EVENTS.to_owned()));
     }
     let asked = steps.question.as_ref().map(|question| Asking::of(asking.open, question)).transpose()?;

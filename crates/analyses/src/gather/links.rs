@@ -12,7 +12,7 @@ use crate::Asking;
 /// The groups whose bus bandwidth is far below the median of the other groups with the same collective and bytes.
 /// A group counts if all of its ranks are there: the shortest of their collectives is the transfer.
 pub(super) fn find(asking: &Asking<'_>, complete: &str) -> Result<Vec<SlowLink>, RunError> {
-    if asking.ranks().len() < 2 || !asking.has_rows(ALL_COLLECTIVES.name) {
+    if asking.ranks().len() < 2 || !asking.has_rows(&ALL_COLLECTIVES) {
         return Ok(Vec::new());
     }
     let rows = asking.query(&format!(

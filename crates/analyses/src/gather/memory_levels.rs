@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use stepscope_model::SourceRecord;
 use stepscope_model::tables::{COUNTERS, MEMORY_EVENTS, STEPS};
+use stepscope_model::{SourceRecord, Table};
 use stepscope_rules::Facts;
 use stepscope_runs::RunError;
 
@@ -15,7 +15,7 @@ const ON_DEVICE: &str = "device_type IN (1, 6)";
 
 /// Adds what the allocator holds, and levels of the recordings with the most steps.
 pub(super) fn add(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError> {
-    if let Some(source) = with_most_steps(asking, MEMORY_EVENTS.name) {
+    if let Some(source) = with_most_steps(asking, &MEMORY_EVENTS) {
         facts.reserved_peak = reserved_peak(asking)?;
         let of_source = condition(source);
         let first_device =
@@ -27,7 +27,7 @@ pub(super) fn add(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError
         );
         facts.memory_after_steps = after_steps(asking, &of_source, &levels)?;
     }
-    if let Some(source) = with_most_steps(asking, COUNTERS.name) {
+    if let Some(source) = with_most_steps(asking, &COUNTERS) {
         let of_source = condition(source);
         let levels = format!(
             "SELECT ts_ns, position, CAST(value AS BIGINT) AS level FROM counters
@@ -39,10 +39,10 @@ pub(super) fn add(asking: &Asking<'_>, facts: &mut Facts) -> Result<(), RunError
 }
 
 /// The recording with the most steps that has rows of a table.
-fn with_most_steps<'a>(asking: &Asking<'a>, table: &str) -> Option<&'a SourceRecord> {
-    let has_rows = |source: &&SourceRecord| source.rows.get(table).is_some_and(|rows| *rows > 0);
+fn with_most_steps<'a>(asking: &Asking<'a>, table: &Table) -> Option<&'a SourceRecord> {
+    let has_rows = |source: &&SourceRecord| source.rows.of(table) > 0;
     let sources = asking.sources.iter().copied().filter(has_rows);
-    sources.max_by_key(|source| (source.rows.get(STEPS.name).copied(), Reverse(source.id)))
+    sources.max_by_key(|source| (source.rows.of(&STEPS), Reverse(source.id)))
 }
 
 fn condition(source: &SourceRecord) -> String {

@@ -27,7 +27,7 @@ pub fn summaries(run: &OpenRun) -> Result<Vec<SourceSummary>, RunError> {
             health: grades.get(&source.id).and_then(|standing| standing.grade),
             devices: names.filter(|name| !name.is_empty()).collect(),
             complete_steps: row.map_or(0, |row| counts[row] as u64),
-            rows: source.rows.clone(),
+            rows: source.rows.iter().map(|(table, rows)| (table.name.to_owned(), rows)).collect(),
         }
     };
     Ok(run.sources().iter().map(summary).collect())

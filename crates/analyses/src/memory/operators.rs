@@ -43,7 +43,7 @@ type Row = (Group, [Changes; 2]);
 
 pub(super) fn table(asking: &Asking<'_>, moments: &str) -> Result<ReportTable, RunError> {
     let mut walk = Walk::default();
-    if asking.has_rows(MEMORY_EVENTS.name) {
+    if asking.has_rows(&MEMORY_EVENTS) {
         walk.follow(asking, moments)?;
     }
     let mut rows: Vec<Row> = walk.rows.into_iter().collect();

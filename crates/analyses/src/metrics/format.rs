@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use stepscope_model::null_reason::{UNSUPPORTED_EVENT_KIND, argument_not_recorded};
+use stepscope_model::tables::MEMORY_EVENTS;
 use stepscope_model::warning::{BROKEN_EVENT, CUT_EVENT, EVENT_TOO_DEEP, EVENT_TOO_LONG, NOT_AN_OBJECT};
 use stepscope_runs::RunError;
 
@@ -47,7 +48,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
         "raw_events": source.events_in - unread,
         "events_by_phase_and_category": source.events_by_phase_and_category,
         "kept_duration_events": counts.iter().sum::<i64>(),
-        "memory_events": source.rows.get("memory_events"),
+        "memory_events": source.rows.of(&MEMORY_EVENTS),
         "by_kind": by_kind,
         "rank": source.header_rank,
         "world_size": source.header_world_size,

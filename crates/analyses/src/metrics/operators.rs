@@ -84,7 +84,7 @@ pub(super) fn measure(measuring: &mut Measuring<'_>) -> Result<Json, RunError> {
 
 /// Whether the sums were not made, although there is something to add up.
 fn are_left_out(measuring: &Measuring<'_>) -> Result<bool, RunError> {
-    if measuring.source.rows.get(OP_ROLLUP.name).is_some_and(|rows| *rows > 0) {
+    if measuring.source.rows.of(&OP_ROLLUP) > 0 {
         return Ok(false);
     }
     let any = measuring.query(

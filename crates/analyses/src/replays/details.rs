@@ -24,7 +24,7 @@ pub(super) fn read(asking: &Asking<'_>, of: SourceId, model: &StepModel) -> Resu
     ))?;
     details.blocks_per_sm =
         rows.required_i64("span_id")?.into_iter().zip(rows.f64("blocks_per_sm")?.into_iter().flatten()).collect();
-    if asking.has_rows(ALL_COLLECTIVES.name) {
+    if asking.has_rows(&ALL_COLLECTIVES) {
         let rows = asking.query(&format!(
             "SELECT span_id, message_bytes FROM all_collectives
              WHERE {{source}} AND {of_window} AND NOT is_host AND message_bytes > 0"

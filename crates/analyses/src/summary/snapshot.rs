@@ -1,6 +1,7 @@
 //! The summary of memory snapshots: how much memory, what for, and what is wrong with it.
 
-use stepscope_model::{Missing, Part, Report, Sentence, Target, say};
+use stepscope_model::tables::{MEMORY_BLOCKS, MEMORY_EVENTS, MEMORY_SEGMENTS};
+use stepscope_model::{Missing, Part, Report, Sentence, Table, Target, say};
 use stepscope_runs::RunError;
 
 use super::{head_text, health, health_line, next};
@@ -14,12 +15,12 @@ const TOP: usize = 10;
 
 pub(super) fn answer(asking: &Asking<'_>) -> Result<Report, RunError> {
     let grades = listings::health::grades(asking.engine, asking.sources.iter().copied())?;
-    let sum = |table: &str| asking.sources.iter().filter_map(|source| source.rows.get(table)).sum::<u64>() as usize;
+    let sum = |table: &Table| asking.sources.iter().map(|source| source.rows.of(table)).sum::<u64>() as usize;
     let facts = [
         "memory snapshot".into(),
-        say::counted(sum("memory_segments"), "segment"),
-        say::counted(sum("memory_blocks"), "block"),
-        say!("{} events", say::count(sum("memory_events") as i64)),
+        say::counted(sum(&MEMORY_SEGMENTS), "segment"),
+        say::counted(sum(&MEMORY_BLOCKS), "block"),
+        say!("{} events", say::count(sum(&MEMORY_EVENTS) as i64)),
     ];
     let mut parts = vec![Part::Text(head_text(asking, &grades, Sentence::facts(facts)))];
     let snapshot = memory::of_snapshots(asking)?;

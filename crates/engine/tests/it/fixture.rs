@@ -9,7 +9,7 @@ use arrow::datatypes::Int32Type;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use stepscope_engine::{Engine, EngineError, EngineOptions, QueryOptions};
 use stepscope_model::tables::{SPANS, TRACKS};
-use stepscope_model::{ColumnType, Content, RankFrom, SourceId, SourceRecord, StepSource, Table, version};
+use stepscope_model::{ColumnType, Content, RankFrom, RowCounts, SourceId, SourceRecord, StepSource, Table, version};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 use tempfile::TempDir;
 
@@ -182,7 +182,7 @@ fn record() -> SourceRecord {
         bytes_plain: 0,
         bytes_out: 0,
         events_in: 0,
-        rows: BTreeMap::new(),
+        rows: RowCounts::default(),
         dropped: BTreeMap::new(),
         warnings: BTreeMap::new(),
         notes: Vec::new(),

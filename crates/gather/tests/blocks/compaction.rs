@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use stepscope_gather::{CompactOptions, Compactor, QUIET};
 use stepscope_model::Hint;
+use stepscope_model::tables::COUNTERS;
 use stepscope_objects::UNWATCHED;
 use stepscope_store::block;
 use stepscope_store::manifest;
@@ -37,7 +38,7 @@ fn sums_of_packs_become_blocks_with_the_same_rows() {
         for source in sources {
             let key = source.pack.name.object_key(RUN);
             assert_eq!(fleet.bucket.head(&key).unwrap().unwrap().size_bytes, source.pack.size_bytes);
-            assert_eq!((source.record.id, source.record.rows["counters"]), (source.pack.name.id, 3));
+            assert_eq!((source.record.id, source.record.rows.of(&COUNTERS)), (source.pack.name.id, 3));
         }
         let one = block::sources(
             &fleet.bucket,

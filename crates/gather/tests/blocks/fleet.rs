@@ -1,12 +1,14 @@
 //! A store with packs of a made-up fleet, and what its tables say.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::Duration;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use stepscope_gather::{CompactOptions, Compaction, QUIET, compact};
 use stepscope_model::SourceId;
-use stepscope_objects::{Bucket, Place, Settings, UNWATCHED};
+use stepscope_objects::{Bucket, Bytes, Place, Settings, UNWATCHED};
+use stepscope_store::StoreError;
 use stepscope_store::block::{self, BlockId, BlockSource};
 use stepscope_store::manifest::{self, Manifest};
 use stepscope_store::pack::{Depth, Pack, PackName, is_sums, packs_folder};
@@ -129,11 +131,8 @@ impl Fleet {
         }
         let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for ((_, _), key) in packs.iter().filter(|((id, _), _)| keys[id].len() == 1) {
-            let bytes = self.bucket.get(key, UNWATCHED).unwrap();
-            let part = |range: std::ops::Range<u64>| bytes.slice(range.start as usize..range.end as usize);
-            let pack =
-                Pack::read(key.as_ref(), bytes.len() as u64, |range| Ok::<_, stepscope_store::StoreError>(part(range)));
-            let pack = pack.unwrap();
+            let (pack, bytes) = self.pack(key);
+            let part = |range: Range<u64>| bytes.slice(range.start as usize..range.end as usize);
             for member in pack.members.iter().filter(|member| is_sums(member.table)) {
                 let table = member.table.name.to_owned();
                 let name = member.partition.map_or(table.clone(), |partition| format!("{table}/group={partition}"));
@@ -141,6 +140,13 @@ impl Fleet {
             }
         }
         sorted(rows)
+    }
+
+    /// A pack, and its bytes.
+    fn pack(&self, key: &str) -> (Pack, Bytes) {
+        let bytes = self.bucket.get(key, UNWATCHED).unwrap();
+        let part = |range: Range<u64>| Ok::<_, StoreError>(bytes.slice(range.start as usize..range.end as usize));
+        (Pack::read(key.as_ref(), bytes.len() as u64, part).unwrap(), bytes)
     }
 
     /// Every object of the blocks with its bytes, by key.
@@ -162,6 +168,7 @@ impl Fleet {
         let mut seen = BTreeSet::new();
         for source in self.sources() {
             assert!(seen.insert((source.pack.name.id, source.pack.name.key)), "twice: {:?}", source.pack.name);
+            assert_eq!(*source.record, self.pack(&source.pack.name.object_key(RUN)).0.record);
         }
         assert_eq!(self.rows_of_blocks(), self.rows_of_packs());
     }
@@ -188,7 +195,7 @@ pub(crate) fn at_once() -> CompactOptions {
 }
 
 fn rows_of(bytes: Vec<u8>) -> Vec<String> {
-    let reader = SerializedFileReader::new(stepscope_objects::Bytes::from(bytes)).unwrap();
+    let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
     reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect()
 }
 

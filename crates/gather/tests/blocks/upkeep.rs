@@ -257,7 +257,7 @@ fn packs_are_exported_as_the_folder_form() {
             assert_eq!(read(&opened), read(&direct), "{}", table.name);
         }
         let sums = opened.source(RUN, SourceId { rank: 1, window: 40 }).unwrap().unwrap();
-        assert_eq!((sums.rows["counters"], sums.rows["steps"]), (0, 3));
+        assert_eq!((sums.rows.of(&tables::COUNTERS), sums.rows.of(&tables::STEPS)), (0, 3));
     });
 }
 

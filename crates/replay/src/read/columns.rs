@@ -39,7 +39,7 @@ impl Tables<'_> {
     }
 
     pub(crate) fn rows(&self, table: &'static Table) -> u64 {
-        self.source.rows.get(table.name).copied().unwrap_or(0)
+        self.source.rows.of(table)
     }
 }
 

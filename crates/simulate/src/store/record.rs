@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use stepscope_model::{Content, Device, RankFrom, SourceId, SourceRecord, StepSource, version};
+use stepscope_model::{Content, Device, RankFrom, RowCounts, SourceId, SourceRecord, StepSource, version};
 
 use crate::device;
 use crate::job::Job;
@@ -26,7 +26,7 @@ pub(super) fn record(job: &Job, rank: u32, ends: Option<(i64, i64)>) -> SourceRe
         // The writer sets what it knows better.
         run: String::new(),
         id: SourceId { rank, window: 0 },
-        rows: BTreeMap::new(),
+        rows: RowCounts::default(),
         partitions: BTreeMap::new(),
         bytes_out: 0,
         rank_from: RankFrom::Header,

@@ -57,12 +57,15 @@ fn find_once(bucket: &Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Resu
 
     let expired_before = manifest.as_ref().and_then(|manifest| manifest.expired_before_hour.as_deref());
     let mut found = Found { sources: BTreeMap::new(), blocks, skipped, left_out };
-    let mut named = Named::default();
+    // They matter beside packs that are listed.
+    let (mut named, is_listed) = (Named::default(), !listed.is_empty());
     for (place, source) in
         sources.into_iter().enumerate().flat_map(|(place, of)| of.into_iter().map(move |it| (place, it)))
     {
         let (id, name) = (source.record.id, &source.pack.name);
-        named.add(name);
+        if is_listed {
+            named.add(name);
+        }
         if source.pack.is_conflict {
             found.skipped.push(packs::contradicted(bucket, &name.object_key(run), id));
         } else {

@@ -83,10 +83,10 @@ impl Pack {
     /// Whether it has every table of its source, or sums only.
     #[must_use]
     pub fn depth(&self) -> Depth {
-        let rows = |table: &Table| self.record.rows.get(table.name).copied().unwrap_or(0);
         let events = stepscope_model::tables::TABLES.into_iter().filter(|table| !is_sums(table));
-        let is_without =
-            |table: &Table| rows(table) > 0 && !self.members.iter().any(|member| member.table.name == table.name);
+        let is_without = |table: &Table| {
+            self.record.rows.of(table) > 0 && !self.members.iter().any(|member| member.table.name == table.name)
+        };
         if { events }.any(is_without) { Depth::Sums } else { Depth::Full }
     }
 

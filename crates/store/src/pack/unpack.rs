@@ -6,8 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stepscope_model::SourceRecord;
-use stepscope_model::tables::TABLES;
+use stepscope_model::{RowCounts, SourceRecord};
 
 use super::Pack;
 use crate::disk;
@@ -31,14 +30,14 @@ pub fn unpack<B: AsRef<[u8]>, E: From<StoreError>>(
         .map_err(StoreError::io("create a temporary folder", &runs_dir))?;
     let mut record = pack.record.clone();
     record.run = layout::run_folder_name(run);
-    record.rows = TABLES.iter().map(|table| (table.name.to_owned(), 0)).collect();
+    record.rows = RowCounts::default();
     record.partitions.clear();
     record.bytes_out = 0;
     let mut written: Vec<(Arc<PathBuf>, PathBuf)> = Vec::new();
     for (index, member) in pack.members.iter().enumerate() {
         let bytes = read(member.range())?;
         pack.check(member, bytes.as_ref())?;
-        *record.rows.entry(member.table.name.to_owned()).or_default() += member.rows;
+        record.rows.add(member.table, member.rows);
         record.bytes_out += member.length;
         let place = match member.partition {
             Some(partition) => {

@@ -97,7 +97,7 @@ fn a_second_commit_replaces_the_first() {
     let store = Store::create(folder.path()).unwrap();
     synthetic::commit(&store, 0, 0, &[&tables::SPANS, &tables::FLOWS], 10);
     let record = synthetic::commit(&store, 0, 0, &[&tables::SPANS, &tables::STEPS], 20);
-    assert_eq!(record.rows["spans"], 20);
+    assert_eq!(record.rows.of(&tables::SPANS), 20);
     assert_eq!(store.sources(RUN).unwrap(), [record]);
     assert!(store.table_files(RUN, &tables::FLOWS).unwrap().is_empty());
     assert!(!layout::table_file(folder.path(), RUN, &tables::FLOWS, SourceId { rank: 0, window: 0 }).exists());
@@ -108,7 +108,7 @@ fn a_table_without_rows_has_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path()).unwrap();
     let record = synthetic::commit(&store, 0, 0, &[&tables::SPANS], 0);
-    assert_eq!((record.rows["spans"], record.bytes_out), (0, 0));
+    assert_eq!((record.rows.of(&tables::SPANS), record.bytes_out), (0, 0));
     assert!(store.table_files(RUN, &tables::SPANS).unwrap().is_empty());
     assert_eq!(store.runs().unwrap(), [RUN]);
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow::datatypes::Int32Type;
-use stepscope_model::{ColumnType, Content, Note, RankFrom, SourceId, SourceRecord, StepSource, Table, version};
+use stepscope_model::{
+    ColumnType, Content, Note, RankFrom, RowCounts, SourceId, SourceRecord, StepSource, Table, version,
+};
 use stepscope_store::pack::{Depth, PackName, write_pack_file};
 use stepscope_store::{SourceWriter, Store, arrow_schema};
 
@@ -59,7 +61,7 @@ pub(crate) fn record() -> SourceRecord {
         bytes_plain: 2,
         bytes_out: 0,
         events_in: 3,
-        rows: BTreeMap::new(),
+        rows: RowCounts::default(),
         dropped: BTreeMap::from([("metadata".to_owned(), 4)]),
         warnings: BTreeMap::new(),
         notes: vec![Note::GzipTruncated],
