@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::random::Random;
 
@@ -106,6 +106,8 @@ struct Shared {
     requests: Mutex<BTreeMap<String, u64>>,
     broken: Mutex<BTreeMap<Fault, u64>>,
     answered_bytes: AtomicU64,
+    /// When the requests since the last change of the plan came, and when they were answered. Without broken ones.
+    spans: Mutex<Vec<(Instant, Instant)>>,
 }
 
 impl FaultProxy {
@@ -121,6 +123,7 @@ impl FaultProxy {
             requests: Mutex::default(),
             broken: Mutex::default(),
             answered_bytes: AtomicU64::new(0),
+            spans: Mutex::default(),
         });
         let own = Arc::clone(&shared);
         thread::spawn(move || {
@@ -147,6 +150,23 @@ impl FaultProxy {
     pub fn change(&self, plan: FaultPlan) {
         let random = Random::new(plan.seed);
         *locked(&self.shared.plan) = (plan, random);
+        locked(&self.shared.spans).clear();
+    }
+
+    /// The longest chain of requests since the last change of the plan, each of which came when the one before it was
+    /// answered. So often a client waits for the network, however many requests it makes at once.
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        let mut spans = locked(&self.shared.spans).clone();
+        spans.sort_by_key(|(_, answered)| *answered);
+        let mut rounds = 0;
+        let mut last = None;
+        for (came, answered) in spans {
+            if last.is_none_or(|last| came >= last) {
+                (rounds, last) = (rounds + 1, Some(answered));
+            }
+        }
+        rounds
     }
 
     /// Requests so far by method, broken ones too. Listings are counted as `LIST` instead of `GET`.
@@ -207,6 +227,7 @@ impl Request {
 impl Shared {
     /// One request a connection: whoever asks again connects again.
     fn serve(&self, mut client: &TcpStream) -> io::Result<()> {
+        let came = Instant::now();
         let mut request = read_head(client)?;
         let name = if request.is_list() { "LIST" } else { request.method() };
         *locked(&self.requests).entry(name.to_owned()).or_default() += 1;
@@ -221,7 +242,11 @@ impl Shared {
         read_body(client, &mut request, |length| length)?;
         thread::sleep(latency);
         match fault {
-            None => client.write_all(&self.forward(&request)?),
+            None => {
+                let answer = self.forward(&request)?;
+                locked(&self.spans).push((came, Instant::now()));
+                client.write_all(&answer)
+            }
             Some(Fault::Error) => client.write_all(&refusal(&request, "500 Internal Server Error", "InternalError")),
             Some(Fault::Busy) => client.write_all(&refusal(&request, "503 Slow Down", "SlowDown")),
             Some(Fault::BusyStored) => {
@@ -443,6 +468,20 @@ mod tests {
         check(Fault::TruncatedList, "GET /a", "a body", true);
         assert_eq!(proxy.requests(), BTreeMap::from([("GET".into(), 1), ("LIST".into(), 1), ("PUT".into(), 9)]));
         assert_eq!(proxy.broken().values().sum::<u64>(), 10);
+    }
+
+    #[test]
+    fn requests_at_once_are_one_round() {
+        let (server, _) = echo();
+        let proxy = FaultProxy::start(server, FaultPlan::none()).unwrap();
+        let in_turn = |count: usize| (0..count).for_each(|_| drop(ask(&proxy, "GET /a", "").unwrap()));
+        in_turn(3);
+        assert_eq!(proxy.rounds(), 3);
+        proxy.change(FaultPlan { latency: Duration::from_millis(200), ..FaultPlan::none() });
+        assert_eq!(proxy.rounds(), 0);
+        thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| in_turn(1)))));
+        in_turn(1);
+        assert_eq!(proxy.rounds(), 2);
     }
 
     #[test]

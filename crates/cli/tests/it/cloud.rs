@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use stepscope_testkit::{FaultPlan, FaultProxy, S3Server};
 
@@ -49,5 +50,21 @@ impl Cloud {
         }
         after.retain(|_, count| *count > 0);
         after
+    }
+
+    /// How often a command waits for a network with a latency of 100 ms, and how long it takes: the shortest of several
+    /// times, because other tests take the processors away.
+    #[track_caller]
+    pub(crate) fn rounds(&self, arguments: &[&str]) -> (usize, Duration) {
+        let latency = Duration::from_millis(100);
+        let ask = |_| {
+            self.proxy.change(FaultPlan { latency, ..FaultPlan::none() });
+            let begin = Instant::now();
+            self.stdout(arguments);
+            (self.proxy.rounds(), begin.elapsed())
+        };
+        let (rounds, times): (Vec<usize>, Vec<Duration>) = (0..5).map(ask).unzip();
+        self.proxy.change(FaultPlan::none());
+        (rounds.into_iter().min().unwrap(), times.into_iter().min().unwrap())
     }
 }
