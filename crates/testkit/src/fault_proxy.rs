@@ -107,7 +107,7 @@ struct Shared {
     broken: Mutex<BTreeMap<Fault, u64>>,
     answered_bytes: AtomicU64,
     /// When the requests since the last change of the plan came, and when they were answered. Without broken ones.
-    spans: Mutex<Vec<(Instant, Instant)>>,
+    round_trips: Mutex<Vec<(Instant, Instant)>>,
 }
 
 impl FaultProxy {
@@ -123,7 +123,7 @@ impl FaultProxy {
             requests: Mutex::default(),
             broken: Mutex::default(),
             answered_bytes: AtomicU64::new(0),
-            spans: Mutex::default(),
+            round_trips: Mutex::default(),
         });
         let own = Arc::clone(&shared);
         thread::spawn(move || {
@@ -150,18 +150,18 @@ impl FaultProxy {
     pub fn change(&self, plan: FaultPlan) {
         let random = Random::new(plan.seed);
         *locked(&self.shared.plan) = (plan, random);
-        locked(&self.shared.spans).clear();
+        locked(&self.shared.round_trips).clear();
     }
 
     /// The longest chain of requests since the last change of the plan, each of which came when the one before it was
     /// answered. So often a client waits for the network, however many requests it makes at once.
     #[must_use]
     pub fn rounds(&self) -> usize {
-        let mut spans = locked(&self.shared.spans).clone();
-        spans.sort_by_key(|(_, answered)| *answered);
+        let mut round_trips = locked(&self.shared.round_trips).clone();
+        round_trips.sort_by_key(|(_, answered)| *answered);
         let mut rounds = 0;
         let mut last = None;
-        for (came, answered) in spans {
+        for (came, answered) in round_trips {
             if last.is_none_or(|last| came >= last) {
                 (rounds, last) = (rounds + 1, Some(answered));
             }
@@ -244,7 +244,7 @@ impl Shared {
         match fault {
             None => {
                 let answer = self.forward(&request)?;
-                locked(&self.spans).push((came, Instant::now()));
+                locked(&self.round_trips).push((came, Instant::now()));
                 client.write_all(&answer)
             }
             Some(Fault::Error) => client.write_all(&refusal(&request, "500 Internal Server Error", "InternalError")),

@@ -88,7 +88,7 @@ fn a_slow_network_costs_a_few_rounds() {
     cloud.stdout(&["ingest", "trace.json", "--store", "s3://traces/team", "--run", "mine"]);
     let (rounds, took) =
         cloud.rounds(&["sql", "s3://traces/team/runs/mine", "SELECT count(*), sum(dur_ns) FROM steps"]);
-    // The marker, the manifest that is not there, two listings, the end of the pack, and the table.
+    // The marker, the hint and the manifest that are not there, the packs, the end of one, and the table.
     assert_eq!(rounds, 6);
     assert!(took < Duration::from_millis(1_500), "{took:?}");
 }

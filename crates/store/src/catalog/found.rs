@@ -57,7 +57,7 @@ fn find_once(bucket: &Bucket, run: &str, scope: Scope, watch: Watch<'_>) -> Resu
 
     let expired_before = manifest.as_ref().and_then(|manifest| manifest.expired_before_hour.as_deref());
     let mut found = Found { sources: BTreeMap::new(), blocks, skipped, left_out };
-    // They matter beside packs that are listed.
+    // Names tell which of the listed packs are merged: without a listing nobody asks.
     let (mut named, is_listed) = (Named::default(), !listed.is_empty());
     for (place, source) in
         sources.into_iter().enumerate().flat_map(|(place, of)| of.into_iter().map(move |it| (place, it)))
